@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { isUuid, newId } from '#core/ids'
+import { hashToken, issueToken, parseToken } from '#core/tokens'
+
+test('ids are version 7 UUIDs that sort by creation, also within one millisecond and when the clock steps back', () => {
+  const ids = Array.from({ length: 10_000 }, (_, index) => newId(index % 3 === 0 ? 1_000 : Date.now()))
+  expect(ids.every((id) => isUuid(id) && id[14] === '7')).toBe(true)
+  expect([...ids].sort()).toEqual(ids)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('a token names its family and id, and one wrong character is refused by its checksum', () => {
+  const issued = issueToken('fld')
+  expect(parseToken(issued.token)).toEqual({ prefix: 'fld', id: issued.id })
+  expect(hashToken(issued.token)).toEqual(issued.hash)
+  const altered = issued.token.replace(/.(?=.{10}$)/, (character) => (character === 'a' ? 'b' : 'a'))
+  expect(parseToken(altered)).toBeUndefined()
+  expect(parseToken('flk_x')).toBeUndefined()
+})
