@@ -1,0 +1,42 @@
+import { readdir, readFile } from 'node:fs/promises'
+import pg from 'pg'
+
+const folder = new URL('./migrations/', import.meta.url)
+// Any constant will do; it keeps two starting processes from migrating at the same time.
+const advisoryLock = 7_264_115_001
+
+/**
+ * Brings the database at `url` to the newest schema and returns the names of the files it applied.
+ * Each numbered file runs once, in its own transaction, under a lock that several starters can share.
+ */
+export async function migrate(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url, application_name: 'migrate' })
+  await client.connect()
+  const applied: string[] = []
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [advisoryLock])
+    await client.query(
+      'CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())',
+    )
+    const { rows } = await client.query<{ name: string }>('SELECT name FROM schema_migration')
+    const known = new Set(rows.map((row) => row.name))
+    const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort()
+    for (const name of files) {
+      if (known.has(name)) continue
+      const text = await readFile(new URL(name, folder), 'utf8')
+      try {
+        await client.query('BEGIN')
+        await client.query(text)
+        await client.query('INSERT INTO schema_migration (name) VALUES ($1)', [name])
+        await client.query('COMMIT')
+      } catch (error) {
+        await client.query('ROLLBACK')
+        throw new Error(`Migration ${name} failed: ${error instanceof Error ? error.message : error}`)
+      }
+      applied.push(name)
+    }
+  } finally {
+    await client.end()
+  }
+  return applied
+}
