@@ -1,0 +1,55 @@
+/** What a principal may be allowed to do in an organization. `platform` is apart: it implies all of these everywhere. */
+export const scopes = [
+  'device:read',
+  'device:sensitive',
+  'device:create',
+  'device:update',
+  'device:delete',
+  'device:transfer',
+  'group:read',
+  'group:write',
+  'config:read',
+  'config:write',
+  'config:apply',
+  'job:read',
+  'job:create',
+  'job:cancel',
+  'telemetry:read',
+  'fleet:read',
+  'org:read',
+  'org:write',
+  'key:manage',
+  'audit:read',
+  'webhook:manage',
+] as const
+
+export type Scope = (typeof scopes)[number]
+
+export const roleNames = ['viewer', 'operator', 'admin'] as const
+export type RoleName = (typeof roleNames)[number]
+
+const viewer: readonly Scope[] = [
+  'device:read',
+  'group:read',
+  'config:read',
+  'job:read',
+  'telemetry:read',
+  'fleet:read',
+  'org:read',
+]
+
+/** The scopes a role name stands for; each role includes the one before it. */
+export const scopesOfRole: Record<RoleName, readonly Scope[]> = {
+  viewer,
+  operator: [
+    ...viewer,
+    'device:create',
+    'device:update',
+    'group:write',
+    'config:write',
+    'config:apply',
+    'job:create',
+    'job:cancel',
+  ],
+  admin: scopes,
+}
