@@ -1,0 +1,13 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** The secret kept in `path` (mode 0600), made at random on first use: 256 bits as 64 hex digits. */
+export async function keptSecret(path: string): Promise<string> {
+  const known = await readFile(path, 'utf8').catch(() => undefined)
+  if (known?.trim()) return known.trim()
+  const secret = randomBytes(32).toString('hex')
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, `${secret}\n`, { mode: 0o600 })
+  return secret
+}

