@@ -1,0 +1,57 @@
+import { badRequest, ServiceError } from '#core/errors'
+
+const tooLarge = (maxBytes: number) =>
+  new ServiceError(413, 'body_too_large', `The body is larger than ${maxBytes} bytes.`, { members: { maxBytes } })
+
+/**
+ * Reads a request body of at most `maxBytes`, or undefined when none was sent. Bytes are counted as they arrive, so a
+ * missing or false Content-Length does not help. Throws 413 `body_too_large`.
+ */
+export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
+  const declared = Number(request.headers.get('content-length') ?? 0)
+  if (declared > maxBytes) throw tooLarge(maxBytes)
+  if (!request.body) return undefined
+  const chunks: Uint8Array[] = []
+  let total = 0
+  for await (const chunk of request.body) {
+    total += chunk.byteLength
+    if (total > maxBytes) throw tooLarge(maxBytes)
+    chunks.push(chunk)
+  }
+  return total === 0 ? undefined : Buffer.concat(chunks, total)
+}
+
+/** Throws 415 unless the request says its body is one of these media types and not content-encoded. */
+export function requireMediaType(request: Request, accepted: readonly string[]): void {
+  const encoding = request.headers.get('content-encoding')
+  if (encoding !== null && encoding.toLowerCase() !== 'identity') {
+    throw new ServiceError(415, 'unsupported_encoding', 'Send the body without Content-Encoding.', {
+      headers: { 'Accept-Encoding': 'identity' },
+    })
+  }
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type === undefined || !accepted.includes(type)) {
+    throw new ServiceError(415, 'unsupported_media_type', `Send the body as ${accepted.join(' or ')}.`)
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The body as text. Throws 400 when it is not UTF-8. */
+export function decodeText(body: Uint8Array): string {
+  try {
+    return utf8.decode(body)
+  } catch {
+    throw badRequest('The body is not valid UTF-8.', undefined, 'invalid_json')
+  }
+}
+
+/** The body as JSON. Throws 400 `invalid_json` without quoting it. */
+export function decodeJson(body: Uint8Array): unknown {
+  const text = decodeText(body)
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw badRequest('The body is not valid JSON.', undefined, 'invalid_json')
+  }
+}

@@ -1,0 +1,31 @@
+import type { Server } from 'node:http'
+
+export type Stopping = { readonly stopping: boolean }
+
+const inFlightLimitMs = 10_000
+
+/**
+ * Stops the process well: on SIGTERM, SIGINT or the end of the parent's IPC channel it becomes unready, lets requests in
+ * flight finish for at most 10 s, runs `close`, and exits 0. Returns a value whose `stopping` readiness checks read.
+ */
+export function stopGracefully(server: Server, close: () => Promise<void>): Stopping {
+  const state = { stopping: false }
+  const stop = async () => {
+    if (state.stopping) return
+    state.stopping = true
+    const drained = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeIdleConnections()
+    // Connections kept alive by clients would hold the server open; each is closed as soon as it falls idle.
+    const idle = setInterval(() => server.closeIdleConnections(), 50)
+    const limit = setTimeout(() => server.closeAllConnections(), inFlightLimitMs)
+    await drained
+    clearInterval(idle)
+    clearTimeout(limit)
+    await close().catch(() => {})
+    process.exit(0)
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+  if (process.channel) process.once('disconnect', stop)
+  return state
+}

@@ -1,0 +1,68 @@
+import { ServiceError } from '#core/errors'
+
+const titles: Record<number, string> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+}
+
+/** An RFC 9457 problem document with this service's members; further members stand at top level. */
+export type Problem = {
+  type: string
+  title: string
+  status: number
+  detail: string
+  code: string
+  requestId: string
+  errors?: { pointer: string; code: string; detail: string }[]
+  [member: string]: unknown
+}
+
+/**
+ * The problem document of any thrown value. A `ServiceError` says what it says; everything else is a 500 that tells
+ * the caller nothing of the inside, because inner messages have a way of quoting data.
+ */
+export function toProblem(error: unknown, requestId: string): Problem {
+  if (!(error instanceof ServiceError)) {
+    return {
+      type: 'about:blank',
+      title: 'Internal Server Error',
+      status: 500,
+      detail: 'Something went wrong on our side. The request id names this failure in our log.',
+      code: 'internal_error',
+      requestId,
+    }
+  }
+  return {
+    ...error.members,
+    type: 'about:blank',
+    title: titles[error.status] ?? 'Error',
+    status: error.status,
+    detail: error.message,
+    code: error.code,
+    requestId,
+    ...(error.errors ? { errors: error.errors } : {}),
+  }
+}
+
+/** `toProblem` as a response, with the headers the error carries (`Allow`, `Retry-After`, `WWW-Authenticate`). */
+export function problemResponse(error: unknown, requestId: string): Response {
+  const problem = toProblem(error, requestId)
+  const headers = error instanceof ServiceError ? error.headers : undefined
+  return new Response(JSON.stringify(problem), {
+    status: problem.status,
+    headers: { ...headers, 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
+  })
+}

@@ -1,0 +1,68 @@
+import type { Redis } from 'ioredis'
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { ServiceError } from '#core/errors'
+
+export type RateLimitState = { perMinute: number; remaining: number; resetSeconds: number }
+
+export type RateLimiter = {
+  /** Counts one event for the key. Throws 429 with `Retry-After` when the minute's allowance is used up. */
+  consume(key: string, perMinute: number): Promise<RateLimitState>
+  /** Throws 429 when the key has used up its allowance, without counting. */
+  refuseExhausted(key: string, perMinute: number): Promise<void>
+}
+
+const windowSeconds = 60
+
+/**
+ * Counts events per key and minute: in this process, or in Redis so that replicas count together. While Redis is away
+ * each process counts for itself rather than refusing everybody.
+ */
+export function createRateLimiter(name: string, redis?: Redis): RateLimiter {
+  const limiters = new Map<number, RateLimiterAbstract>()
+  const limiterOf = (perMinute: number): RateLimiterAbstract => {
+    let limiter = limiters.get(perMinute)
+    if (!limiter) {
+      const options = { points: perMinute, duration: windowSeconds, keyPrefix: `limit:${name}:${perMinute}` }
+      const memory = new RateLimiterMemory(options)
+      limiter = redis ? new RateLimiterRedis({ ...options, storeClient: redis, insuranceLimiter: memory }) : memory
+      limiters.set(perMinute, limiter)
+    }
+    return limiter
+  }
+  return {
+    async consume(key, perMinute) {
+      try {
+        return stateOf(await limiterOf(perMinute).consume(key), perMinute)
+      } catch (refusal) {
+        if (refusal instanceof RateLimiterRes) throw tooMany(stateOf(refusal, perMinute))
+        throw refusal
+      }
+    },
+    async refuseExhausted(key, perMinute) {
+      const used = await limiterOf(perMinute).get(key)
+      if (used && used.consumedPoints >= perMinute) throw tooMany(stateOf(used, perMinute))
+    },
+  }
+}
+
+/** The fields of draft-ietf-httpapi-ratelimit-headers: the policy (quota and window) and what is left of it. */
+export const rateLimitHeaders = ({ perMinute, remaining, resetSeconds }: RateLimitState): Record<string, string> => ({
+  'RateLimit-Policy': `"minute";q=${perMinute};w=${windowSeconds}`,
+  RateLimit: `"minute";r=${remaining};t=${resetSeconds}`,
+})
+
+const stateOf = (result: RateLimiterRes, perMinute: number): RateLimitState => ({
+  perMinute,
+  remaining: Math.max(0, result.remainingPoints),
+  resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
+})
+
+const tooMany = (state: RateLimitState) =>
+  new ServiceError(
+    429,
+    'rate_limited',
+    `More than ${state.perMinute} in a minute. Try again in ${state.resetSeconds} s.`,
+    {
+      headers: { 'Retry-After': String(state.resetSeconds), ...rateLimitHeaders({ ...state, remaining: 0 }) },
+    },
+  )
