@@ -1,0 +1,113 @@
+import { signal } from '@preact/signals'
+
+/** A refusal of the service (RFC 9457), or `status` 0 when it could not be reached at all. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly retryAfterS: number | null
+  readonly fields: { pointer: string; detail: string }[]
+
+  constructor(status: number, code: string, detail: string, retryAfterS: number | null = null, fields: { pointer: string; detail: string }[] = []) {
+    super(detail)
+    this.status = status
+    this.code = code
+    this.retryAfterS = retryAfterS
+    this.fields = fields
+  }
+}
+
+const storageKey = 'routerfleet.apiKey'
+// The page is served at the base address of the API, whatever path prefix stands in front of it.
+const base = new URL('.', document.baseURI)
+
+/** The API key of this tab, or null when signed out. It lives in session storage only and never in an address. */
+export const apiKey = signal<string | null>(sessionStorage.getItem(storageKey))
+
+export function signIn(key: string): void {
+  sessionStorage.setItem(storageKey, key)
+  apiKey.value = key
+}
+
+export function signOut(): void {
+  sessionStorage.removeItem(storageKey)
+  apiKey.value = null
+}
+
+export type Query = Record<string, string | number | boolean | string[] | null | undefined>
+
+export function address(path: string, query: Query = {}): URL {
+  const url = new URL(path.replace(/^\//, ''), base)
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === '') continue
+    for (const one of Array.isArray(value) ? value : [value]) url.searchParams.append(name, String(one))
+  }
+  return url
+}
+
+export type CallOptions = {
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  query?: Query
+  body?: unknown
+  /** Sent as it is, with this content type. */
+  raw?: { text: string; contentType: string }
+  headers?: Record<string, string>
+  signal?: AbortSignal
+  key?: string
+}
+
+/** One call; throws ApiError for every answer that is not 2xx or 304. A 401 for the stored key signs out. */
+export async function send(path: string, options: CallOptions = {}): Promise<Response> {
+  const key = options.key ?? apiKey.value
+  const headers: Record<string, string> = { Accept: 'application/json', ...options.headers }
+  if (key) headers.Authorization = `Bearer ${key}`
+  const body = options.raw ? options.raw.text : options.body === undefined ? null : JSON.stringify(options.body)
+  if (body !== null) headers['Content-Type'] = options.raw?.contentType ?? 'application/json'
+  let response: Response
+  try {
+    response = await fetch(address(path, options.query), {
+      method: options.method ?? 'GET',
+      headers,
+      body,
+      signal: options.signal ?? null,
+      credentials: 'omit',
+      cache: 'no-store',
+    })
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    throw new ApiError(0, 'unreachable', 'The service cannot be reached. Trying again.')
+  }
+  if (response.ok || response.status === 304) return response
+  const problem = (await response.json().catch(() => ({}))) as {
+    code?: string
+    detail?: string
+    title?: string
+    errors?: { pointer: string; detail: string }[]
+  }
+  if (response.status === 401 && !options.key) signOut()
+  const retryAfter = Number(response.headers.get('Retry-After'))
+  throw new ApiError(
+    response.status,
+    problem.code ?? 'error',
+    problem.detail ?? problem.title ?? `The service answered ${response.status}.`,
+    Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null,
+    problem.errors ?? [],
+  )
+}
+
+/** One call whose answer is JSON; undefined for 204. */
+export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
+  const response = await send(path, options)
+  return (response.status === 204 ? undefined : await response.json()) as Answer
+}
+
+/** Reads a list to its end, `limit` rows a page, at most `most` rows. */
+export async function all<Item>(path: string, query: Query = {}, most = 2_000): Promise<Item[]> {
+  const items: Item[] = []
+  let cursor: string | null = null
+  do {
+    const page: { items: Item[]; nextCursor: string | null } = await call(path, { query: { limit: 200, ...query, cursor } })
+    items.push(...page.items)
+    cursor = page.nextCursor
+  } while (cursor !== null && items.length < most)
+  return items
+}

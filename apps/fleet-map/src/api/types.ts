@@ -1,0 +1,162 @@
+/** Shapes of the public HTTP API, as far as this page reads them. Times are RFC 3339 texts. */
+
+export type Page<Item> = { items: Item[]; nextCursor: string | null }
+
+export type DeviceStatus = 'online' | 'offline' | 'provisioning' | 'error' | 'disabled'
+export type Quality = 'none' | 'poor' | 'fair' | 'good' | 'excellent'
+
+export type Organization = {
+  id: string
+  name: string
+  plan: string
+  subscription: { status: string; deviceQuota: number }
+  createdAt: string
+}
+
+export type Device = {
+  id: string
+  organizationId: string
+  serial: string
+  name: string
+  model: string
+  tags: string[]
+  status: DeviceStatus
+  lastSeenAt: string | null
+  firmware: string | null
+  configProfile: { id: string; version: number } | null
+  location: { lat: number; lon: number; ts: string } | null
+  createdAt: string
+  updatedAt: string
+}
+
+export type Group = {
+  id: string
+  name: string
+  smartTags: string[]
+  explicitDeviceCount: number
+  effectiveDeviceCount: number
+  createdAt: string
+  updatedAt: string
+}
+
+export type GroupMember = Device & { membership: 'explicit' | 'smartTag' | 'both' }
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+export type Profile = {
+  id: string
+  name: string
+  description: string | null
+  model: string | null
+  settings: { [key: string]: Json }
+  version: number
+  createdAt: string
+  updatedAt: string
+}
+
+export type JobStatus =
+  | 'queued'
+  | 'dispatched'
+  | 'inProgress'
+  | 'succeeded'
+  | 'failed'
+  | 'timedOut'
+  | 'cancelled'
+  | 'expired'
+  | 'rejected'
+
+export type Batch = {
+  id: string
+  kind: string
+  status: 'scheduled' | 'running' | 'paused' | 'finished' | 'cancelled'
+  target: { groupId?: string; deviceIds?: string[]; deviceId?: string }
+  profile: { id: string; version: number } | null
+  total: number
+  counts: Record<JobStatus, number>
+  skipped: { deviceId: string; reason: string }[]
+  createdAt: string
+  finishedAt: string | null
+}
+
+export type Job = {
+  id: string
+  batchId: string | null
+  organizationId: string
+  deviceId: string
+  kind: string
+  status: JobStatus
+  attempt: number
+  maxAttempts: number
+  progress: number | null
+  error: { code: string; detail: string } | null
+  expiresAt: string
+  createdAt: string
+  updatedAt: string
+  finishedAt: string | null
+}
+
+export type MapDevice = {
+  deviceId: string
+  organizationId: string
+  name: string
+  status: DeviceStatus
+  location: {
+    lat: number
+    lon: number
+    fix: string | null
+    ts: string
+    ageMs: number
+    accuracyM: number | null
+    speedMps: number | null
+    headingDeg: number | null
+  } | null
+  signal: {
+    ts: string
+    ageMs: number
+    rat: string | null
+    plmn: string | null
+    operatorName: string | null
+    rsrpDbm: number | null
+    rsrqDb: number | null
+    sinrDb: number | null
+    nrRsrpDbm: number | null
+    quality: Quality | null
+    qualityBasis: string | null
+    alignment: string
+    alignErrorM: number | null
+    lat: number | null
+    lon: number | null
+  } | null
+  dwell: { arrivedAt: string; durationS: number; lat: number; lon: number; radiusM: number } | null
+}
+
+export type CoverageCell = {
+  h3: string
+  samples: number
+  devices: number
+  serviceRatio: number
+  rsrpDbm: { p10: number | null; p50: number | null; p90: number | null }
+  sinrDb: { p10: number | null; p50: number | null }
+  quality: Quality | null
+  confidence: 'low' | 'medium' | 'high'
+  lastAt: string
+}
+
+export type Dwell = {
+  id: string
+  deviceId: string
+  arrivedAt: string
+  departedAt: string | null
+  durationS: number
+  lat: number
+  lon: number
+  radiusM: number
+  fixCount: number
+  gap: boolean
+  rsrpP50Dbm: number | null
+  sinrP50Db: number | null
+  noServiceS: number
+}
+
+/** A list in columnar form: equally long arrays by dotted path. */
+export type Columns = Record<string, unknown[]>
