@@ -1,0 +1,55 @@
+import { BlockList, isIP } from 'node:net'
+
+// Everything the IANA special-purpose registries (RFC 6890 and updates) keep off the public Internet.
+const special = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+] as const)
+  special.addSubnet(network, prefix, 'ipv4')
+for (const [network, prefix] of [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+] as const)
+  special.addSubnet(network, prefix, 'ipv6')
+// Only 2000::/3 is global unicast; mapped IPv4 (::ffff:0:0/96), NAT64, unique-local and link-local all lie outside it.
+const globalUnicast = new BlockList()
+globalUnicast.addSubnet('2000::', 3, 'ipv6')
+
+/** True for an IPv4 or IPv6 address on the public Internet; false for anything private, special or not an address. */
+export function isPublicAddress(address: string): boolean {
+  const family = isIP(address)
+  if (family === 4) return !special.check(address, 'ipv4')
+  if (family === 6) return globalUnicast.check(address, 'ipv6') && !special.check(address, 'ipv6')
+  return false
+}
+
+const localName = /(^|\.)(localhost|local|internal|home\.arpa|localdomain)\.?$/i
+
+/**
+ * Why a URL must not be fetched or handed out, as one sentence; undefined when it is an https URL without credentials
+ * whose host is not evidently private. A name can still resolve to a private address: whoever connects checks again.
+ */
+export function refusalOfUrl(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'This is not a URL.'
+  const url = new URL(text)
+  if (url.protocol !== 'https:') return 'Only https URLs are accepted.'
+  if (url.username !== '' || url.password !== '') return 'Credentials do not belong in a URL.'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) !== 0) return isPublicAddress(host) ? undefined : 'The address is not on the public Internet.'
+  return localName.test(host) || !host.includes('.') ? 'The host is not on the public Internet.' : undefined
+}
