@@ -4,16 +4,19 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Who Postgres runs as: `identity` are the spawn options that switch to it (empty when that is ourselves). */
-export type Owner = { uid: number; gid: number; identity: { uid?: number; gid?: number } }
+/** A user of this machine other than root. */
+export type Owner = { uid: number; gid: number }
+
+/** A program call as `spawn` and `execFile` take it. */
+export type Call = { command: string; args: string[]; options: { uid?: number; gid?: number; cwd: string } }
 
 /**
- * Postgres refuses to run as root. Started by root it gets the system user `postgres`, which is made when the machine
- * has none; otherwise it runs as the user who started us. Throws one sentence when the user cannot be made.
+ * Who Postgres runs as, since it refuses root: started by root that is the system user `postgres`, which is made when
+ * the machine has none; otherwise the user who started us. Throws one sentence when the user cannot be made.
  */
 export async function systemOwner(): Promise<Owner> {
   const { uid, gid } = userInfo()
-  if (uid !== 0) return { uid, gid, identity: {} }
+  if (uid !== 0) return { uid, gid }
   const known = await lookUp('postgres')
   if (known) return known
   await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']).catch(() => undefined)
@@ -26,11 +29,31 @@ export async function systemOwner(): Promise<Owner> {
 
 async function lookUp(name: string): Promise<Owner | undefined> {
   try {
-    const [uid, gid] = await Promise.all(
-      ['-u', '-g'].map(async (flag) => Number((await run('id', [flag, name])).stdout)),
-    )
-    return uid && gid ? { uid, gid, identity: { uid, gid } } : undefined
+    const ask = async (flag: string) => Number((await run('id', [flag, name])).stdout)
+    const [uid, gid] = await Promise.all([ask('-u'), ask('-g')])
+    return uid && gid ? { uid, gid } : undefined
   } catch {
     return undefined
   }
+}
+
+/**
+ * The call of `command` as `owner`, who must be able to reach `paths`. Below a private folder, such as root's home,
+ * another user reaches nothing; there the program keeps one capability of root, to pass through folders.
+ */
+export async function callAs(owner: Owner, command: string, args: string[], paths: string[]): Promise<Call> {
+  if (owner.uid === userInfo().uid) return { command, args, options: { cwd: '/' } }
+  const options = { ...owner, cwd: '/' }
+  if (await reaches(options, [command, ...paths])) return { command, args, options }
+  const identity = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups']
+  const capability = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override']
+  return { command: 'setpriv', args: [...identity, ...capability, command, ...args], options: { cwd: '/' } }
+}
+
+async function reaches(options: Owner & { cwd: string }, paths: string[]): Promise<boolean> {
+  const script = 'for path in "$@"; do test -e "$path" || exit 1; done'
+  return run('sh', ['-c', script, 'sh', ...paths], options).then(
+    () => true,
+    () => false,
+  )
 }

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { commandLine } from './command-line.ts'
 import { keptSecret } from './credentials.ts'
-import { systemOwner } from './owner.ts'
+import { callAs, systemOwner } from './owner.ts'
 import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
 
 const run = promisify(execFile)
@@ -19,11 +20,13 @@ export type PostgresEngine = {
 }
 
 export type PostgresOptions = {
-  /** Holds `cluster/`, `password` and `server.log`; made when absent. */
+  /** Holds `cluster/`, `password`, `server.log` and `pid`; made when absent. */
   dir: string
   port?: number
   /** False gives up durability for speed: only for throw-away clusters of tests. */
   durable?: boolean
+  /** Gives up starting. */
+  signal?: AbortSignal
 }
 
 const user = 'routerfleet'
@@ -50,6 +53,9 @@ const smallMachine = {
   jit: 'off',
 }
 
+/** Messages in English, so that a log reads the same on every machine. */
+const environment = { LC_ALL: 'C' }
+
 const throwAway = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' }
 
 /** SIGINT is Postgres' fast shutdown (clients are cut, data is checkpointed), SIGQUIT leaves recovery to the next start. */
@@ -65,31 +71,26 @@ const fastThenHard = [
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresEngine> {
   const dir = resolve(options.dir)
+  const cluster = join(dir, 'cluster')
   const logFile = join(dir, 'server.log')
+  const pidFile = join(dir, 'pid')
   const password = await initializePostgres(dir)
+  await removeStaleLock(cluster)
   const port = options.port ?? (await freePort())
   const settings = Object.entries({ ...smallMachine, ...(options.durable === false ? throwAway : {}) })
+  const args = ['-D', cluster, '-p', String(port), ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const { postgres } = await binaries()
-  const process = await startProcess(
-    postgres,
-    [
-      '-D',
-      join(dir, 'cluster'),
-      '-p',
-      String(port),
-      ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    ],
-    { logFile, ...(await systemOwner()).identity, cwd: '/', env: { LC_ALL: 'C' } },
-  )
+  const call = await callAs(await systemOwner(), postgres, args, [cluster])
+  const process = await startProcess(call.command, call.args, { ...call.options, env: environment, logFile, pidFile })
   const engine = {
     url: `postgresql://${user}:${password}@127.0.0.1:${port}/${user}`,
     port,
     pid: process.pid,
     exited: process.exited,
-    stop: () => stopProcess(process, fastThenHard),
+    stop: () => stopProcess(process, fastThenHard, pidFile),
   }
   try {
-    await waitUntilReady('Postgres', process, logFile, () => ensureDatabase(engine.url))
+    await waitUntilReady('Postgres', process, () => ensureDatabase(engine.url), { logFile, signal: options.signal })
   } catch (error) {
     await engine.stop()
     throw error
@@ -110,18 +111,27 @@ export async function initializePostgres(dir: string): Promise<string> {
   await mkdir(building, { recursive: true, mode: 0o700 })
   await writeFile(passwordFile, password, { mode: 0o600 })
   await Promise.all([building, passwordFile].map((path) => chown(path, owner.uid, owner.gid)))
+  const args = [`--pgdata=${building}`, `--username=${user}`, `--pwfile=${passwordFile}`, ...clusterFlags]
   const { initdb } = await binaries()
+  const call = await callAs(owner, initdb, args, [building])
   try {
-    await run(initdb, [`--pgdata=${building}`, `--username=${user}`, `--pwfile=${passwordFile}`, ...clusterFlags], {
-      ...owner.identity,
-      cwd: '/',
-      env: { LC_ALL: 'C' },
-    })
+    await run(call.command, call.args, { ...call.options, env: environment })
   } finally {
     await rm(passwordFile, { force: true })
   }
   await rename(building, cluster)
   return password
+}
+
+/**
+ * A killed Postgres leaves its lock behind. By itself it refuses to start when the number in it is in use again, by
+ * whomever; so it is removed here unless that process is a Postgres on this very folder.
+ */
+async function removeStaleLock(cluster: string): Promise<void> {
+  const lock = join(cluster, 'postmaster.pid')
+  const pid = Number.parseInt(await readFile(lock, 'utf8').catch(() => ''), 10)
+  const holder = await commandLine(pid)
+  if (!holder?.includes(cluster)) await rm(lock, { force: true })
 }
 
 async function ensureDatabase(url: string): Promise<void> {

@@ -1,6 +1,6 @@
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import { mkdir, readFile, rename, stat } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 
@@ -10,56 +10,62 @@ export type Running = { pid: number; exited: Promise<string>; kill(signal: NodeJ
 /** Signals to try in order, each with the time it is given before the next. */
 export type StopPlan = readonly { signal: NodeJS.Signals; deadlineMs: number }[]
 
+export type ProcessOptions = Omit<SpawnOptions, 'stdio' | 'detached'> & {
+  /** Receives stdout and stderr. */
+  logFile: string
+  /** Holds the process id while it runs, for a later start to find it should we be killed. */
+  pidFile: string
+  /** Opens an IPC channel: the child learns of our death by its closing. */
+  channel?: boolean
+}
+
 const maxLogBytes = 16 * 1024 * 1024
 
 /**
- * Starts a program with stdout and stderr appended to `logFile`. It gets a process group of its own, so that a Ctrl-C
- * in the terminal reaches only the supervisor, which then stops everything in order. Throws when it cannot be started.
+ * Starts a program in a process group of its own, so that a Ctrl-C in the terminal reaches only the supervisor, which
+ * then stops everything in order. Throws one sentence when the program cannot be started.
  */
-export async function startProcess(
-  command: string,
-  args: string[],
-  options: SpawnOptions & { logFile: string },
-): Promise<Running> {
-  const { logFile, ...spawnOptions } = options
+export async function startProcess(command: string, args: string[], options: ProcessOptions): Promise<Running> {
+  const { logFile, pidFile, channel, ...spawnOptions } = options
   const log = await openLog(logFile)
   try {
-    const child = spawn(command, args, { ...spawnOptions, stdio: ['ignore', log, log], detached: true })
-    return await running(child, command)
+    const stdio: SpawnOptions['stdio'] = ['ignore', log, log, ...(channel ? (['ipc'] as const) : [])]
+    const child = spawn(command, args, { ...spawnOptions, stdio, detached: true })
+    const exited = new Promise<string>((resolve) => {
+      child.once('exit', (code, signal) => resolve(signal ? `was ended by ${signal}` : `ended with code ${code}`))
+    })
+    await new Promise<void>((resolve, reject) => {
+      child.once('error', (error) => reject(new Error(`Cannot start ${command}: ${error.message}`)))
+      child.once('spawn', resolve)
+    })
+    const pid = child.pid ?? 0
+    await mkdir(dirname(pidFile), { recursive: true })
+    await writeFile(pidFile, `${pid}\n`)
+    return { pid, exited, kill: (signal) => void child.kill(signal) }
   } finally {
     closeSync(log)
   }
 }
 
-/** Opens a log for appending; one that has grown large is first moved aside, so a data folder stays bounded. */
-export async function openLog(path: string): Promise<number> {
+/** Opens a log for appending; one that has grown large is first moved aside, so that a data folder stays bounded. */
+async function openLog(path: string): Promise<number> {
   await mkdir(dirname(path), { recursive: true })
   const known = await stat(path).catch(() => undefined)
   if (known && known.size > maxLogBytes) await rename(path, `${path}.1`)
   return openSync(path, 'a', 0o600)
 }
 
-/** Waits until the operating system has started `child`; throws its reason (not found, not allowed) when it has not. */
-export function running(child: ChildProcess, command: string): Promise<Running> {
-  const exited = new Promise<string>((resolve) => {
-    child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${code}`))
-  })
-  return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(new Error(`Cannot start ${command}: ${error.message}`)))
-    child.once('spawn', () => resolve({ pid: child.pid ?? 0, exited, kill: (signal) => void child.kill(signal) }))
-  })
-}
-
-/** Goes through the plan until the process is gone. */
-export async function stopProcess(process: Running, plan: StopPlan): Promise<void> {
+/** Goes through the plan until the process is gone, then forgets its pid file. */
+export async function stopProcess(process: Running, plan: StopPlan, pidFile: string): Promise<void> {
   for (const { signal, deadlineMs } of plan) {
     process.kill(signal)
-    if (await within(process.exited, deadlineMs)) return
+    if (await within(process.exited, deadlineMs)) break
   }
+  await rm(pidFile, { force: true })
 }
 
 /** True when `promise` settled before the deadline. */
-export async function within(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
+async function within(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), deadlineMs)
@@ -72,22 +78,22 @@ export async function within(promise: Promise<unknown>, deadlineMs: number): Pro
 }
 
 /**
- * Repeats `probe` until it succeeds. Throws a sentence with the end of the log when the process ends first or the
- * deadline passes.
+ * Repeats `probe` until it succeeds. Throws a sentence with the end of the log when the process ends first, the
+ * deadline passes or `signal` aborts.
  */
 export async function waitUntilReady(
   name: string,
   process: Running,
-  logFile: string,
   probe: () => Promise<void>,
-  deadlineMs = 60_000,
+  options: { logFile: string; signal?: AbortSignal | undefined; deadlineMs?: number },
 ): Promise<void> {
+  const deadlineMs = options.deadlineMs ?? 60_000
   let ended: string | undefined
   process.exited.then((how) => {
     ended = how
   })
-  const deadline = Date.now() + deadlineMs
-  while (Date.now() < deadline && ended === undefined) {
+  const giveUpAt = Date.now() + deadlineMs
+  while (ended === undefined && Date.now() < giveUpAt && !options.signal?.aborted) {
     try {
       await probe()
       return
@@ -95,25 +101,25 @@ export async function waitUntilReady(
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }
+  if (options.signal?.aborted) throw new Error(`${name} was stopped while starting.`)
   const reason = ended ?? `was not ready within ${deadlineMs / 1000} s`
-  throw new Error(`${name} ${reason}. The end of ${logFile}:\n${await endOf(logFile)}`)
+  throw new Error(`${name} ${reason}. The end of ${options.logFile}:\n${await endOf(options.logFile)}`)
 }
 
 async function endOf(logFile: string): Promise<string> {
   const text = await readFile(logFile, 'utf8').catch(() => '')
-  return text.slice(-2000)
+  return text.slice(-2000).trim()
 }
 
 /** A port nobody listens on at this moment, chosen by the operating system. */
-export function freePort(host = '127.0.0.1'): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(0, host, () => {
-      const address = server.address()
-      server.close(() =>
-        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
-      )
-    })
+    server.listen(0, '127.0.0.1', resolve)
   })
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('The operating system gave no port.')
+  return address.port
 }

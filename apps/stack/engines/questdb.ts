@@ -21,7 +21,7 @@ export type QuestdbEngine = {
 export type QuestdbPorts = { http: number; pg: number }
 
 export type QuestdbOptions = {
-  /** Holds `data/`, `password` and `server.log`; made when absent. */
+  /** Holds `data/`, `password`, `server.log` and `pid`; made when absent. */
   dir: string
   /** Where the downloaded jar is kept. */
   cacheDir: string
@@ -29,6 +29,8 @@ export type QuestdbOptions = {
   javaHome?: string | undefined
   ports?: QuestdbPorts
   ramLimitBytes?: number
+  /** Gives up starting. */
+  signal?: AbortSignal
 }
 
 const user = 'routerfleet'
@@ -49,12 +51,14 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
   const dir = resolve(options.dir)
   const dataDir = join(dir, 'data')
   const logFile = join(dir, 'server.log')
+  const pidFile = join(dir, 'pid')
   const [java, jar] = await Promise.all([findJava(options.javaHome), questdbJar(options.cacheDir)])
   await mkdir(dataDir, { recursive: true })
   const password = await keptSecret(join(dir, 'password'))
   const ports = options.ports ?? { http: await freePort(), pg: await freePort() }
   const process = await startProcess(java, [...javaFlags(jar), '-d', dataDir], {
     logFile,
+    pidFile,
     cwd: dir,
     env: settings(ports, password, options.ramLimitBytes ?? defaultRamLimitBytes),
   })
@@ -66,10 +70,10 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
     ports,
     pid: process.pid,
     exited: process.exited,
-    stop: () => stopProcess(process, politeThenHard),
+    stop: () => stopProcess(process, politeThenHard, pidFile),
   }
   try {
-    await waitUntilReady('QuestDB', process, logFile, () => query(engine, 'select 1'))
+    await waitUntilReady('QuestDB', process, () => query(engine, 'select 1'), { logFile, signal: options.signal })
   } catch (error) {
     await engine.stop()
     throw error
