@@ -1,0 +1,192 @@
+/**
+ * The life of one job, as a pure function. Verbs lock the row, ask `decide`, and write what it says; nothing else changes
+ * a job. States and rules: docs/jobs.md.
+ */
+export const jobStatuses = [
+  'queued',
+  'dispatched',
+  'inProgress',
+  'succeeded',
+  'failed',
+  'timedOut',
+  'cancelled',
+  'expired',
+  'rejected',
+] as const
+export type JobStatus = (typeof jobStatuses)[number]
+
+/** What a device may say about a job it took. */
+export const reportedStatuses = ['inProgress', 'succeeded', 'failed', 'rejected'] as const
+export type ReportedStatus = (typeof reportedStatuses)[number]
+
+export const openStatuses = ['queued', 'dispatched', 'inProgress'] as const satisfies JobStatus[]
+
+export const isFinal = (status: JobStatus): boolean => !(openStatuses as readonly JobStatus[]).includes(status)
+
+export type JobError = { code: string; detail: string | null }
+
+/** What decides about a job. Times are milliseconds since the epoch. */
+export type JobState = {
+  status: JobStatus
+  attempt: number
+  maxAttempts: number
+  /** A retry waits until then. */
+  notBeforeMs: number | null
+  /** Until when a taken job must be reported final. */
+  deadlineAtMs: number | null
+  /** Until when it must be taken. */
+  expiresAtMs: number
+  cancelRequested: boolean
+  /** The device has said that it has this attempt, so it is not handed out again. */
+  acknowledged: boolean
+  progress: number | null
+  result: unknown
+  error: JobError | null
+}
+
+export type DeviceReport = {
+  attempt: number
+  status: ReportedStatus
+  progress?: number | undefined
+  detail?: unknown
+}
+
+export type JobEvent =
+  | { type: 'dispatch'; attempt: number }
+  | { type: 'take'; timeoutMs: number }
+  | { type: 'report'; report: DeviceReport }
+  | { type: 'deadline'; attempt: number }
+  | { type: 'expire' }
+  | { type: 'cancel' }
+  | { type: 'withdraw'; because: 'deviceGone' | 'deviceDisabled' }
+  | { type: 'retry'; maxAttempts: number; expiresAtMs: number }
+
+export type Refusal = 'staleAttempt' | 'final' | 'notFinal' | 'notTaken' | 'notDue' | 'unavailable'
+
+/** `same`: allowed and already so, which is how repeated deliveries end. */
+export type Decision = { outcome: 'changed'; job: JobState } | { outcome: 'same' } | { outcome: Refusal }
+
+const same: Decision = { outcome: 'same' }
+const refused = (outcome: Refusal): Decision => ({ outcome })
+const changed = (job: JobState, change: Partial<JobState>): Decision => ({
+  outcome: 'changed',
+  job: { ...job, ...change },
+})
+const ended = (job: JobState, status: JobStatus, error: JobError | null = null): Decision =>
+  changed(job, { status, error, deadlineAtMs: null, notBeforeMs: null })
+
+const expired: JobError = { code: 'expired', detail: 'The device did not take the job before it expired.' }
+const overdue: JobError = { code: 'deadline_exceeded', detail: 'The device took the job and did not report its end.' }
+const disabled: JobError = { code: 'device_disabled', detail: 'The device was disabled.' }
+
+const firstBackOffMs = 30_000
+const longestBackOffMs = 15 * 60_000
+
+/** How long attempt `attempt + 1` waits after `attempt` was lost: 30 s, doubling, at most 15 min. */
+export const backOffMs = (attempt: number): number =>
+  Math.min(firstBackOffMs * 2 ** Math.min(attempt - 1, 20), longestBackOffMs)
+
+/** What `event` does to `job` at `nowMs`. Never throws; a refusal leaves the job as it is. */
+export function decide(job: JobState, event: JobEvent, nowMs: number): Decision {
+  switch (event.type) {
+    case 'dispatch':
+      return dispatched(job, event.attempt, nowMs)
+    case 'take':
+      return taken(job, event.timeoutMs, nowMs)
+    case 'report':
+      return reported(job, event.report)
+    case 'deadline':
+      return missedDeadline(job, event.attempt, nowMs)
+    case 'expire':
+      return (job.status === 'queued' || job.status === 'dispatched') && job.expiresAtMs <= nowMs
+        ? ended(job, 'expired', expired)
+        : refused('notDue')
+    case 'cancel':
+      return cancelled(job)
+    case 'withdraw':
+      return withdrawn(job, event.because)
+    case 'retry':
+      return retried(job, event)
+  }
+}
+
+function dispatched(job: JobState, attempt: number, nowMs: number): Decision {
+  if (isFinal(job.status)) return refused('final')
+  if (attempt !== job.attempt) return refused('staleAttempt')
+  if (job.status !== 'queued') return same
+  if (job.expiresAtMs <= nowMs) return ended(job, 'expired', expired)
+  if (job.notBeforeMs !== null && job.notBeforeMs > nowMs) return refused('notDue')
+  return changed(job, { status: 'dispatched', notBeforeMs: null })
+}
+
+function taken(job: JobState, timeoutMs: number, nowMs: number): Decision {
+  if (job.status === 'inProgress' && !job.acknowledged) return same
+  if (job.status !== 'dispatched') return refused('unavailable')
+  if (job.expiresAtMs <= nowMs) return ended(job, 'expired', expired)
+  return changed(job, { status: 'inProgress', deadlineAtMs: nowMs + timeoutMs })
+}
+
+function reported(job: JobState, { attempt, status, progress, detail }: DeviceReport): Decision {
+  if (attempt !== job.attempt) return refused('staleAttempt')
+  if (isFinal(job.status)) return status === job.status ? same : refused('final')
+  if (job.status !== 'inProgress') return refused('notTaken')
+  if (status === 'inProgress') {
+    const news = progress !== undefined && progress !== job.progress
+    return job.acknowledged && !news ? same : changed(job, { acknowledged: true, progress: progress ?? job.progress })
+  }
+  if (status === 'succeeded') {
+    return changed(job, { status, progress: 100, result: detail ?? null, error: null, deadlineAtMs: null })
+  }
+  const error = { code: status, detail: typeof detail === 'string' ? detail : null }
+  const result = typeof detail === 'string' ? null : (detail ?? null)
+  return changed(job, { status, progress: progress ?? job.progress, result, error, deadlineAtMs: null })
+}
+
+function missedDeadline(job: JobState, attempt: number, nowMs: number): Decision {
+  if (isFinal(job.status)) return refused('final')
+  if (attempt !== job.attempt) return refused('staleAttempt')
+  if (job.status !== 'inProgress' || job.deadlineAtMs === null || job.deadlineAtMs > nowMs) return refused('notDue')
+  const again = nowMs + backOffMs(job.attempt)
+  if (job.attempt >= job.maxAttempts || job.cancelRequested || again >= job.expiresAtMs) {
+    return ended(job, 'timedOut', overdue)
+  }
+  return changed(job, {
+    status: 'queued',
+    attempt: job.attempt + 1,
+    notBeforeMs: again,
+    deadlineAtMs: null,
+    acknowledged: false,
+    progress: null,
+  })
+}
+
+function cancelled(job: JobState): Decision {
+  if (isFinal(job.status)) return refused('final')
+  if (job.status !== 'inProgress') return ended(job, 'cancelled')
+  return job.cancelRequested ? same : changed(job, { cancelRequested: true })
+}
+
+function withdrawn(job: JobState, because: 'deviceGone' | 'deviceDisabled'): Decision {
+  if (isFinal(job.status)) return refused('final')
+  if (because === 'deviceGone') return ended(job, 'cancelled')
+  // A disabled device may still be doing what it took; its deadline ends that.
+  return job.status === 'inProgress' ? same : ended(job, 'rejected', disabled)
+}
+
+function retried(job: JobState, { maxAttempts, expiresAtMs }: { maxAttempts: number; expiresAtMs: number }): Decision {
+  if (!isFinal(job.status)) return refused('notFinal')
+  if (job.status === 'succeeded') return refused('final')
+  return changed(job, {
+    status: 'queued',
+    attempt: job.attempt + 1,
+    maxAttempts: job.attempt + maxAttempts,
+    notBeforeMs: null,
+    deadlineAtMs: null,
+    expiresAtMs,
+    cancelRequested: false,
+    acknowledged: false,
+    progress: null,
+    result: null,
+    error: null,
+  })
+}
