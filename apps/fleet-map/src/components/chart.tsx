@@ -1,0 +1,105 @@
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { theme } from '../state/theme.ts'
+
+export type ChartSeries = { label: string; unit: string; color: string; values: (number | null)[] }
+/** A moment worth a tick above the plot: another cell, operator or radio technology. */
+export type ChartMark = { ts: number; label: string }
+
+type ChartProps = {
+  title: string
+  /** Milliseconds since the epoch, ascending. */
+  times: number[]
+  series: ChartSeries[]
+  marks?: ChartMark[]
+  height?: number
+  cursorMs?: number | null
+}
+
+const color = (name: string) =>
+  getComputedStyle(document.documentElement).getPropertyValue(name.replace(/^var\(|\)$/g, '')).trim()
+
+/** A line chart over time. Null values are gaps: silence and no service are never drawn as a line. */
+export function Chart({ title, times, series, marks = [], height = 120, cursorMs = null }: ChartProps) {
+  const frame = useRef<HTMLDivElement>(null)
+  const cursor = useRef(cursorMs)
+  const plotted = useRef<uPlot | null>(null)
+  const look = theme.value
+  cursor.current = cursorMs
+
+  useEffect(() => {
+    const container = frame.current
+    if (!container) return
+    const grid = { stroke: color('--line'), width: 1 }
+    const axis = { stroke: color('--text-faint'), grid, ticks: { show: false }, font: '11px system-ui' }
+    const overlay = (plot: uPlot) => {
+      const { ctx, bbox } = plot
+      ctx.save()
+      ctx.fillStyle = color('--accent')
+      for (const mark of marks) {
+        const x = plot.valToPos(mark.ts / 1_000, 'x', true)
+        if (x >= bbox.left && x <= bbox.left + bbox.width) ctx.fillRect(x, bbox.top, devicePixelRatio, 7 * devicePixelRatio)
+      }
+      if (cursor.current !== null) {
+        const x = plot.valToPos(cursor.current / 1_000, 'x', true)
+        ctx.fillStyle = color('--text')
+        ctx.fillRect(x, bbox.top, devicePixelRatio, bbox.height)
+      }
+      ctx.restore()
+    }
+    const plot = new uPlot(
+      {
+        width: container.clientWidth,
+        height,
+        padding: [8, 8, 0, 0],
+        cursor: { y: false, points: { size: 6 } },
+        legend: { show: true, live: true },
+        scales: { x: { time: true } },
+        axes: [{ ...axis, size: 26 }, { ...axis, size: 44 }],
+        series: [
+          {},
+          ...series.map((one) => ({
+            label: `${one.label} (${one.unit})`,
+            stroke: color(one.color),
+            width: 1.5,
+            points: { show: false },
+            value: (_: uPlot, value: number | null) => (value === null ? '–' : `${value.toFixed(0)}`),
+          })),
+        ],
+        hooks: { draw: [overlay] },
+      },
+      [times.map((ms) => ms / 1_000), ...series.map((one) => one.values)] as uPlot.AlignedData,
+      container,
+    )
+    plotted.current = plot
+    const observer = new ResizeObserver(() => plot.setSize({ width: container.clientWidth, height }))
+    observer.observe(container)
+    return () => {
+      observer.disconnect()
+      plot.destroy()
+    }
+  }, [times, series, marks, height, look])
+
+  useEffect(() => plotted.current?.redraw(false), [cursorMs])
+
+  return (
+    <figure>
+      <figcaption class="label">{title}</figcaption>
+      <div ref={frame} role="img" aria-label={`${title}: ${summary(series)}`} />
+    </figure>
+  )
+}
+
+/** What a screen reader says instead of the picture. */
+function summary(series: ChartSeries[]): string {
+  return series
+    .map(({ label, unit, values }) => {
+      const known = values.filter((value) => value !== null)
+      if (known.length === 0) return `${label} without values`
+      const low = Math.round(known.reduce((a, b) => Math.min(a, b)))
+      const high = Math.round(known.reduce((a, b) => Math.max(a, b)))
+      return `${label} between ${low} and ${high} ${unit}`
+    })
+    .join(', ')
+}

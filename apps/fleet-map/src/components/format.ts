@@ -1,0 +1,32 @@
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'narrow' })
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const clockTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+
+/** "3 min ago" from a time text; "never" without one. */
+export function ago(time: string | null, nowMs = Date.now()): string {
+  if (time === null) return 'never'
+  const seconds = Math.round((Date.parse(time) - nowMs) / 1_000)
+  const size = Math.abs(seconds)
+  if (size < 60) return relative.format(seconds, 'second')
+  if (size < 3_600) return relative.format(Math.round(seconds / 60), 'minute')
+  if (size < 86_400) return relative.format(Math.round(seconds / 3_600), 'hour')
+  return relative.format(Math.round(seconds / 86_400), 'day')
+}
+
+/** "2 h 05 min" from seconds. */
+export function duration(seconds: number): string {
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 1) return `${Math.round(seconds)} s`
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return `${hours} h ${String(minutes % 60).padStart(2, '0')} min`
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}
+
+export const moment = (time: string | number): string => dateTime.format(new Date(time))
+export const timeOfDay = (ms: number): string => clockTime.format(ms)
+export const count = (value: number): string => value.toLocaleString('en')
+
+/** A measured number with its unit, or an en dash where nothing was measured. */
+export const measured = (value: number | null | undefined, unit: string, digits = 0): string =>
+  value === null || value === undefined ? '–' : `${value.toFixed(digits).replace('-', '−')} ${unit}`

@@ -1,0 +1,66 @@
+import type { DeviceStatus, JobStatus, Quality } from '../api/types.ts'
+
+const statusLook: Record<DeviceStatus, { label: string; color: string; mark: string }> = {
+  online: { label: 'Online', color: 'var(--ok)', mark: '●' },
+  offline: { label: 'Offline', color: 'var(--text-faint)', mark: '○' },
+  provisioning: { label: 'Provisioning', color: 'var(--accent)', mark: '◌' },
+  error: { label: 'Error', color: 'var(--bad)', mark: '▲' },
+  disabled: { label: 'Disabled', color: 'var(--warn)', mark: '■' },
+}
+
+export const deviceStatuses = Object.keys(statusLook) as DeviceStatus[]
+export const statusLabel = (status: DeviceStatus): string => statusLook[status].label
+
+/** A device's status by shape, colour and word. */
+export const StatusLabel = ({ status }: { status: DeviceStatus }) => (
+  <span class="status">
+    <span aria-hidden="true" style={{ color: statusLook[status].color }}>
+      {statusLook[status].mark}
+    </span>
+    {statusLook[status].label}
+  </span>
+)
+
+export const qualityLabel: Record<Quality, string> = {
+  none: 'No signal',
+  poor: 'Poor',
+  fair: 'Fair',
+  good: 'Good',
+  excellent: 'Excellent',
+}
+
+export const QualityLabel = ({ quality, rat }: { quality: Quality | null; rat: string | null }) =>
+  rat === 'none' ? (
+    <span class="status">
+      <span class="swatch hatched" /> No service
+    </span>
+  ) : quality === null ? (
+    <span class="status">
+      <span class="swatch" /> Unknown
+    </span>
+  ) : (
+    <span class="status">
+      <span class="swatch" style={{ background: `var(--quality-${quality})` }} /> {qualityLabel[quality]}
+    </span>
+  )
+
+export const jobLook: Record<JobStatus, { label: string; color: string }> = {
+  succeeded: { label: 'Succeeded', color: 'var(--ok)' },
+  inProgress: { label: 'In progress', color: 'var(--accent)' },
+  dispatched: { label: 'Dispatched', color: 'color-mix(in srgb, var(--accent) 55%, var(--line))' },
+  queued: { label: 'Queued', color: 'var(--line-strong)' },
+  failed: { label: 'Failed', color: 'var(--bad)' },
+  rejected: { label: 'Rejected', color: 'color-mix(in srgb, var(--bad) 70%, var(--warn))' },
+  timedOut: { label: 'Timed out', color: 'var(--warn)' },
+  expired: { label: 'Expired', color: 'color-mix(in srgb, var(--warn) 60%, var(--line))' },
+  cancelled: { label: 'Cancelled', color: 'var(--text-faint)' },
+}
+export const jobStatuses = Object.keys(jobLook) as JobStatus[]
+
+export const kindLabel: Record<string, string> = {
+  reboot: 'Reboot',
+  apply_config: 'Apply profile',
+  firmware_update: 'Firmware update',
+  collect_diagnostics: 'Collect diagnostics',
+  speed_test: 'Speed test',
+}

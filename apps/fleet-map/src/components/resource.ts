@@ -1,0 +1,53 @@
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import { ApiError } from '../api/client.ts'
+
+export type Resource<Value> = {
+  value: Value | undefined
+  error: ApiError | undefined
+  loading: boolean
+  reload: () => void
+}
+
+/**
+ * Reads something whenever `key` changes, and again every `everyMs` while the page is visible. The last value stays
+ * in place while a newer one is on its way, so that nothing flickers.
+ */
+export function useResource<Value>(
+  key: string,
+  read: (signal: AbortSignal) => Promise<Value>,
+  { everyMs = 0 }: { everyMs?: number } = {},
+): Resource<Value> {
+  const [state, setState] = useState<{ key: string; value?: Value; error?: ApiError }>({ key: '' })
+  const [round, setRound] = useState(0)
+
+  // `read` closes over what `key` names; a new closure alone is no reason to read again.
+  useEffect(() => {
+    const abort = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const once = async () => {
+      try {
+        const value = await read(abort.signal)
+        if (!abort.signal.aborted) setState({ key, value })
+      } catch (error) {
+        if (abort.signal.aborted) return
+        const refusal = error instanceof ApiError ? error : new ApiError(0, 'error', String(error))
+        setState((before) => (before.key === key ? { ...before, error: refusal } : { key, error: refusal }))
+      }
+      if (everyMs > 0 && !abort.signal.aborted) timer = setTimeout(once, document.hidden ? everyMs * 6 : everyMs)
+    }
+    void once()
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+    }
+  }, [key, round, everyMs])
+
+  const reload = useCallback(() => setRound((before) => before + 1), [])
+  const current = state.key === key ? state : { key }
+  return {
+    value: 'value' in current ? current.value : undefined,
+    error: 'error' in current ? current.error : undefined,
+    loading: state.key !== key,
+    reload,
+  }
+}

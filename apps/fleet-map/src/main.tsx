@@ -1,0 +1,37 @@
+import { render } from 'preact'
+import { apiKey } from './api/client.ts'
+import { place } from './state/url.ts'
+import './state/theme.ts'
+import './styles/tokens.css'
+import './styles/base.css'
+import './styles/components.css'
+import './styles/layout.css'
+import './styles/map.css'
+import { DevicesView } from './views/devices.tsx'
+import { GroupsView } from './views/groups.tsx'
+import { JobsView } from './views/jobs.tsx'
+import { MapView } from './views/map.tsx'
+import { ProfilesView } from './views/profiles.tsx'
+import { Shell } from './views/shell.tsx'
+import { SignIn } from './views/sign-in.tsx'
+
+const views: Record<string, () => preact.JSX.Element> = {
+  map: MapView,
+  devices: DevicesView,
+  groups: GroupsView,
+  profiles: ProfilesView,
+  jobs: JobsView,
+}
+
+function App() {
+  if (apiKey.value === null) return <SignIn />
+  const View = views[place.value.view] ?? MapView
+  return (
+    <Shell>
+      <View />
+    </Shell>
+  )
+}
+
+const container = document.getElementById('app')
+if (container) render(<App />, container)

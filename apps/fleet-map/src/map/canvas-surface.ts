@@ -1,0 +1,294 @@
+import type { Position } from 'geojson'
+import { cellToBoundary } from 'h3-js'
+import type { Dwell, MapDevice } from '../api/types.ts'
+import { trailFeatures } from './features.ts'
+import { traceShape } from './icons.ts'
+import { projectX, projectY, unprojectX, unprojectY, viewOf } from './mercator.ts'
+import { countries } from './outlines.ts'
+import { colorOf, noServiceColor } from './palette.ts'
+import { readTheme } from './style.ts'
+import { type Bounds, type ShadedCell, type Surface, type SurfaceEvents, shapeOf, type TrailPoint, type View } from './surface.ts'
+
+// More hexagons than this in one path make Chromium's rasterizer slow; several short paths are faster.
+const cellsPerPath = 250
+const maxZoom = 17
+
+/** Draws on a plain 2D canvas: the same picture without clusters, for browsers without WebGL2. */
+export function createCanvasSurface(container: HTMLElement, start: View, events: SurfaceEvents): Surface {
+  const element = document.createElement('canvas')
+  element.style.cssText = 'width:100%;height:100%;touch-action:none;cursor:grab'
+  element.tabIndex = 0
+  element.setAttribute('role', 'img')
+  element.setAttribute('aria-label', 'Map of the fleet')
+  container.append(element)
+  const context = element.getContext('2d')
+  if (!context) throw new Error('This browser draws no 2D canvas.')
+
+  let view = start
+  let devices: readonly MapDevice[] = []
+  let selectedId: string | null = null
+  let cells: { ring: [number, number][]; shaded: ShadedCell }[] = []
+  let dwells: readonly Dwell[] = []
+  let trail: readonly TrailPoint[] = []
+  let theme = readTheme()
+  let frame = 0
+
+  const size = () => ({ width: container.clientWidth, height: container.clientHeight })
+  const originX = () => projectX(view.lon, view.zoom) - size().width / 2
+  const originY = () => projectY(view.lat, view.zoom) - size().height / 2
+
+  const bounds = (): Bounds => {
+    const { width, height } = size()
+    const [x, y] = [originX(), originY()]
+    return [
+      unprojectX(x, view.zoom),
+      unprojectY(y + height, view.zoom),
+      unprojectX(x + width, view.zoom),
+      unprojectY(y, view.zoom),
+    ]
+  }
+
+  const traceRing = (ring: readonly Position[], x0: number, y0: number) => {
+    ring.forEach(([lon = 0, lat = 0], index) => {
+      const [x, y] = [projectX(lon, view.zoom) - x0, projectY(lat, view.zoom) - y0]
+      if (index === 0) context.moveTo(x, y)
+      else context.lineTo(x, y)
+    })
+    context.closePath()
+  }
+
+  const drawLand = (x0: number, y0: number) => {
+    context.fillStyle = theme.land
+    context.strokeStyle = theme.border
+    context.lineWidth = 0.8
+    for (const { geometry } of countries.features) {
+      const polygons =
+        geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.type === 'MultiPolygon' ? geometry.coordinates : []
+      context.beginPath()
+      for (const polygon of polygons) for (const ring of polygon) traceRing(ring, x0, y0)
+      context.fill('evenodd')
+      context.stroke()
+    }
+  }
+
+  const drawCells = (x0: number, y0: number) => {
+    const [west, south, east, north] = bounds()
+    const visible = cells.filter(({ ring: [first] }) => {
+      const [lon = 0, lat = 0] = first ?? []
+      return lon > west - 1 && lon < east + 1 && lat > south - 1 && lat < north + 1
+    })
+    const byColor = Map.groupBy(visible, ({ shaded }) => (shaded.noService ? noServiceColor : colorOf(shaded.quality)))
+    context.globalAlpha = 0.55
+    for (const [color, group] of byColor) {
+      context.fillStyle = color
+      for (let from = 0; from < group.length; from += cellsPerPath) {
+        context.beginPath()
+        for (const { ring } of group.slice(from, from + cellsPerPath)) traceRing(ring, x0, y0)
+        context.fill()
+      }
+    }
+    context.globalAlpha = 1
+  }
+
+  const drawTrail = (x0: number, y0: number) => {
+    context.lineWidth = 3.5
+    context.lineCap = 'round'
+    for (const { geometry, properties } of trailFeatures(trail)) {
+      context.strokeStyle = String(properties?.color)
+      context.setLineDash(properties?.dashed ? [4, 5] : [])
+      context.beginPath()
+      geometry.coordinates.forEach(([lon = 0, lat = 0], index) => {
+        const [x, y] = [projectX(lon, view.zoom) - x0, projectY(lat, view.zoom) - y0]
+        if (index === 0) context.moveTo(x, y)
+        else context.lineTo(x, y)
+      })
+      context.stroke()
+    }
+    context.setLineDash([])
+  }
+
+  const drawDevices = (x0: number, y0: number) => {
+    const { width, height } = size()
+    const nowMs = Date.now()
+    for (const device of devices) {
+      if (!device.location) continue
+      const x = projectX(device.location.lon, view.zoom) - x0
+      const y = projectY(device.location.lat, view.zoom) - y0
+      if (x < -20 || y < -20 || x > width + 20 || y > height + 20) continue
+      const shape = shapeOf(device, nowMs)
+      context.save()
+      context.translate(x, y)
+      if (shape === 'moving') context.rotate(((device.location.headingDeg ?? 0) * Math.PI) / 180)
+      if (device.deviceId === selectedId) {
+        context.strokeStyle = theme.text
+        context.lineWidth = 1.5
+        context.beginPath()
+        context.arc(0, 0, 15, 0, Math.PI * 2)
+        context.stroke()
+      }
+      traceShape(context, shape, 7)
+      context.strokeStyle = shape === 'silent' ? noServiceColor : theme.outline
+      context.lineWidth = 2
+      context.stroke()
+      if (shape !== 'silent') {
+        context.fillStyle = device.signal?.rat === 'none' ? colorOf('none') : colorOf(device.signal?.quality ?? null)
+        context.fill()
+      }
+      context.restore()
+    }
+  }
+
+  const draw = () => {
+    frame = 0
+    const { width, height } = size()
+    const ratio = devicePixelRatio || 1
+    if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
+      element.width = Math.round(width * ratio)
+      element.height = Math.round(height * ratio)
+    }
+    context.setTransform(ratio, 0, 0, ratio, 0, 0)
+    context.fillStyle = theme.water
+    context.fillRect(0, 0, width, height)
+    const [x0, y0] = [originX(), originY()]
+    drawLand(x0, y0)
+    drawCells(x0, y0)
+    context.strokeStyle = theme.text
+    context.lineWidth = 1
+    for (const dwell of dwells) {
+      const radius = 4 + 2 * Math.sqrt(dwell.durationS / 600)
+      context.beginPath()
+      context.arc(projectX(dwell.lon, view.zoom) - x0, projectY(dwell.lat, view.zoom) - y0, radius, 0, Math.PI * 2)
+      context.globalAlpha = 0.5
+      context.stroke()
+      context.globalAlpha = 1
+    }
+    drawTrail(x0, y0)
+    drawDevices(x0, y0)
+  }
+  const redraw = () => {
+    frame ||= requestAnimationFrame(draw)
+  }
+  const moved = () => {
+    redraw()
+    events.onMove(view, bounds())
+  }
+
+  const zoomAt = (x: number, y: number, by: number) => {
+    const zoom = Math.max(1, Math.min(maxZoom, view.zoom + by))
+    const lon = unprojectX(originX() + x, view.zoom)
+    const lat = unprojectY(originY() + y, view.zoom)
+    const { width, height } = size()
+    view = {
+      zoom,
+      lon: unprojectX(projectX(lon, zoom) - x + width / 2, zoom),
+      lat: unprojectY(projectY(lat, zoom) - y + height / 2, zoom),
+    }
+    moved()
+  }
+  const panBy = (dx: number, dy: number) => {
+    view = {
+      ...view,
+      lon: unprojectX(projectX(view.lon, view.zoom) - dx, view.zoom),
+      lat: unprojectY(projectY(view.lat, view.zoom) - dy, view.zoom),
+    }
+    redraw()
+  }
+
+  const pick = (x: number, y: number) => {
+    const [x0, y0] = [originX(), originY()]
+    let nearest: { id: string; distance: number } | undefined
+    for (const { deviceId, location } of devices) {
+      if (!location) continue
+      const distance = Math.hypot(projectX(location.lon, view.zoom) - x0 - x, projectY(location.lat, view.zoom) - y0 - y)
+      if (distance < 14 && distance < (nearest?.distance ?? Infinity)) nearest = { id: deviceId, distance }
+    }
+    events.onSelectDevice(nearest?.id ?? null)
+  }
+
+  let drag: { x: number; y: number; far: number } | undefined
+  element.addEventListener('pointerdown', (event) => {
+    element.setPointerCapture(event.pointerId)
+    drag = { x: event.offsetX, y: event.offsetY, far: 0 }
+  })
+  element.addEventListener('pointermove', (event) => {
+    if (!drag) return
+    panBy(event.offsetX - drag.x, event.offsetY - drag.y)
+    drag = {
+      x: event.offsetX,
+      y: event.offsetY,
+      far: drag.far + Math.abs(event.offsetX - drag.x) + Math.abs(event.offsetY - drag.y),
+    }
+  })
+  element.addEventListener('pointerup', (event) => {
+    if (drag && drag.far < 5) pick(event.offsetX, event.offsetY)
+    else moved()
+    drag = undefined
+  })
+  element.addEventListener(
+    'wheel',
+    (event) => {
+      event.preventDefault()
+      zoomAt(event.offsetX, event.offsetY, -event.deltaY / 300)
+    },
+    { passive: false },
+  )
+  element.addEventListener('keydown', (event) => {
+    const { width, height } = size()
+    const steps: Record<string, () => void> = {
+      ArrowLeft: () => panBy(80, 0),
+      ArrowRight: () => panBy(-80, 0),
+      ArrowUp: () => panBy(0, 80),
+      ArrowDown: () => panBy(0, -80),
+      '+': () => zoomAt(width / 2, height / 2, 1),
+      '-': () => zoomAt(width / 2, height / 2, -1),
+    }
+    const step = steps[event.key]
+    if (!step) return
+    event.preventDefault()
+    step()
+    moved()
+  })
+  const observer = new ResizeObserver(redraw)
+  observer.observe(container)
+  redraw()
+
+  return {
+    kind: 'canvas',
+    setDevices: (all, selected) => {
+      devices = all
+      selectedId = selected
+      redraw()
+    },
+    setCoverage: (shaded) => {
+      cells = shaded.map((one) => ({ ring: cellToBoundary(one.cell.h3, true), shaded: one }))
+      redraw()
+    },
+    setDwells: (all) => {
+      dwells = all
+      redraw()
+    },
+    setTrail: (points) => {
+      trail = points
+      redraw()
+    },
+    setTheme: () => {
+      theme = readTheme()
+      redraw()
+    },
+    show: (next) => {
+      view = next
+      moved()
+    },
+    fit: (box) => {
+      const { width, height } = size()
+      view = viewOf(box, width, height, 12)
+      moved()
+    },
+    bounds,
+    destroy: () => {
+      cancelAnimationFrame(frame)
+      observer.disconnect()
+      element.remove()
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import type { Feature, FeatureCollection, LineString, Point } from 'geojson'
+import type { Dwell, MapDevice } from '../api/types.ts'
+import { iconName } from './icons.ts'
+import { colorOf, noServiceColor } from './palette.ts'
+import { shapeOf, type TrailPoint } from './surface.ts'
+
+const point = <Props>(lon: number, lat: number, properties: Props): Feature<Point, Props> => ({
+  type: 'Feature',
+  properties,
+  geometry: { type: 'Point', coordinates: [lon, lat] },
+})
+
+export const collection = <F extends Feature>(features: F[]): FeatureCollection => ({
+  type: 'FeatureCollection',
+  features,
+})
+
+export function deviceFeature(device: MapDevice, selected: boolean, nowMs: number) {
+  const shape = shapeOf(device, nowMs)
+  const quality = device.signal?.rat === 'none' ? 'none' : (device.signal?.quality ?? null)
+  return point(device.location?.lon ?? 0, device.location?.lat ?? 0, {
+    id: device.deviceId,
+    icon: iconName(shape, quality),
+    heading: shape === 'moving' ? (device.location?.headingDeg ?? 0) : 0,
+    faded: shape === 'silent',
+    selected,
+  })
+}
+
+/** Standing places grow with the time spent there: 5 minutes draw 6 px, a day about 26 px. */
+export const dwellFeature = (dwell: Dwell) =>
+  point(dwell.lon, dwell.lat, { id: dwell.id, deviceId: dwell.deviceId, radius: 4 + 2 * Math.sqrt(dwell.durationS / 600) })
+
+const breakAfterMs = 15 * 60_000
+
+/**
+ * The trail as short lines coloured by the signal at their end; dashed where there was no service or where the position
+ * is held rather than measured. Silence over 15 minutes leaves a gap, since nobody knows the way taken.
+ */
+export function trailFeatures(points: readonly TrailPoint[]): Feature<LineString>[] {
+  const lines: Feature<LineString>[] = []
+  let open: { color: string; dashed: boolean; coordinates: [number, number][] } | undefined
+  const close = () => {
+    if (open && open.coordinates.length > 1)
+      lines.push({
+        type: 'Feature',
+        properties: { color: open.color, dashed: open.dashed },
+        geometry: { type: 'LineString', coordinates: open.coordinates },
+      })
+    open = undefined
+  }
+  let before: TrailPoint | undefined
+  for (const here of points) {
+    if (!before || here.ts - before.ts > breakAfterMs) {
+      close()
+      before = here
+      continue
+    }
+    const color = here.noService ? noServiceColor : colorOf(here.quality)
+    const dashed = here.noService || here.alignment === 'held'
+    if (!open || open.color !== color || open.dashed !== dashed) {
+      close()
+      open = { color, dashed, coordinates: [[before.lon, before.lat]] }
+    }
+    open.coordinates.push([here.lon, here.lat])
+    before = here
+  }
+  close()
+  return lines
+}

@@ -1,0 +1,110 @@
+import type { Quality } from '../api/types.ts'
+import { colorOf, noServiceColor, qualities } from './palette.ts'
+import type { DeviceShape } from './surface.ts'
+
+const sizePx = 26
+const ratio = 2
+
+export const iconName = (shape: DeviceShape, quality: Quality | null): string => `device-${shape}-${quality ?? 'unknown'}`
+
+function canvas(width: number, height: number): CanvasRenderingContext2D {
+  const element = document.createElement('canvas')
+  element.width = width * ratio
+  element.height = height * ratio
+  const context = element.getContext('2d')
+  if (!context) throw new Error('This browser draws no 2D canvas.')
+  context.scale(ratio, ratio)
+  return context
+}
+
+function pixels(context: CanvasRenderingContext2D): ImageData {
+  return context.getImageData(0, 0, context.canvas.width, context.canvas.height)
+}
+
+/** Traces the outline of a marker centred on (0, 0): an arrow pointing up, a square, or a ring. */
+export function traceShape(context: CanvasRenderingContext2D, shape: DeviceShape, radius: number): void {
+  context.beginPath()
+  if (shape === 'moving') {
+    context.moveTo(0, -radius * 1.2)
+    context.lineTo(radius * 0.9, radius)
+    context.lineTo(0, radius * 0.5)
+    context.lineTo(-radius * 0.9, radius)
+    context.closePath()
+  } else if (shape === 'standing') context.rect(-radius * 0.78, -radius * 0.78, radius * 1.56, radius * 1.56)
+  else context.arc(0, 0, radius * 0.75, 0, Math.PI * 2)
+}
+
+function deviceIcon(shape: DeviceShape, quality: Quality | null, outline: string): ImageData {
+  const context = canvas(sizePx, sizePx)
+  context.translate(sizePx / 2, sizePx / 2)
+  traceShape(context, shape, 8)
+  context.lineJoin = 'round'
+  if (shape === 'silent') {
+    context.strokeStyle = outline
+    context.lineWidth = 5
+    context.stroke()
+    context.strokeStyle = noServiceColor
+    context.lineWidth = 2.5
+    context.stroke()
+  } else {
+    context.strokeStyle = outline
+    context.lineWidth = 3
+    context.stroke()
+    context.fillStyle = colorOf(quality)
+    context.fill()
+    if (quality === 'none') {
+      // A cross says "no service" to readers who cannot tell the red from the orange.
+      context.strokeStyle = '#ffffff'
+      context.lineWidth = 1.6
+      context.beginPath()
+      context.moveTo(-2.6, -1)
+      context.lineTo(2.6, 4.2)
+      context.moveTo(2.6, -1)
+      context.lineTo(-2.6, 4.2)
+      context.stroke()
+    }
+  }
+  return pixels(context)
+}
+
+/** A tile of diagonal lines for areas without service. */
+function hatch(): ImageData {
+  const context = canvas(8, 8)
+  context.strokeStyle = noServiceColor
+  context.lineWidth = 1.6
+  context.beginPath()
+  for (const offset of [-8, 0, 8]) {
+    context.moveTo(offset, 8)
+    context.lineTo(offset + 8, 0)
+  }
+  context.stroke()
+  return pixels(context)
+}
+
+/** A place name drawn to an image: the map ships no fonts and asks no server for them. */
+export function labelImage(text: string, color: string, halo: string): ImageData {
+  const font = '600 12px "Segoe UI", system-ui, "Liberation Sans", sans-serif'
+  const measure = canvas(1, 1)
+  measure.font = font
+  const width = Math.ceil(measure.measureText(text).width) + 8
+  const context = canvas(width, 20)
+  context.font = font
+  context.textBaseline = 'middle'
+  context.lineJoin = 'round'
+  context.strokeStyle = halo
+  context.lineWidth = 3
+  context.strokeText(text, 4, 10)
+  context.fillStyle = color
+  context.fillText(text, 4, 10)
+  return pixels(context)
+}
+
+/** Every marker image of the map by name, for one theme. */
+export function markerImages(outline: string): Map<string, ImageData> {
+  const images = new Map<string, ImageData>([['hatch', hatch()]])
+  for (const shape of ['moving', 'standing', 'silent'] as const)
+    for (const quality of [...qualities, null]) images.set(iconName(shape, quality), deviceIcon(shape, quality, outline))
+  return images
+}
+
+export const iconPixelRatio = ratio

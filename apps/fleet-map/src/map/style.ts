@@ -1,0 +1,170 @@
+import type { GeoJSONSourceSpecification, LayerSpecification, StyleSpecification } from 'maplibre-gl'
+
+const themeColor = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+
+export type MapTheme = { water: string; land: string; border: string; label: string; outline: string; text: string; surface: string }
+
+/** The map's colours come from the page's own theme, so that both change together. */
+export const readTheme = (): MapTheme => ({
+  water: themeColor('--map-water'),
+  land: themeColor('--map-land'),
+  border: themeColor('--map-border'),
+  label: themeColor('--map-label'),
+  outline: themeColor('--marker-outline'),
+  text: themeColor('--text'),
+  surface: themeColor('--surface'),
+})
+
+const geojson: GeoJSONSourceSpecification = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
+
+/** Everything the map draws, bottom to top; all sources but the outlines are filled later. */
+export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection): StyleSpecification {
+  const layers: LayerSpecification[] = [
+    { id: 'water', type: 'background', paint: { 'background-color': theme.water } },
+    { id: 'land', type: 'fill', source: 'countries', paint: { 'fill-color': theme.land } },
+    {
+      id: 'borders',
+      type: 'line',
+      source: 'countries',
+      paint: { 'line-color': theme.border, 'line-width': ['interpolate', ['linear'], ['zoom'], 2, 0.5, 8, 1.2] },
+    },
+    {
+      id: 'hexes',
+      type: 'fill',
+      source: 'hexes',
+      filter: ['!', ['get', 'hatched']],
+      paint: { 'fill-color': ['get', 'color'], 'fill-opacity': ['case', ['get', 'faint'], 0.32, 0.58] },
+    },
+    { id: 'hexes-hatched', type: 'fill', source: 'hexes', filter: ['get', 'hatched'], paint: { 'fill-pattern': 'hatch' } },
+    {
+      id: 'hex-lines',
+      type: 'line',
+      source: 'hexes',
+      minzoom: 6,
+      paint: { 'line-color': theme.outline, 'line-opacity': 0.22, 'line-width': 0.6 },
+    },
+    {
+      id: 'dwells',
+      type: 'circle',
+      source: 'dwells',
+      paint: {
+        'circle-radius': ['get', 'radius'],
+        'circle-color': theme.text,
+        'circle-opacity': 0.1,
+        'circle-stroke-color': theme.text,
+        'circle-stroke-opacity': 0.55,
+        'circle-stroke-width': 1,
+      },
+    },
+    {
+      id: 'trail-casing',
+      type: 'line',
+      source: 'trail',
+      layout: { 'line-cap': 'round', 'line-join': 'round' },
+      paint: { 'line-color': theme.outline, 'line-width': 6, 'line-opacity': 0.8 },
+    },
+    {
+      id: 'trail',
+      type: 'line',
+      source: 'trail',
+      filter: ['!', ['get', 'dashed']],
+      layout: { 'line-cap': 'round', 'line-join': 'round' },
+      paint: { 'line-color': ['get', 'color'], 'line-width': 3.6 },
+    },
+    {
+      id: 'trail-dashed',
+      type: 'line',
+      source: 'trail',
+      filter: ['get', 'dashed'],
+      paint: { 'line-color': ['get', 'color'], 'line-width': 3, 'line-dasharray': [1.2, 1.2] },
+    },
+    {
+      id: 'trail-error',
+      type: 'circle',
+      source: 'trail-head',
+      paint: { 'circle-radius': ['get', 'radius'], 'circle-color': theme.text, 'circle-opacity': 0.12 },
+    },
+    {
+      id: 'trail-head',
+      type: 'circle',
+      source: 'trail-head',
+      paint: {
+        'circle-radius': 6,
+        'circle-color': ['get', 'color'],
+        'circle-stroke-color': theme.text,
+        'circle-stroke-width': 2,
+      },
+    },
+    {
+      id: 'country-names',
+      type: 'symbol',
+      source: 'country-names',
+      minzoom: 2.2,
+      maxzoom: 7,
+      layout: { 'icon-image': ['get', 'image'], 'symbol-sort-key': ['get', 'order'], 'icon-padding': 6 },
+    },
+    {
+      id: 'clusters',
+      type: 'circle',
+      source: 'clusters',
+      paint: {
+        'circle-radius': ['interpolate', ['linear'], ['log10', ['get', 'count']], 0.6, 13, 2, 19, 5, 34],
+        'circle-color': theme.surface,
+        'circle-stroke-color': ['get', 'color'],
+        'circle-stroke-width': 4,
+      },
+    },
+    {
+      id: 'cluster-counts',
+      type: 'symbol',
+      source: 'clusters',
+      layout: {
+        'text-field': ['get', 'label'],
+        'text-font': ['sans-serif'],
+        'text-size': 12,
+        'text-allow-overlap': true,
+      },
+      paint: { 'text-color': theme.text },
+    },
+    {
+      id: 'selected',
+      type: 'circle',
+      source: 'devices',
+      filter: ['get', 'selected'],
+      paint: {
+        'circle-radius': 17,
+        'circle-color': theme.text,
+        'circle-opacity': 0.16,
+        'circle-stroke-color': theme.text,
+        'circle-stroke-width': 1.5,
+      },
+    },
+    {
+      id: 'devices',
+      type: 'symbol',
+      source: 'devices',
+      layout: {
+        'icon-image': ['get', 'icon'],
+        'icon-rotate': ['get', 'heading'],
+        'icon-rotation-alignment': 'map',
+        'icon-allow-overlap': true,
+        'icon-ignore-placement': true,
+      },
+      paint: { 'icon-opacity': ['case', ['get', 'faded'], 0.62, 1] },
+    },
+  ]
+  return {
+    version: 8,
+    sources: {
+      countries: { type: 'geojson', data: countries, attribution: 'Outlines: Natural Earth' },
+      'country-names': geojson,
+      hexes: { ...geojson, buffer: 8, tolerance: 0.2 },
+      dwells: geojson,
+      trail: geojson,
+      'trail-head': geojson,
+      clusters: geojson,
+      devices: geojson,
+    },
+    layers,
+  }
+}

@@ -1,0 +1,73 @@
+import type { CoverageCell, Dwell, MapDevice, Quality } from '../api/types.ts'
+
+export type View = { lon: number; lat: number; zoom: number }
+export type Bounds = [west: number, south: number, east: number, north: number]
+
+export type CoverageMetric = 'rsrp' | 'sinr' | 'service'
+
+/** One hexagon as it is drawn: what the metric says, and whether it stands on few samples. */
+export type ShadedCell = { cell: CoverageCell; quality: Quality | null; noService: boolean }
+
+export type TrailPoint = {
+  ts: number
+  lat: number
+  lon: number
+  quality: Quality | null
+  noService: boolean
+  alignment: string
+  alignErrorM: number | null
+}
+
+/** What a device looks like: moving, standing, or silent for more than 15 minutes. */
+export type DeviceShape = 'moving' | 'standing' | 'silent'
+
+export type SurfaceEvents = {
+  onSelectDevice: (deviceId: string | null) => void
+  onSelectCell: (h3: string) => void
+  onMove: (view: View, bounds: Bounds) => void
+}
+
+/** A drawing surface of the map: WebGL by MapLibre, or a plain 2D canvas where WebGL2 is missing. */
+export type Surface = {
+  kind: 'webgl' | 'canvas'
+  setDevices: (devices: readonly MapDevice[], selectedId: string | null) => void
+  setCoverage: (cells: readonly ShadedCell[]) => void
+  setDwells: (dwells: readonly Dwell[]) => void
+  setTrail: (points: readonly TrailPoint[]) => void
+  setTheme: () => void
+  show: (view: View) => void
+  fit: (bounds: Bounds) => void
+  bounds: () => Bounds
+  destroy: () => void
+}
+
+const silentAfterMs = 15 * 60_000
+const movingFromMps = 1.5
+
+/** Age is counted from the newest of what was said about the device, not from when the answer arrived. */
+export function shapeOf(device: MapDevice, nowMs: number): DeviceShape {
+  const lastMs = Math.max(
+    device.location ? Date.parse(device.location.ts) : 0,
+    device.signal ? Date.parse(device.signal.ts) : 0,
+  )
+  if (device.status === 'offline' || device.status === 'disabled' || nowMs - lastMs > silentAfterMs) return 'silent'
+  if (device.dwell || (device.location?.speedMps ?? 0) < movingFromMps) return 'standing'
+  return 'moving'
+}
+
+/** Where a device is drawn: its newest usable fix. */
+export const positionOf = (device: MapDevice): { lat: number; lon: number } | null => device.location
+
+export function boundsOf(points: Iterable<{ lat: number; lon: number }>): Bounds | null {
+  let bounds: Bounds | null = null
+  for (const { lat, lon } of points) {
+    if (!bounds) bounds = [lon, lat, lon, lat]
+    else {
+      bounds[0] = Math.min(bounds[0], lon)
+      bounds[1] = Math.min(bounds[1], lat)
+      bounds[2] = Math.max(bounds[2], lon)
+      bounds[3] = Math.max(bounds[3], lat)
+    }
+  }
+  return bounds
+}

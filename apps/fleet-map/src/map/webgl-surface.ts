@@ -1,0 +1,208 @@
+import 'maplibre-gl/dist/maplibre-gl.css'
+import { type GeoJSONSource, Map as MapLibre, type MapMouseEvent, NavigationControl, ScaleControl, setWorkerUrl } from 'maplibre-gl'
+import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
+import type { MapDevice } from '../api/types.ts'
+import type { ClusterAnswer } from './clusters.worker.ts'
+import ClusterWorker from './clusters.worker.ts?worker'
+import { collection, deviceFeature, dwellFeature, trailFeatures } from './features.ts'
+import type { HexAnswer } from './hexes.worker.ts'
+import HexWorker from './hexes.worker.ts?worker'
+import { iconPixelRatio, labelImage, markerImages } from './icons.ts'
+import { countries, countryLabels } from './outlines.ts'
+import { colorOf, noServiceColor, qualities, qualityRank } from './palette.ts'
+import { mapStyle, readTheme } from './style.ts'
+import type { Bounds, Surface, SurfaceEvents, View } from './surface.ts'
+
+setWorkerUrl(workerUrl)
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+
+/** Draws with MapLibre GL. Throws when the browser offers no WebGL2. */
+export function createWebglSurface(container: HTMLElement, view: View, events: SurfaceEvents): Surface {
+  const map = new MapLibre({
+    container,
+    style: mapStyle(readTheme(), countries),
+    center: [view.lon, view.lat],
+    zoom: view.zoom,
+    attributionControl: { compact: true },
+    dragRotate: false,
+    pitchWithRotate: false,
+    maxPitch: 0,
+    fadeDuration: 0,
+    renderWorldCopies: true,
+  })
+  map.touchZoomRotate.disableRotation()
+  map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
+  map.addControl(new ScaleControl({ unit: 'metric' }), 'bottom-right')
+
+  const clusterWorker = new ClusterWorker()
+  const hexWorker = new HexWorker()
+  let devices: MapDevice[] = []
+  let selectedId: string | null = null
+  let clusterSequence = 0
+  let hexSequence = 0
+  // What the sources hold, to be put back when a theme change replaces the style.
+  const held: Record<string, GeoJSON.FeatureCollection> = {}
+
+  const put = (source: string, data: GeoJSON.FeatureCollection) => {
+    held[source] = data
+    ;(map.getSource(source) as GeoJSONSource | undefined)?.setData(data)
+  }
+
+  const addImages = () => {
+    const theme = readTheme()
+    for (const [name, image] of markerImages(theme.outline))
+      if (!map.hasImage(name)) map.addImage(name, image, { pixelRatio: iconPixelRatio })
+    const names = countryLabels.map(({ name, lon, lat }, order) => {
+      const image = `name-${name}`
+      if (!map.hasImage(image)) map.addImage(image, labelImage(name, theme.label, theme.land), { pixelRatio: iconPixelRatio })
+      return { type: 'Feature' as const, properties: { image, order }, geometry: { type: 'Point' as const, coordinates: [lon, lat] } }
+    })
+    put('country-names', collection(names))
+  }
+
+  const bounds = (): Bounds => {
+    const box = map.getBounds()
+    return [box.getWest(), box.getSouth(), box.getEast(), box.getNorth()]
+  }
+
+  const askClusters = () => {
+    clusterSequence += 1
+    clusterWorker.postMessage({ query: { sequence: clusterSequence, bounds: bounds(), zoom: map.getZoom() } })
+  }
+
+  clusterWorker.addEventListener('message', (event: MessageEvent<ClusterAnswer>) => {
+    const { sequence, items } = event.data
+    if (sequence !== clusterSequence) return
+    const nowMs = Date.now()
+    const clusters: GeoJSON.Feature[] = []
+    const singles: GeoJSON.Feature[] = []
+    const selected = devices.find((device) => device.deviceId === selectedId)
+    for (const { lon, lat, point, count, worst, expandZoom } of items) {
+      const device = point === null ? undefined : devices[point]
+      if (device) {
+        if (device !== selected) singles.push(deviceFeature(device, false, nowMs))
+      } else
+        clusters.push({
+          type: 'Feature',
+          properties: {
+            count,
+            label: compact.format(count),
+            color: worst < qualities.length ? colorOf(qualities[worst] ?? null) : noServiceColor,
+            expandZoom,
+          },
+          geometry: { type: 'Point', coordinates: [lon, lat] },
+        })
+    }
+    // The selected device is always drawn by itself, on top, also where a cluster would swallow it.
+    if (selected?.location) singles.push(deviceFeature(selected, true, nowMs))
+    put('clusters', collection(clusters))
+    put('devices', collection(singles))
+  })
+
+  hexWorker.addEventListener('message', (event: MessageEvent<HexAnswer>) => {
+    if (event.data.sequence === hexSequence) put('hexes', collection(event.data.features))
+  })
+
+  map.on('style.load', () => {
+    addImages()
+    for (const [source, data] of Object.entries(held)) put(source, data)
+    askClusters()
+  })
+  map.on('moveend', () => {
+    askClusters()
+    const { lng, lat } = map.getCenter()
+    events.onMove({ lon: lng, lat, zoom: map.getZoom() }, bounds())
+  })
+  map.on('zoom', () => {
+    if (map.isZooming()) askClusters()
+  })
+
+  map.on('click', (event: MapMouseEvent) => {
+    const around = 6
+    const { x, y } = event.point
+    const found = map.queryRenderedFeatures(
+      [
+        [x - around, y - around],
+        [x + around, y + around],
+      ],
+      { layers: ['devices', 'clusters', 'hexes', 'hexes-hatched'] },
+    )
+    const of = (layer: string) => found.find((feature) => feature.layer.id.startsWith(layer))
+    const device = of('devices')
+    const cluster = of('clusters')
+    const hex = of('hexes')
+    if (device) events.onSelectDevice(String(device.properties.id))
+    else if (cluster) map.easeTo({ center: event.lngLat, zoom: Number(cluster.properties.expandZoom ?? map.getZoom() + 2) })
+    else if (hex) events.onSelectCell(String(hex.properties.h3))
+    else events.onSelectDevice(null)
+  })
+  for (const layer of ['devices', 'clusters']) {
+    map.on('mouseenter', layer, () => {
+      map.getCanvas().style.cursor = 'pointer'
+    })
+    map.on('mouseleave', layer, () => {
+      map.getCanvas().style.cursor = ''
+    })
+  }
+
+  return {
+    kind: 'webgl',
+    setDevices: (all, selected) => {
+      selectedId = selected
+      devices = all.filter((device) => device.location !== null)
+      const lonLat = new Float64Array(devices.length * 2)
+      const rank = new Uint8Array(devices.length)
+      devices.forEach((device, index) => {
+        lonLat[index * 2] = device.location?.lon ?? 0
+        lonLat[index * 2 + 1] = device.location?.lat ?? 0
+        rank[index] = qualityRank(device.signal?.rat === 'none' ? 'none' : (device.signal?.quality ?? null))
+      })
+      clusterWorker.postMessage({ load: { lonLat, rank } }, [lonLat.buffer, rank.buffer])
+      askClusters()
+    },
+    setCoverage: (cells) => {
+      hexSequence += 1
+      hexWorker.postMessage({
+        sequence: hexSequence,
+        cells: cells.map(({ cell, quality, noService }) => ({
+          h3: cell.h3,
+          color: colorOf(quality),
+          hatched: noService,
+          faint: cell.confidence === 'low',
+        })),
+      })
+    },
+    setDwells: (dwells) => put('dwells', collection(dwells.map(dwellFeature))),
+    setTrail: (points) => {
+      put('trail', collection(trailFeatures(points)))
+      const head = points.at(-1)
+      put(
+        'trail-head',
+        collection(
+          head
+            ? [
+                {
+                  type: 'Feature' as const,
+                  properties: {
+                    color: head.noService ? noServiceColor : colorOf(head.quality),
+                    radius: Math.min(60, 6 + (head.alignErrorM ?? 0) / 4),
+                  },
+                  geometry: { type: 'Point' as const, coordinates: [head.lon, head.lat] },
+                },
+              ]
+            : [],
+        ),
+      )
+    },
+    setTheme: () => map.setStyle(mapStyle(readTheme(), countries), { diff: false }),
+    show: ({ lon, lat, zoom }) => map.easeTo({ center: [lon, lat], zoom, duration: 600 }),
+    fit: (box) => map.fitBounds(box, { padding: 80, maxZoom: 12, duration: 0 }),
+    bounds,
+    destroy: () => {
+      clusterWorker.terminate()
+      hexWorker.terminate()
+      map.remove()
+    },
+  }
+}
