@@ -1,0 +1,75 @@
+import { dataKeyOf } from '#fleet/data-keys'
+import type { Keyring } from '#fleet/keyring'
+import {
+  type Json,
+  listSecrets,
+  redactSettings,
+  restoreSecrets,
+  revealSecrets,
+  type SettingsObject,
+  SettingsSecret,
+} from '#fleet/settings-tree'
+import type { Queryable } from '#postgres/pool'
+
+/** Which version of which profile; every sealed value is bound to it and to its path. */
+export type ProfileVersion = { organizationId: string; profileId: string; version: number }
+
+/** Settings as stored: redacted JSON, and the sealed secrets by JSON pointer. */
+export type StoredSettings = {
+  settings: { [key: string]: Json }
+  secrets: { [pointer: string]: { sealed: string; updatedAt: string } }
+}
+
+const placeOf = ({ profileId, version }: ProfileVersion, pointer: string) => ['profile', profileId, version, pointer]
+
+/** Seals the secrets of one version's settings. */
+export async function sealSettings(
+  connection: Queryable,
+  keyring: Keyring,
+  place: ProfileVersion,
+  tree: SettingsObject,
+): Promise<StoredSettings> {
+  const settings = redactSettings(tree)
+  const found = listSecrets(tree)
+  if (found.length === 0) return { settings, secrets: {} }
+  const key = await dataKeyOf(connection, keyring, place.organizationId)
+  const secrets = found.map(([pointer, secret]) => {
+    const sealed = key.seal(secret.reveal(), placeOf(place, pointer)).toString('base64')
+    return [pointer, { sealed, updatedAt: secret.updatedAt }] as const
+  })
+  return { settings, secrets: Object.fromEntries(secrets) }
+}
+
+/** The inverse of `sealSettings`. */
+export async function openSettings(
+  connection: Queryable,
+  keyring: Keyring,
+  place: ProfileVersion,
+  stored: StoredSettings,
+): Promise<SettingsObject> {
+  const found = Object.entries(stored.secrets)
+  if (found.length === 0) return stored.settings
+  const key = await dataKeyOf(connection, keyring, place.organizationId)
+  const secrets = found.map(([pointer, { sealed, updatedAt }]) => {
+    const json = key.open(Buffer.from(sealed, 'base64'), placeOf(place, pointer))
+    return [pointer, new SettingsSecret(json, updatedAt)] as const
+  })
+  return restoreSecrets(stored.settings, new Map(secrets))
+}
+
+/**
+ * A profile version's settings with every secret in the clear: for the device's own channel only, at the moment of
+ * handing them out. Undefined when the profile or version is gone.
+ */
+export async function revealSettings(
+  source: { pool: Queryable; keyring: Keyring },
+  place: ProfileVersion,
+): Promise<{ [key: string]: Json } | undefined> {
+  const { rows } = await source.pool.query<StoredSettings>(
+    `SELECT settings, secrets FROM config_profile_version
+     WHERE organization_id = $1 AND profile_id = $2 AND version = $3`,
+    [place.organizationId, place.profileId, place.version],
+  )
+  if (!rows[0]) return undefined
+  return revealSecrets(await openSettings(source.pool, source.keyring, place, rows[0]))
+}
