@@ -1,12 +1,14 @@
 import type { Context } from 'hono'
 import type { z } from 'zod'
+import type { ServiceError } from '#core/errors'
 import type { FleetContext } from '#fleet/context'
 import type { Scope } from '#fleet/scopes'
 import type { Services } from './services.ts'
 
-/** One documented answer of a route. `schema` is absent for answers without a body. */
+/** One documented answer of a route. `schema` is absent for answers without a body; the type is JSON unless said. */
 export type AnswerDoc = { description: string; schema?: z.ZodType; contentType?: string; headers?: string[] }
 
+/** What a handler answers: `body` is sent as JSON. For anything else it returns a `Response` of its own. */
 export type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
 
 /** What a handler gets: everything parsed by the route's own schemas, nothing raw but `http` for streams and proxies. */
@@ -19,6 +21,9 @@ export type RouteInput<Params, Query, Body> = {
   http: Context
 }
 
+/** A request body that is not JSON: its media types, and how its bytes become what the `body` schema checks. */
+export type BodyFormat = { mediaTypes: readonly string[]; decode: (bytes: Uint8Array) => unknown }
+
 type Schema<T> = z.ZodType<T> | undefined
 
 /**
@@ -29,17 +34,29 @@ export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   path: string
   summary: string
+  /** Markdown for readers of the documentation, where the summary does not say it all. */
+  description?: string
   tag: string
-  /** 'public' needs no credentials; 'principal' any authenticated caller; a scope is documented and checked by the verb. */
-  access: 'public' | 'principal' | 'platform' | Scope
+  /**
+   * 'public' needs no credentials, 'device' a device token (checked by the device edge), 'principal' any authenticated
+   * caller; a scope or 'platform' is documented here and checked by the verb, which knows the organization.
+   */
+  access: 'public' | 'device' | 'principal' | 'platform' | Scope
+  /** A parameter that does not parse is answered 404, like an id nobody has. */
   params?: Schema<Params>
+  /** Make it strict: an unknown or misspelt filter is refused, not ignored. */
   query?: Schema<Query>
   body?: Schema<Body>
+  bodyFormat?: BodyFormat
   bodyLimitBytes?: number
+  /** A body this app only passes on: documented, not read. */
+  passedBody?: { mediaTypes: readonly string[]; schema?: z.ZodType }
   /** POSTs that create or dispatch honour Idempotency-Key; 'secret' answers are never stored. */
   idempotent?: 'replay' | 'secret'
   answers: Record<number, AnswerDoc>
   example?: { body?: unknown; answer?: unknown }
+  /** Adds members a standard asks for to this route's errors. */
+  adaptError?: (error: ServiceError) => ServiceError
   handle: (input: RouteInput<Params, Query, Body>) => Promise<Reply | Response>
 }
 

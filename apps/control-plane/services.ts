@@ -1,8 +1,33 @@
 import type { Clock } from '#core/clock'
+import type { AccessTokens } from '#fleet/access-tokens'
+import type { Plans } from '#fleet/plans'
+import type { Cursors } from '#http/cursor'
+import type { ReadinessCheck } from '#http/health'
+import type { HttpMetrics } from '#http/metrics'
+import type { RateLimiter } from '#http/rate-limit'
+import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
+import type { Authenticator } from './authentication.ts'
+import type { DeviceEdge } from './proxy.ts'
 
 /** What routes reach beyond their own domain verb. Built once in main.ts, passed as a value. */
 export type Services = {
   pool: Pool
   clock: Clock
+  plans: Plans
+  logger: Logger
+  metrics: HttpMetrics
+  cursors: Cursors
+  accessTokens: AccessTokens
+  authenticator: Authenticator
+  /** Allowance of requests per organization, and of failed authentications per address. */
+  requestLimiter: RateLimiter
+  failedAuthenticationLimiter: RateLimiter
+  deviceEdge: DeviceEdge
+  readinessChecks: ReadinessCheck[]
+  /** Base addresses of the other apps' `/metrics`, by app name. */
+  metricsSources: Record<string, string>
+  /** The first path segment after /api that names the router model. */
+  routerModelSegment: string
+  trustedProxyHops: number
 }

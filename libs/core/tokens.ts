@@ -11,14 +11,19 @@ const checksumOf = (text: string) => digest(text).toString('hex').slice(0, 6)
 /** SHA-256 of the whole token; this is what is stored and looked up. */
 export const hashToken = (token: string): Buffer => digest(token)
 
+/** The whole token of its parts, for callers that were given id and secret separately (OAuth client credentials). */
+export function assembleToken(prefix: TokenPrefix, id: string, secret: string): string {
+  const body = `${prefix}_${id}_${secret}`
+  return `${body}_${checksumOf(body)}`
+}
+
 /**
  * Makes `<prefix>_<id>_<secret>_<checksum>`: id 16 hex digits (public, for logs), secret 64 hex digits
  * (256 bits), checksum 6 hex digits so that a typo is refused without a look-up.
  */
 export function issueToken(prefix: TokenPrefix): IssuedToken {
   const id = randomBytes(8).toString('hex')
-  const body = `${prefix}_${id}_${randomBytes(32).toString('hex')}`
-  const token = `${body}_${checksumOf(body)}`
+  const token = assembleToken(prefix, id, randomBytes(32).toString('hex'))
   return { id, token, hash: hashToken(token) }
 }
 

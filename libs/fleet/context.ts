@@ -1,11 +1,13 @@
 import type { Clock } from '#core/clock'
+import type { Plans } from '#fleet/plans'
 import type { Principal } from '#fleet/principal'
 import type { Pool } from '#postgres/pool'
 
-/** What every domain verb is given first: who asks, where the truth is, what time it is, and which request this is. */
+/** What every domain verb is given first: who asks, where the truth is, what plans allow, what time it is, which request. */
 export type FleetContext = {
   pool: Pool
   principal: Principal
+  plans: Plans
   clock: Clock
   requestId: string
 }

@@ -10,6 +10,8 @@ export type Principal = {
   /** The organization the principal belongs to; null for platform keys. */
   homeOrganizationId: string | null
   grants: ReadonlyMap<string, ReadonlySet<Scope>>
+  /** Whose allowance of requests it uses up, and how large that is. */
+  rateLimit: { key: string; perMinute: number }
 }
 
 /** True when the principal holds the scope in that organization. */
@@ -27,6 +29,11 @@ export const sees = (principal: Principal, organizationId: string): boolean =>
 export function authorize(principal: Principal, organizationId: string, scope: Scope): void {
   if (!sees(principal, organizationId)) throw notFound('organization', organizationId)
   if (!holds(principal, organizationId, scope)) throw insufficientScope(scope)
+}
+
+/** First line of verbs only the installation's own administrators may use. Throws 403 `insufficient_scope`. */
+export function requirePlatform(principal: Principal): void {
+  if (!principal.platform) throw insufficientScope('platform')
 }
 
 /**

@@ -11,13 +11,13 @@ CREATE TABLE audit_entry (
 );
 CREATE INDEX audit_entry_list ON audit_entry (organization_id, id DESC);
 
--- A first answer, kept 24 h. response is null while the first request runs, and for answers that show a secret once.
+-- A first answer, kept 24 h; written in the transaction that did the work. headers and response are null for answers
+-- that show a secret once.
 CREATE TABLE idempotency_record (
   scope_hash bytea PRIMARY KEY,             -- SHA-256 over organization, principal, method, path and key
   organization_id uuid,
   request_hash bytea NOT NULL,
-  state text NOT NULL CHECK (state IN ('running', 'done', 'issued')),
-  status smallint,
+  status smallint NOT NULL,
   headers jsonb,
   response jsonb,
   created_at timestamptz NOT NULL DEFAULT now()

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { Secret } from '#core/secret'
+
+const optionalUrl = z.url().optional()
+
+/** Everything the control plane reads from its environment. */
+export const configSchema = z.object({
+  HOST: z.string().default('127.0.0.1'),
+  PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  /** The address callers use; issuer and audience of access tokens. Default: the address it listens on. */
+  PUBLIC_BASE_URL: optionalUrl,
+  POSTGRES_URL: z.string(),
+  POSTGRES_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(16),
+  QUESTDB_URL: z.url(),
+  QUESTDB_PG_URL: z.string(),
+  QUESTDB_USER: z.string().default('admin'),
+  QUESTDB_PASSWORD: z
+    .string()
+    .default('quest')
+    .transform((text) => new Secret(text)),
+  REDIS_URL: z.string().optional(),
+  INGEST_URL: z.url(),
+  /** The worker's health and metrics address; not asked when absent. */
+  WORKER_URL: optionalUrl,
+  /** Master secret: wraps profile secrets' keys, signs access tokens and cursors. */
+  CONFIG_SECRETS_KEY: z
+    .string()
+    .min(32, 'at least 32 characters, for example from `openssl rand -base64 32`')
+    .transform((text) => new Secret(text)),
+  ROUTER_MODEL_SEGMENT: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]+$/)
+    .default('router'),
+  /** A plans file instead of the shipped one. */
+  PLANS_FILE: z.string().optional(),
+  OIDC_ISSUER: optionalUrl,
+  OIDC_AUDIENCE: z.string().optional(),
+  OIDC_JWKS_URL: optionalUrl,
+  OIDC_ORGANIZATIONS_CLAIM: z.string().default('orgs'),
+  /** How many proxies in front append to X-Forwarded-For; 0 trusts no such header. */
+  TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
+})
+
+export type Config = z.infer<typeof configSchema>

@@ -1,0 +1,47 @@
+import type { HonoRequest } from 'hono'
+import { ServiceError } from '#core/errors'
+import type { FleetContext } from '#fleet/context'
+import { type KeptAnswer, onceOnly } from '#fleet/idempotency'
+import type { ParsedRequest } from './request.ts'
+import type { Reply, Route } from './route.ts'
+
+const keyPattern = /^[\x21-\x7e]{1,255}$/
+
+/**
+ * Runs a handler, or answers what the first request with the same `Idempotency-Key` was answered. With a key, handler
+ * and record share one transaction: a crash leaves neither, so a retry can neither repeat nor lose the work.
+ */
+export async function answerOnce(
+  route: Route,
+  request: HonoRequest,
+  parsed: ParsedRequest,
+  ctx: FleetContext,
+  run: (ctx: FleetContext) => Promise<Reply | Response>,
+): Promise<Reply | Response> {
+  const key = request.header('idempotency-key')
+  if (!route.idempotent || key === undefined) return run(ctx)
+  if (!keyPattern.test(key)) {
+    throw new ServiceError(400, 'invalid_idempotency_key', 'Idempotency-Key is 1–255 visible ASCII characters.')
+  }
+  const kept = await onceOnly(
+    ctx,
+    {
+      key,
+      method: request.method,
+      path: request.path,
+      request: [request.queries(), parsed.rawBody ?? null],
+      access: route.access,
+      showsSecret: route.idempotent === 'secret',
+    },
+    async (within): Promise<KeptAnswer> => {
+      const reply = await run(within)
+      if (reply instanceof Response) throw new TypeError('A streamed answer cannot be kept.')
+      return { status: reply.status, headers: reply.headers ?? {}, body: reply.body ?? null }
+    },
+  )
+  return {
+    status: kept.answer.status,
+    headers: { ...kept.answer.headers, ...(kept.replayed ? { 'Idempotency-Replayed': 'true' } : {}) },
+    ...(kept.answer.body === null ? {} : { body: kept.answer.body }),
+  }
+}

@@ -1,0 +1,75 @@
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import { badRequest, type FieldError, notFound } from '#core/errors'
+import { decodeJson, readBody, requireMediaType } from '#http/body'
+import type { Route } from './route.ts'
+
+const defaultBodyLimitBytes = 1024 * 1024
+const jsonFormat = { mediaTypes: ['application/json'], decode: decodeJson }
+
+/** Query, body and path parameters of a request as the route's schemas describe them. */
+export type ParsedRequest = { query: unknown; body: unknown; params: unknown; rawBody: unknown }
+
+/** Reads and checks a request in the contract's order: 413 and 415, then 400 for query and body, then 404 for the path. */
+export async function parseRequest(route: Route, http: Context): Promise<ParsedRequest> {
+  const rawBody = route.body ? await readRouteBody(route, http.req.raw) : undefined
+  const query = route.query ? check(route.query, rawQuery(http), (path) => path.join('.')) : {}
+  const body = route.body ? check(route.body, rawBody ?? {}, jsonPointer) : undefined
+  return { query, body, params: parseParams(route, http), rawBody }
+}
+
+async function readRouteBody(route: Route, request: Request): Promise<unknown> {
+  const format = route.bodyFormat ?? jsonFormat
+  const bytes = await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes)
+  if (bytes === undefined) return undefined
+  requireMediaType(request, format.mediaTypes)
+  return format.decode(bytes)
+}
+
+/** Each parameter as its text, or as a list when it stands several times. */
+const rawQuery = (http: Context): Record<string, string | string[]> =>
+  Object.fromEntries(
+    Object.entries(http.req.queries()).map(([name, values]) => [
+      name,
+      values.length === 1 ? (values[0] ?? '') : values,
+    ]),
+  )
+
+function check(schema: z.ZodType, value: unknown, pointerOf: (path: PropertyKey[]) => string): unknown {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const errors = parsed.error.issues.flatMap((issue) => fieldErrors(issue, pointerOf))
+  const first = errors[0]
+  throw badRequest(first ? `${first.pointer || 'The body'}: ${first.detail}` : 'The request is invalid.', errors)
+}
+
+const maxFieldErrors = 50
+
+function fieldErrors(issue: z.core.$ZodIssue, pointerOf: (path: PropertyKey[]) => string): FieldError[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.slice(0, maxFieldErrors).map((key) => ({
+      pointer: pointerOf([...issue.path, key]),
+      code: 'unknown_field',
+      detail: 'There is no such field or parameter.',
+    }))
+  }
+  const code = issue.code === 'custom' && typeof issue.params?.code === 'string' ? issue.params.code : issue.code
+  return [{ pointer: pointerOf(issue.path), code, detail: issue.message }]
+}
+
+/** RFC 6901. */
+const jsonPointer = (path: PropertyKey[]): string =>
+  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
+function parseParams(route: Route, http: Context): unknown {
+  if (!route.params) return {}
+  const parsed = route.params.safeParse(http.req.param())
+  if (!parsed.success) throw notFound(nounOf(route))
+  return parsed.data
+}
+
+/** The noun a route's path ends in, as error texts name it: `/orgs/:orgId/groups/:id` is a group. */
+const nounOf = (route: Route): string => {
+  const words = route.path.split('/').filter((part) => part !== '' && !part.startsWith(':'))
+  return (words.at(route.path.includes(':') ? 0 : -1) ?? 'object').replace(/s$/, '')
+}

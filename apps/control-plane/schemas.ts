@@ -1,0 +1,63 @@
+import { z } from 'zod'
+
+// C0, DEL and C1: characters that break logs, terminals and CSV, and that nobody types on purpose.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point.
+const printable = /^[^\u0000-\u001f\u007f-\u009f]*$/
+
+/** Text as people type it: stored trimmed, without control characters. */
+export const text = (maxLength = 200) =>
+  z.string().trim().min(1).max(maxLength).regex(printable, 'Control characters are not allowed.')
+
+/** Any UUID, in any case; compared in lower case. */
+export const uuid = () =>
+  z
+    .guid()
+    .overwrite((id) => id.toLowerCase())
+    .meta({ format: 'uuid', example: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f' })
+
+/** A list in which an entry said twice counts once. */
+export const distinct = <Item extends z.ZodType<string>>(item: Item, maxItems: number, minItems = 0) =>
+  z
+    .array(item)
+    .min(minItems)
+    .max(maxItems)
+    .overwrite((items) => [...new Set(items)])
+
+export const tags = () => distinct(text(64), 50)
+
+/** An instant in a request: RFC 3339 with any offset. */
+export const instantIn = () => z.iso.datetime({ offset: true }).transform((iso) => new Date(iso))
+
+/** An instant in an answer: RFC 3339, UTC, milliseconds. */
+export const instantOut = () => z.iso.datetime({ precision: 3 }).meta({ example: '2026-05-04T12:30:00.000Z' })
+
+/** A query parameter that may stand several times. */
+export const repeatable = <Item extends z.ZodType<string>>(item: Item, maxItems = 20) =>
+  z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).max(maxItems))
+
+/** `true` or `false` in a query. */
+export const flag = () => z.enum(['true', 'false']).transform((word) => word === 'true')
+
+/** Paging parameters of every list. */
+export const pageQuery = {
+  cursor: z.string().min(1).max(2_000).optional().describe('Where the previous page ended: its `nextCursor`.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50).describe('Entries on a page.'),
+}
+
+/** The answer of every list. */
+export const pageOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({ items: z.array(item), nextCursor: z.string().nullable().describe('Null on the last page.') })
+
+export const orgParams = z.object({ orgId: uuid() })
+
+export const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().describe('The word to program against.'),
+    requestId: z.string(),
+    errors: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })).optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457 problem document.' })

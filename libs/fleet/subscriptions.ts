@@ -1,0 +1,107 @@
+import { notFound, ServiceError } from '#core/errors'
+import { recordAudit } from '#fleet/audit'
+import type { FleetContext } from '#fleet/context'
+import type { SubscriptionStatus } from '#fleet/organizations'
+import { type Plan, planNamed } from '#fleet/plans'
+import type { Connection, Queryable } from '#postgres/pool'
+
+/** What an organization may do right now. */
+export type Entitlement = { organizationId: string; plan: Plan; status: SubscriptionStatus; deviceQuota: number }
+
+type EntitlementRow = { plan: string; subscription_status: SubscriptionStatus; device_quota: number | null }
+
+/** The organization's plan and subscription, read in the caller's transaction. Throws 404. */
+export async function readEntitlement(ctx: FleetContext, db: Queryable, organizationId: string): Promise<Entitlement> {
+  const { rows } = await db.query<EntitlementRow>(
+    'SELECT plan, subscription_status, device_quota FROM organization WHERE id = $1',
+    [organizationId],
+  )
+  const row = rows[0]
+  if (!row) throw notFound('organization', organizationId)
+  const plan = planNamed(ctx.plans, row.plan)
+  return { organizationId, plan, status: row.subscription_status, deviceQuota: row.device_quota ?? plan.deviceQuota }
+}
+
+/**
+ * Every verb that writes devices, groups, profiles or jobs calls this first in its transaction. Throws 402
+ * `subscription_inactive` when the subscription is suspended or cancelled, whoever calls.
+ */
+export async function requireActiveSubscription(
+  ctx: FleetContext,
+  db: Queryable,
+  organizationId: string,
+): Promise<Entitlement> {
+  const entitlement = await readEntitlement(ctx, db, organizationId)
+  if (entitlement.status === 'suspended' || entitlement.status === 'cancelled') {
+    throw new ServiceError(402, 'subscription_inactive', `The organization's subscription is ${entitlement.status}.`, {
+      members: { subscriptionStatus: entitlement.status },
+    })
+  }
+  return entitlement
+}
+
+/** Throws 403 `plan_feature`: the plan does not include it. */
+export function refuseFeature(feature: 'smartTagGroups' | 'fleetGps' | 'coverage'): never {
+  throw new ServiceError(403, 'plan_feature', `The organization's plan does not include ${featureNames[feature]}.`, {
+    members: { feature },
+  })
+}
+
+const featureNames = { smartTagGroups: 'smart-tag groups', fleetGps: 'fleet GPS', coverage: 'coverage' }
+
+/**
+ * Takes places for `count` more devices in the creating transaction. The counter's row lock makes concurrent creators
+ * wait for each other, so the quota cannot be overstepped. Throws 403 `device_quota_exceeded` with `limit` and `used`.
+ */
+export async function takeQuota(connection: Connection, entitlement: Entitlement, count: number): Promise<void> {
+  const { organizationId, deviceQuota } = entitlement
+  const { rowCount } = await connection.query(
+    `UPDATE organization_usage SET device_count = device_count + $2
+      WHERE organization_id = $1 AND device_count + $2 <= $3`,
+    [organizationId, count, deviceQuota],
+  )
+  if (rowCount) return
+  const { rows } = await connection.query<{ device_count: number }>(
+    'SELECT device_count FROM organization_usage WHERE organization_id = $1',
+    [organizationId],
+  )
+  throw new ServiceError(403, 'device_quota_exceeded', `The organization may have ${deviceQuota} devices.`, {
+    members: { limit: deviceQuota, used: rows[0]?.device_count ?? 0 },
+  })
+}
+
+/** Gives places back when devices are deleted or moved away. */
+export async function returnQuota(connection: Connection, organizationId: string, count: number): Promise<void> {
+  await connection.query('UPDATE organization_usage SET device_count = device_count - $2 WHERE organization_id = $1', [
+    organizationId,
+    count,
+  ])
+}
+
+/** Sets plan, status and contract quota, as a billing system does. Platform only (checked by the caller's route). */
+export async function writeSubscription(
+  ctx: FleetContext,
+  connection: Connection,
+  organizationId: string,
+  subscription: { plan: string; status: SubscriptionStatus; deviceQuota: number | null },
+): Promise<void> {
+  const { rowCount } = await connection.query(
+    `UPDATE organization
+        SET plan = $2, device_quota = $4, updated_at = now(), subscription_status = $3,
+            subscription_changed_at = CASE WHEN subscription_status = $3 THEN subscription_changed_at ELSE now() END
+      WHERE id = $1`,
+    [organizationId, subscription.plan, subscription.status, subscription.deviceQuota],
+  )
+  if (!rowCount) throw notFound('organization', organizationId)
+  await recordAudit(connection, [
+    {
+      organizationId,
+      actor: ctx.principal.id,
+      action: 'organization.subscription_changed',
+      subjectType: 'organization',
+      subjectId: organizationId,
+      detail: subscription,
+      requestId: ctx.requestId,
+    },
+  ])
+}

@@ -1,0 +1,14 @@
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+
+/** True when the error is a violation of the unique constraint or index of that name. */
+export const isUniqueViolation = (error: unknown, constraint: string): boolean =>
+  codeOf(error) === '23505' && error instanceof Error && 'constraint' in error && error.constraint === constraint
+
+// Class 08: connection exceptions; 57P: the server is stopping or starting; 53300: too many connections.
+const unavailable = /^(?:08...|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
+const messages = /timeout exceeded when trying to connect|Connection terminated|not queryable/
+
+/** True when the database could not be reached or went away: worth another try later, and not the caller's fault. */
+export const isUnavailable = (error: unknown): boolean =>
+  unavailable.test(codeOf(error) ?? '') || (error instanceof Error && messages.test(error.message))
