@@ -1,0 +1,29 @@
+import { writeFile } from 'node:fs/promises'
+import { freemem, loadavg, networkInterfaces, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { type Action, succeeded } from './action.ts'
+
+/** Writes what a support engineer asks first to `<folder>/diagnostics.json` and reports its gist in one line. */
+export const collectDiagnostics: Action = async (_job, { folder, state, uptimeS, bufferFigures }) => {
+  const { firmware, profile } = state.read()
+  const waiting = bufferFigures()
+  const diagnostics = {
+    takenAt: new Date().toISOString(),
+    firmware,
+    profile: profile ?? null,
+    uptimeS: uptimeS(),
+    load: loadavg(),
+    memory: { totalBytes: totalmem(), freeBytes: freemem(), processBytes: process.memoryUsage.rss() },
+    interfaces: Object.keys(networkInterfaces()),
+    telemetryWaiting: waiting,
+  }
+  await writeFile(join(folder, 'diagnostics.json'), JSON.stringify(diagnostics, null, 2), { mode: 0o600 })
+  const gist = [
+    `firmware ${firmware}`,
+    `profile ${profile ? `version ${profile.version}` : 'none'}`,
+    `up ${uptimeS()} s`,
+    `load ${loadavg()[0]?.toFixed(2)}`,
+    `${waiting.samples} samples waiting, ${waiting.droppedSamples} given up`,
+  ]
+  return succeeded(gist.join('; '))
+}

@@ -1,0 +1,25 @@
+import { type Action, failed, succeeded } from './action.ts'
+
+const roundTrips = 5
+
+/** Measures the way to the service itself: five round trips and the rate of one larger answer. */
+export const measureSpeed: Action = async (_job, { edge, progress }) => {
+  const latenciesMs: number[] = []
+  for (let trip = 0; trip < roundTrips; trip += 1) {
+    const startedAt = performance.now()
+    const { status } = await edge.probe('/livez')
+    if (status === 0) return failed('The service did not answer a probe.')
+    latenciesMs.push(performance.now() - startedAt)
+  }
+  if ((await progress(50)).cancelRequested) return failed('Called off.')
+  const startedAt = performance.now()
+  const { bytes } = await edge.probe('/openapi.json')
+  const seconds = (performance.now() - startedAt) / 1_000
+  const sorted = latenciesMs.sort((a, b) => a - b)
+  const median = sorted[Math.floor(roundTrips / 2)] ?? 0
+  const jitter = (sorted.at(-1) ?? 0) - (sorted[0] ?? 0)
+  const downMbps = (bytes * 8) / seconds / 1e6
+  return succeeded(
+    `latency ${median.toFixed(1)} ms, jitter ${jitter.toFixed(1)} ms, down ${downMbps.toFixed(1)} Mbit/s`,
+  )
+}

@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '#core/clock'
+import { createBackoff } from './backoff.ts'
+import type { EdgeClient, Enrollment } from './edge-client.ts'
+import { createJobRunner } from './job-runner.ts'
+import type { Log } from './log.ts'
+import type { SampleSource } from './sample.ts'
+import type { SampleBuffer } from './sample-buffer.ts'
+import type { StateFile } from './state-file.ts'
+import { createUploader } from './uploader.ts'
+
+/** Why the agent ended: told to stop, a recording is through and sent, or a job asks the router to restart. */
+export type AgentEnd = { kind: 'stopped' | 'exhausted' } | { kind: 'restart'; reason: string }
+
+export type Agent = {
+  /** Enrolls when needed, then reports and takes jobs until the end. Does not throw for a bad link. */
+  run: () => Promise<AgentEnd>
+  /** Ends `run`; what was not sent is on disk when it resolves. */
+  stop: () => void
+}
+
+export type AgentOptions = {
+  /** Makes the client of this run; its calls end when the signal is aborted. */
+  connect: (signal: AbortSignal) => EdgeClient
+  /** How to enroll when the state holds no token yet. */
+  enrollment: Enrollment | undefined
+  folder: string
+  state: StateFile
+  buffer: SampleBuffer
+  source: SampleSource
+  clock: Clock
+  random: () => number
+  log: Log
+  bootedAtMs: number
+  reportEveryMs: number
+  /** Seconds a request for work may wait at the service; 0 asks only when a telemetry answer hints at work. */
+  longPollSeconds: number
+}
+
+const persistEveryMs = 60_000
+const enrollmentRefusedWaitMs = 300_000
+
+/** One router: its telemetry loop and its job loop, over the state and buffer that outlive it. */
+export function createAgent(options: AgentOptions): Agent {
+  const { enrollment, state, buffer, source, clock, random, log } = options
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const edge = options.connect(signal)
+  let end: AgentEnd = { kind: 'stopped' }
+  let persistedAtMs = 0
+  let wakeJobLoop: () => void = () => undefined
+
+  const pause = (ms: number): Promise<void> => delay(ms, undefined, { signal }).catch(() => undefined)
+  const backoff = () => createBackoff({ random })
+
+  function finish(reason: AgentEnd): void {
+    end = reason
+    stopping.abort()
+    wakeJobLoop()
+  }
+
+  async function keep(): Promise<void> {
+    if (clock() - persistedAtMs < persistEveryMs) return
+    persistedAtMs = clock()
+    await persist()
+  }
+
+  async function persist(): Promise<void> {
+    try {
+      await buffer.persist()
+    } catch (error) {
+      // A full or broken flash must not stop the router from reporting once the link is back.
+      log('buffer_not_written', { detail: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  async function ensureToken(): Promise<string | undefined> {
+    const known = state.read().token
+    if (known !== undefined) return known
+    if (!enrollment) throw new Error('This router has neither a token nor an enrollment key.')
+    const delays = backoff()
+    while (!signal.aborted) {
+      const answer = await edge.enroll(enrollment)
+      const { deviceId, token } = (answer.body ?? {}) as { deviceId?: unknown; token?: unknown }
+      if (answer.status === 201 && typeof deviceId === 'string' && typeof token === 'string') {
+        await state.update({ deviceId, token })
+        log('enrolled', { deviceId })
+        return token
+      }
+      const refused = answer.status >= 400 && answer.status < 500 && answer.status !== 429
+      const waitMs = refused ? enrollmentRefusedWaitMs : delays.next(answer.retryAfterMs)
+      log(refused ? 'enrollment_refused' : 'enrollment_delayed', { detail: answer.detail, waitMs: Math.round(waitMs) })
+      await pause(waitMs)
+    }
+    return undefined
+  }
+
+  async function reportLoop(token: string): Promise<void> {
+    const uploader = createUploader({ edge, token, buffer, backoff: backoff(), clock, log })
+    let notBeforeMs = 0
+    while (!signal.aborted) {
+      const nowMs = clock()
+      buffer.add(source.collect(nowMs))
+      if (nowMs < notBeforeMs || !source.isLinkUp(nowMs)) {
+        await keep()
+      } else {
+        const result = await uploader.drain()
+        notBeforeMs = clock() + result.waitMs
+        if (result.jobsPending) wakeJobLoop()
+        if (source.isExhausted(nowMs) && buffer.figures().samples === 0) return finish({ kind: 'exhausted' })
+      }
+      await pause(options.reportEveryMs * (0.9 + random() / 5))
+    }
+  }
+
+  async function jobLoop(token: string): Promise<void> {
+    const runner = createJobRunner({
+      ...options,
+      edge,
+      token,
+      backoff: backoff(),
+      pause,
+      isStopping: () => signal.aborted,
+      uptimeS: () => Math.round((clock() - options.bootedAtMs) / 1_000),
+      bufferFigures: buffer.figures,
+    })
+    await runner.reportFinished()
+    while (!signal.aborted) {
+      if (options.longPollSeconds === 0) await new Promise<void>((resolve) => (wakeJobLoop = resolve))
+      else if (!source.isLinkUp(clock())) await pause(1_000)
+      if (signal.aborted) return
+      for (let turn = await runner.takeOne(options.longPollSeconds); ; ) {
+        if (turn.restart) return finish({ kind: 'restart', reason: turn.restart.reason })
+        if (!turn.took || signal.aborted) {
+          if (turn.waitMs > 0) await pause(turn.waitMs)
+          break
+        }
+        turn = await runner.takeOne(options.longPollSeconds)
+      }
+    }
+  }
+
+  return {
+    async run() {
+      const token = await ensureToken()
+      if (token !== undefined) await Promise.all([reportLoop(token), jobLoop(token)])
+      await persist()
+      return end
+    },
+    stop: () => finish({ kind: 'stopped' }),
+  }
+}

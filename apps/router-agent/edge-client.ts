@@ -1,0 +1,109 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { type Dispatcher, request } from 'undici'
+
+const gzipAsync = promisify(gzip)
+
+/** `status` 0 means that no answer came: refused, cut, timed out. `retryAfterMs` only when the server named one. */
+export type EdgeAnswer = { status: number; body: unknown; detail: string; retryAfterMs?: number }
+
+export type JobReport = {
+  attempt: number
+  status: 'inProgress' | 'succeeded' | 'failed' | 'rejected'
+  progress?: number
+  detail?: string
+}
+
+export type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string }
+
+/** The device edge of the service, one method per call of the protocol. Nothing here throws for a bad link. */
+export type EdgeClient = {
+  enroll: (enrollment: Enrollment) => Promise<EdgeAnswer>
+  postTelemetry: (token: string, ndjson: string) => Promise<EdgeAnswer>
+  nextJob: (token: string, waitSeconds: number) => Promise<EdgeAnswer>
+  reportJob: (token: string, jobId: string, report: JobReport) => Promise<EdgeAnswer>
+  config: (token: string) => Promise<EdgeAnswer>
+  /** A plain GET of the base address, for measuring the path. Answers the bytes read. */
+  probe: (path: string) => Promise<{ status: number; bytes: number }>
+}
+
+const answerTimeoutMs = 30_000
+
+/**
+ * `dispatcher` is the connection pool, shared by all routers of a process; `baseUrl` may carry a path prefix. Calls in
+ * flight end with status 0 when `signal` is aborted.
+ */
+export function createEdgeClient(baseUrl: string, dispatcher: Dispatcher, signal: AbortSignal): EdgeClient {
+  const prefix = baseUrl.replace(/\/+$/, '')
+
+  async function call(
+    method: 'GET' | 'POST',
+    path: string,
+    headers: Record<string, string>,
+    extra: { body?: string | Buffer; timeoutMs?: number } = {},
+  ): Promise<EdgeAnswer> {
+    const timeoutMs = extra.timeoutMs ?? answerTimeoutMs
+    try {
+      const answer = await request(prefix + path, {
+        method,
+        headers,
+        dispatcher,
+        headersTimeout: timeoutMs,
+        bodyTimeout: answerTimeoutMs,
+        body: extra.body ?? null,
+        signal,
+      })
+      const text = await answer.body.text()
+      const body = parseJson(text)
+      const retryAfterMs = retryAfterOf(answer.headers['retry-after'])
+      const detail = `${answer.statusCode} ${detailOf(body)}`.trim()
+      return { status: answer.statusCode, body, detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+    } catch (error) {
+      return { status: 0, body: undefined, detail: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+  const json = { 'content-type': 'application/json' }
+  return {
+    enroll: (enrollment) => call('POST', '/device/enroll', json, { body: JSON.stringify(enrollment) }),
+    async postTelemetry(token, ndjson) {
+      const headers = { ...bearer(token), 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' }
+      return call('POST', '/telemetry', headers, { body: await gzipAsync(ndjson, { level: 4 }) })
+    },
+    nextJob: (token, waitSeconds) =>
+      call('GET', `/device/jobs/next?waitSeconds=${waitSeconds}`, bearer(token), {
+        timeoutMs: waitSeconds * 1_000 + answerTimeoutMs,
+      }),
+      }),
+    reportJob: (token, jobId, report) =>
+      call('POST', `/device/jobs/$jobId/status`, { ...bearer(token), ...json }, { body: JSON.stringify(report) }),
+    config: (token) => call('GET', '/device/config', bearer(token)),
+    async probe(path) 
+      try {
+        const answer = await request(prefix + path, { dispatcher, headersTimeout: 5_000, bodyTimeout: 5_000, signal })
+        return { status: answer.statusCode, bytes: (await answer.body.arrayBuffer()).byteLength }
+      } catch {
+        return { status: 0, bytes: 0 }
+      },
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const detailOf = (body: unknown): string =>
+  typeof body === 'object' && body !== null && 'detail' in body && typeof body.detail === 'string' ? body.detail : ''
+
+/** Delta seconds or an HTTP date (RFC 9110, 10.2.3). */
+function retryAfterOf(header: string | string[] | undefined): number | undefined {
+  const text = Array.isArray(header) ? header[0] : header
+  if (text === undefined) return undefined
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
+}

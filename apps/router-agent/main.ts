@@ -1,0 +1,40 @@
+import { fork } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createBackoff } from './backoff.ts'
+import { readAgentConfig } from './config.ts'
+import { restartExitCode } from './restart.ts'
+
+// What init is on a router: starts the agent, and again when a job asked for it or when it crashed.
+const program = fileURLToPath(new URL('./router-process.ts', import.meta.url))
+const arguments_ = process.argv.slice(2)
+const longRunMs = 60_000
+const replayStartedAtMs = Date.now()
+
+try {
+  readAgentConfig(arguments_)
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(2)
+}
+
+const crashes = createBackoff({ baseMs: 500, maxMs: 30_000 })
+const stopping = new AbortController()
+for (;;) {
+  const startedAt = performance.now()
+  const agent = fork(program, [...arguments_, '--replay-started-at-ms', String(replayStartedAtMs)])
+  const forward = (signal: NodeJS.Signals) => {
+    stopping.abort()
+    agent.kill(signal)
+  }
+  const leave = () => forward('SIGTERM')
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, forward)
+  process.on('disconnect', leave)
+  const code = await new Promise<number | null>((resolve) => agent.once('exit', resolve))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, forward)
+  process.off('disconnect', leave)
+
+  if (code === 0 || stopping.signal.aborted) process.exit(code ?? 0)
+  if (performance.now() - startedAt > longRunMs) crashes.reset()
+  if (code !== restartExitCode) await delay(crashes.next())
+}
