@@ -11,7 +11,7 @@ export type JobReport = {
   attempt: number
   status: 'inProgress' | 'succeeded' | 'failed' | 'rejected'
   progress?: number
-  detail?: string
+  detail?: string | undefined
 }
 
 export type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string }
@@ -75,17 +75,17 @@ export function createEdgeClient(baseUrl: string, dispatcher: Dispatcher, signal
       call('GET', `/device/jobs/next?waitSeconds=${waitSeconds}`, bearer(token), {
         timeoutMs: waitSeconds * 1_000 + answerTimeoutMs,
       }),
-      }),
     reportJob: (token, jobId, report) =>
-      call('POST', `/device/jobs/$jobId/status`, { ...bearer(token), ...json }, { body: JSON.stringify(report) }),
+      call('POST', `/device/jobs/${jobId}/status`, { ...bearer(token), ...json }, { body: JSON.stringify(report) }),
     config: (token) => call('GET', '/device/config', bearer(token)),
-    async probe(path) 
+    async probe(path) {
       try {
         const answer = await request(prefix + path, { dispatcher, headersTimeout: 5_000, bodyTimeout: 5_000, signal })
         return { status: answer.statusCode, bytes: (await answer.body.arrayBuffer()).byteLength }
       } catch {
         return { status: 0, bytes: 0 }
-      },
+      }
+    },
   }
 }
 
