@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openSegmentLog } from '#telemetry-log/segment-log'
+import { openSegmentReader } from '#telemetry-log/segment-reader'
+
+const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
+const appender = fileURLToPath(new URL('../../test/support/append-until-killed.ts', import.meta.url))
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'telemetry-log-crash-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** Runs the appender until it has acknowledged `enough` batches, kills it, and returns all it acknowledged. */
+async function appendAndKill(first: number, enough: number): Promise<number[]> {
+  const child = spawn(node, [appender, folder, String(first)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    if (output.split('\n').length > enough) child.kill('SIGKILL')
+  })
+  await once(child, 'close')
+  // The last line may be cut; what it says was durable before it was written.
+  return output.slice(0, output.lastIndexOf('\n')).split('\n').map(Number)
+}
+
+test('whatever was acknowledged before kill -9 is read back once, over many lives', async () => {
+  const acknowledged: number[] = []
+  for (let life = 0; life < 8; life++) acknowledged.push(...(await appendAndKill(life * 1_000_000, 50 + life * 60)))
+
+  const log = openSegmentLog({ folder })
+  const { position, samples } = log.tail()
+  const found: number[] = []
+  const reader = openSegmentReader({ folder, from: 0, onDamage: () => expect.fail('A kill damages nothing.') })
+  for (let chunk = reader.read(position, 1); chunk.length > 0; chunk = reader.read(position, 1)) {
+    for (const { body, firstSample } of chunk) {
+      expect(firstSample).toBe(found.length)
+      found.push(Number(body.toString().split(':')[0]))
+    }
+  }
+  expect(found.length).toBe(samples)
+  expect(new Set(found).size).toBe(found.length)
+  expect(acknowledged.length).toBeGreaterThan(8 * 50)
+  const kept = new Set(found)
+  expect(acknowledged.filter((number) => !kept.has(number))).toEqual([])
+  reader.close()
+  await log.close()
+})
+
+test('a folder in use is refused in one sentence; the lock of a dead process is taken over', async () => {
+  const child = spawn(node, [appender, folder, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  expect(() => openSegmentLog({ folder })).toThrow(new RegExp(`in use by process ${child.pid}`))
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  await openSegmentLog({ folder }).close()
+
+  // The same process id in another life, as the first process of a container has it.
+  writeFileSync(join(folder, 'lock'), JSON.stringify({ pid: process.ppid, startedAt: 'an earlier boot:1' }))
+  await openSegmentLog({ folder }).close()
+})

@@ -1,0 +1,114 @@
+import { crc32c } from '@node-rs/crc32'
+import type { BatchFormat, DeviceClass, LoggedBatch, LogPosition, TelemetryBatch } from '#telemetry-log/log'
+
+/*
+ * One frame, little-endian:
+ *   0 magic u32 | 4 CRC32C u32 of everything after it | 8 body length u32 | 12 version u8 | 13 format u8
+ *  14 device class u8 | 15 zero u8 | 16 sample count u32 | 20 first sample f64 | 28 received at f64 | 36 oldest ts f64
+ *  44 device id, 16 bytes | 60 organization id, 16 bytes | 76 body
+ * The magic lets a reader find the next frame behind damaged bytes; the first sample tells it how many were lost. The
+ * checksum is seeded with the frame's position, so that a frame inside somebody's body is never taken for one.
+ */
+export const frameHeaderBytes = 76
+export const maxBodyBytes = 1024 * 1024
+export const maxFrameBytes = frameHeaderBytes + maxBodyBytes
+
+const magic = 0x46_54_46_52 // "RFTF"
+const magicBytes = Buffer.from([0x52, 0x46, 0x54, 0x46])
+const frameVersion = 1
+const formats: readonly BatchFormat[] = ['json', 'ndjson']
+const deviceClasses: readonly DeviceClass[] = ['vehicle', 'ship', 'fixed']
+
+/**
+ * Writes the batch as a frame at `offset` of `target`, which must have room, and returns the offset behind it.
+ * `basePosition` is the log position that byte 0 of `target` will have.
+ */
+export function writeFrame(
+  target: Buffer,
+  offset: number,
+  basePosition: LogPosition,
+  batch: TelemetryBatch,
+  firstSample: number,
+): number {
+  const end = offset + frameHeaderBytes + batch.body.length
+  target.writeUInt32LE(magic, offset)
+  target.writeUInt32LE(batch.body.length, offset + 8)
+  target[offset + 12] = frameVersion
+  target[offset + 13] = formats.indexOf(batch.format)
+  target[offset + 14] = deviceClasses.indexOf(batch.deviceClass)
+  target[offset + 15] = 0
+  target.writeUInt32LE(batch.sampleCount, offset + 16)
+  target.writeDoubleLE(firstSample, offset + 20)
+  target.writeDoubleLE(batch.receivedAtMs, offset + 28)
+  target.writeDoubleLE(batch.oldestTsMs, offset + 36)
+  writeUuid(target, offset + 44, batch.deviceId)
+  writeUuid(target, offset + 60, batch.organizationId)
+  batch.body.copy(target, offset + frameHeaderBytes)
+  target.writeUInt32LE(checksum(target, offset, end, basePosition), offset + 4)
+  return end
+}
+
+/** What stands at `offset`: a valid frame and where it ends, a frame that goes on behind `end`, or damage. */
+export type FrameAt = { kind: 'frame'; batch: LoggedBatch; end: number } | { kind: 'partial' } | { kind: 'damaged' }
+
+/**
+ * Reads the frame at `offset` of `bytes`, of which `end` are filled; `basePosition` is the log position of byte 0.
+ * The body is a view into `bytes`.
+ */
+export function readFrame(bytes: Buffer, offset: number, end: number, basePosition: LogPosition): FrameAt {
+  if (end - offset < frameHeaderBytes)
+    return isMagicPrefix(bytes, offset, end) ? { kind: 'partial' } : { kind: 'damaged' }
+  if (bytes.readUInt32LE(offset) !== magic) return { kind: 'damaged' }
+  const bodyBytes = bytes.readUInt32LE(offset + 8)
+  const format = formats[bytes[offset + 13] ?? -1]
+  const deviceClass = deviceClasses[bytes[offset + 14] ?? -1]
+  if (bodyBytes > maxBodyBytes || bytes[offset + 12] !== frameVersion || !format || !deviceClass) {
+    return { kind: 'damaged' }
+  }
+  const frameEnd = offset + frameHeaderBytes + bodyBytes
+  if (frameEnd > end) return { kind: 'partial' }
+  if (checksum(bytes, offset, frameEnd, basePosition) !== bytes.readUInt32LE(offset + 4)) return { kind: 'damaged' }
+  const batch: LoggedBatch = {
+    deviceId: readUuid(bytes, offset + 44),
+    organizationId: readUuid(bytes, offset + 60),
+    deviceClass,
+    receivedAtMs: bytes.readDoubleLE(offset + 28),
+    oldestTsMs: bytes.readDoubleLE(offset + 36),
+    format,
+    sampleCount: bytes.readUInt32LE(offset + 16),
+    body: bytes.subarray(offset + frameHeaderBytes, frameEnd),
+    firstSample: bytes.readDoubleLE(offset + 20),
+    position: basePosition + offset,
+    nextPosition: basePosition + frameEnd,
+  }
+  return { kind: 'frame', batch, end: frameEnd }
+}
+
+/** The next offset after `offset` where a whole valid frame stands, or undefined. A frame cut off by `end` is none. */
+export function findFrame(bytes: Buffer, offset: number, end: number, basePosition: LogPosition): number | undefined {
+  const filled = bytes.subarray(0, end)
+  for (let at = filled.indexOf(magicBytes, offset + 1); at >= 0; at = filled.indexOf(magicBytes, at + 1)) {
+    if (readFrame(bytes, at, end, basePosition).kind === 'frame') return at
+  }
+  return undefined
+}
+
+function checksum(bytes: Buffer, offset: number, end: number, basePosition: LogPosition): number {
+  return crc32c(bytes.subarray(offset + 8, end), (basePosition + offset) % 0x1_0000_0000)
+}
+
+function isMagicPrefix(bytes: Buffer, offset: number, end: number): boolean {
+  for (let index = 0; index < 4 && offset + index < end; index++) {
+    if (bytes[offset + index] !== magicBytes[index]) return false
+  }
+  return true
+}
+
+function writeUuid(target: Buffer, offset: number, uuid: string): void {
+  target.write(uuid.replaceAll('-', ''), offset, 16, 'hex')
+}
+
+function readUuid(bytes: Buffer, offset: number): string {
+  const hex = bytes.toString('hex', offset, offset + 16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}

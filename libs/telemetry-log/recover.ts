@@ -1,0 +1,67 @@
+import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, unlinkSync } from 'node:fs'
+import { saveDamagedBytes } from '#telemetry-log/dead-letters'
+import { findFrame, maxFrameBytes, readFrame } from '#telemetry-log/frame'
+import type { LogTail } from '#telemetry-log/log'
+import {
+  createSegment,
+  listSegments,
+  readRange,
+  readSegmentHeader,
+  segmentHeaderBytes,
+  syncFolder,
+} from '#telemetry-log/segments'
+
+/** The segment to go on writing: open for reading and writing, with nothing behind `tail.position`. */
+export type OpenSegment = { fd: number; path: string; base: number; tail: LogTail }
+
+/**
+ * Opens the newest segment and cuts what a crash left behind the last valid frame, or begins the log. Bytes that are
+ * cut although they were a whole frame (damage, not a torn write) are kept in `dead-letter/`.
+ */
+export function openNewestSegment(folder: string): OpenSegment {
+  const newest = listSegments(folder).at(-1)
+  if (newest === undefined) {
+    return { ...createSegment(folder, 0, 0), base: 0, tail: { position: segmentHeaderBytes, samples: 0 } }
+  }
+  const fd = openSync(newest.path, 'r+')
+  const samplesBefore = readSegmentHeader(fd, newest.base)
+  if (samplesBefore === undefined && fstatSync(fd).size <= segmentHeaderBytes) {
+    // The crash came between creating the segment and its first sync: it never held a frame.
+    closeSync(fd)
+    unlinkSync(newest.path)
+    syncFolder(folder)
+    return openNewestSegment(folder)
+  }
+  const scan = scanSegment(fd, newest.base, samplesBefore ?? 0)
+  const size = fstatSync(fd).size
+  if (scan.end < size) {
+    if (scan.damaged) saveDamagedBytes(folder, newest.base + scan.end, readRange(fd, scan.end, size - scan.end))
+    ftruncateSync(fd, scan.end)
+    fdatasyncSync(fd)
+  }
+  return { fd, path: newest.path, base: newest.base, tail: { position: newest.base + scan.end, samples: scan.samples } }
+}
+
+/** Walks the whole segment: where its last valid frame ends, and whether what follows is damage or just torn off. */
+function scanSegment(fd: number, base: number, samplesBefore: number) {
+  const bytes = readRange(fd, 0, fstatSync(fd).size)
+  let samples = samplesBefore
+  let end = segmentHeaderBytes
+  let offset: number | undefined = segmentHeaderBytes
+  let damaged = false
+  while (offset !== undefined && offset < bytes.length) {
+    const found = readFrame(bytes, offset, bytes.length, base)
+    if (found.kind === 'frame') {
+      samples = found.batch.firstSample + found.batch.sampleCount
+      end = found.end
+      offset = found.end
+      damaged = false
+    } else {
+      // A torn write is the last thing in the file and shorter than its length says; anything else is damage.
+      damaged ||= found.kind === 'damaged' || bytes.length - offset > maxFrameBytes
+      offset = findFrame(bytes, offset, bytes.length, base)
+      damaged ||= offset !== undefined
+    }
+  }
+  return { end, samples, damaged }
+}

@@ -1,0 +1,139 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LogFailedError, type LoggedBatch, type LogTail, type TelemetryBatch } from '#telemetry-log/log'
+import { openSegmentLog } from '#telemetry-log/segment-log'
+import { openSegmentReader } from '#telemetry-log/segment-reader'
+import { deleteSegmentsBefore, listSegments } from '#telemetry-log/segments'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'telemetry-log-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const batch = (text: string, sampleCount = 1): TelemetryBatch => ({
+  deviceId: '01890000-0000-7000-8000-0000000000aa',
+  organizationId: '01890000-0000-7000-8000-0000000000bb',
+  deviceClass: 'ship',
+  receivedAtMs: 1_760_000_000_123,
+  oldestTsMs: 1_750_000_000_000,
+  format: 'ndjson',
+  sampleCount,
+  body: Buffer.from(text),
+})
+
+function readAll(until: LogTail, from = 0): LoggedBatch[] {
+  const reader = openSegmentReader({ folder, from, onDamage: () => expect.fail('The log is not damaged.') })
+  const found: LoggedBatch[] = []
+  for (let chunk = reader.read(until.position, 1); chunk.length > 0; chunk = reader.read(until.position, 1)) {
+    found.push(...chunk)
+  }
+  reader.close()
+  return found
+}
+
+const texts = (batches: LoggedBatch[]) => batches.map(({ body }) => body.toString())
+
+test('a batch is read back as it was appended, with its place in the count of samples', async () => {
+  const log = openSegmentLog({ folder })
+  await log.append(batch('first', 3))
+  await log.append(batch('second', 2))
+  const [first, second] = readAll(log.tail())
+  expect(first).toMatchObject({ ...batch('first', 3), firstSample: 0 })
+  expect(second).toMatchObject({ ...batch('second', 2), firstSample: 3, position: first?.nextPosition })
+  expect(log.tail()).toEqual({ position: second?.nextPosition, samples: 5 })
+  await log.close()
+})
+
+test('many appends at once keep their order, over many segments and a reopening', async () => {
+  const tails: LogTail[] = []
+  const options = { folder, maxSegmentBytes: 5_000, onTail: (tail: LogTail) => tails.push(tail) }
+  const log = openSegmentLog(options)
+  const written = Array.from({ length: 600 }, (_, index) => `${index}:${'x'.repeat(index)}`)
+  for (let start = 0; start < written.length; start += 20) {
+    await Promise.all(written.slice(start, start + 20).map((text) => log.append(batch(text))))
+  }
+  const tail = log.tail()
+  await log.close()
+  expect(listSegments(folder).length).toBeGreaterThan(20)
+  expect(tails.length).toBeLessThan(100)
+
+  const again = openSegmentLog(options)
+  expect(again.tail()).toEqual(tail)
+  await again.append(batch('after'))
+  const all = readAll(again.tail())
+  expect(texts(all)).toEqual([...written, 'after'])
+  expect(all.map(({ firstSample }) => firstSample)).toEqual(all.map((_, index) => index))
+  const middle = all[300]
+  expect(texts(readAll(again.tail(), middle?.position))).toEqual([...written, 'after'].slice(300))
+  await again.close()
+})
+
+test('a reader follows the writer through new segments and past deleted ones', async () => {
+  const log = openSegmentLog({ folder, maxSegmentBytes: 1_000 })
+  const reader = openSegmentReader({ folder, from: 0, onDamage: () => expect.fail('The log is not damaged.') })
+  for (let index = 0; index < 40; index++) {
+    await log.append(batch(`${index}`.padEnd(100)))
+    expect(texts(reader.read(log.tail().position, 1)).map(Number)).toEqual([index])
+    expect(reader.read(log.tail().position, 1)).toEqual([])
+  }
+  const oldest = listSegments(folder)[3]
+  expect(deleteSegmentsBefore(folder, (oldest?.base ?? 0) + 5)).toBe(3)
+  expect(readAll(log.tail())[0]?.position).toBe((oldest?.base ?? 0) + 32)
+  expect(deleteSegmentsBefore(folder, Number.MAX_SAFE_INTEGER)).toBeGreaterThan(0)
+  expect(listSegments(folder)).toHaveLength(1)
+  await log.close()
+})
+
+test('a folder belongs to one log at a time', async () => {
+  const log = openSegmentLog({ folder })
+  await log.close()
+  const next = openSegmentLog({ folder })
+  await next.close()
+  await expect(next.append(batch('late'))).rejects.toThrow(LogFailedError)
+})
+
+test('a failed sync resolves nothing, refuses all that follows and reports itself', async () => {
+  let failing = false
+  const log = openSegmentLog({
+    folder,
+    syncData: (_fd, done) => setImmediate(() => done(failing ? new Error('EIO') : null)),
+  })
+  await log.append(batch('kept'))
+  failing = true
+  const outcomes = await Promise.allSettled([log.append(batch('a')), log.append(batch('b')), log.append(batch('c'))])
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect((await log.failed).message).toBe('EIO')
+  failing = false
+  await expect(log.append(batch('d'))).rejects.toThrow(LogFailedError)
+  expect(texts(readAll(log.tail()))).toEqual(['kept'])
+  await log.close()
+})
+
+test('close waits for what was appended', async () => {
+  const log = openSegmentLog({ folder })
+  const appended = ['a', 'b', 'c'].map((text) => log.append(batch(text)))
+  await log.close()
+  await Promise.all(appended)
+  const reopened = openSegmentLog({ folder })
+  expect(texts(readAll(reopened.tail()))).toEqual(['a', 'b', 'c'])
+  await reopened.close()
+})
+
+test('an interrupted creation of a segment is begun again', async () => {
+  mkdirSync(folder, { recursive: true })
+  const log = openSegmentLog({ folder, maxSegmentBytes: 1 })
+  await log.append(batch('a'))
+  await log.append(batch('b'))
+  await log.close()
+  const newest = listSegments(folder).at(-1)
+  const { truncateSync } = await import('node:fs')
+  truncateSync(newest?.path ?? '', 10)
+  const again = openSegmentLog({ folder, maxSegmentBytes: 1 })
+  await again.append(batch('c'))
+  expect(texts(readAll(again.tail()))).toEqual(['a', 'c'])
+  expect(readdirSync(folder).every((name) => statSync(join(folder, name)).size > 0)).toBe(true)
+  await again.close()
+})

@@ -1,0 +1,101 @@
+import { closeSync, fstatSync, openSync } from 'node:fs'
+import { saveDamagedBytes } from '#telemetry-log/dead-letters'
+import { findFrame, maxFrameBytes, readFrame } from '#telemetry-log/frame'
+import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
+import { listSegments, readRange, type Segment, segmentHeaderBytes } from '#telemetry-log/segments'
+
+export type SegmentReaderOptions = {
+  folder: string
+  from: LogPosition
+  /** Called once for each stretch of bytes that is no valid frame; the bytes are in `dead-letter/` by then. */
+  onDamage: (damage: { from: LogPosition; to: LogPosition }) => void
+}
+
+type OpenedSegment = Segment & { fd: number }
+
+/**
+ * Reads the segment files of a log that another thread may be appending to. Damaged stretches are kept aside and
+ * reading goes on at the next valid frame. A position whose segment is gone is moved to the oldest one left.
+ */
+export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptions): TelemetryLogReader {
+  let position = from
+  let segment: OpenedSegment | undefined
+
+  function read(until: LogPosition, maxBytes: number): LoggedBatch[] {
+    while (position < until) {
+      const stop = openSegmentAt(until)
+      if (stop === undefined) return []
+      const batches = readChunk(stop, Math.max(maxBytes, 2 * maxFrameBytes))
+      if (batches.length > 0) return batches
+    }
+    return []
+  }
+
+  /** Makes `segment` the one that holds the position and returns where reading must stop in it. */
+  function openSegmentAt(until: LogPosition): LogPosition | undefined {
+    for (;;) {
+      if (segment && position >= segment.base) {
+        // A segment is followed by the next one exactly where it ends, so a tail beyond its size means it is complete.
+        const end = segment.base + fstatSync(segment.fd).size
+        if (position < end) {
+          position = Math.max(position, segment.base + segmentHeaderBytes)
+          return Math.min(end, until)
+        }
+      }
+      const found = findSegment()
+      if (found === undefined) return undefined
+      closeSegment()
+      segment = { ...found, fd: openSync(found.path, 'r') }
+      position = Math.max(position, found.base)
+    }
+  }
+
+  /** The segment to go on with: the one that holds the position unless it was read to its end, else the next. */
+  function findSegment(): Segment | undefined {
+    const segments = listSegments(folder)
+    const holding = segments.findLast((candidate) => candidate.base <= position)
+    if (holding && holding.base !== segment?.base) return holding
+    return segments.find((candidate) => candidate.base > (segment?.base ?? -1))
+  }
+
+  function readChunk(stop: LogPosition, maxBytes: number): LoggedBatch[] {
+    if (!segment) return []
+    const base = position
+    // A fresh buffer for every chunk: bodies are views into it and may outlive this call.
+    const bytes = readRange(segment.fd, base - segment.base, Math.min(stop - base, maxBytes))
+    const last = base + bytes.length >= stop
+    const batches: LoggedBatch[] = []
+    let offset = 0
+    while (offset < bytes.length) {
+      const found = readFrame(bytes, offset, bytes.length, base)
+      if (found.kind === 'frame') {
+        batches.push(found.batch)
+        offset = found.end
+        continue
+      }
+      // The next chunk begins here and shows more of it, unless this one already holds as much as a frame can be.
+      if (!last && bytes.length - offset <= maxFrameBytes) break
+      const next = findFrame(bytes, offset, bytes.length, base) ?? (last ? bytes.length : bytes.length - maxFrameBytes)
+      saveDamagedBytes(folder, base + offset, bytes.subarray(offset, next))
+      onDamage({ from: base + offset, to: base + next })
+      offset = next
+    }
+    position = base + offset
+    return batches
+  }
+
+  function closeSegment(): void {
+    if (segment) closeSync(segment.fd)
+    segment = undefined
+  }
+
+  return {
+    read,
+    position: () => position,
+    seek(target) {
+      position = target
+      closeSegment()
+    },
+    close: closeSegment,
+  }
+}

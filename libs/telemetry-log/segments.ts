@@ -1,0 +1,85 @@
+import { closeSync, fsyncSync, openSync, readdirSync, readSync, unlinkSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32c } from '@node-rs/crc32'
+import type { LogPosition } from '#telemetry-log/log'
+
+/** A segment starts with 32 bytes: magic, CRC32C of the rest, version, zeros, base position, samples before it. */
+export const segmentHeaderBytes = 32
+const segmentMagic = 0x47_53_46_52 // "RFSG"
+const segmentVersion = 1
+const suffix = '.segment'
+
+export type Segment = { path: string; base: LogPosition }
+
+/** The log's segments, oldest first. A segment is named by the position of its first byte. */
+export function listSegments(folder: string): Segment[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d{16}\.segment$/.test(name))
+    .sort()
+    .map((name) => ({ path: join(folder, name), base: Number(name.slice(0, -suffix.length)) }))
+}
+
+/** Creates the segment that begins at `base`, durable in itself and in its folder, and returns its open descriptor. */
+export function createSegment(folder: string, base: LogPosition, samplesBefore: number): { path: string; fd: number } {
+  const path = join(folder, `${String(base).padStart(16, '0')}${suffix}`)
+  const header = Buffer.alloc(segmentHeaderBytes)
+  header.writeUInt32LE(segmentMagic, 0)
+  header.writeUInt8(segmentVersion, 8)
+  header.writeDoubleLE(base, 16)
+  header.writeDoubleLE(samplesBefore, 24)
+  header.writeUInt32LE(crc32c(header.subarray(8)), 4)
+  const fd = openSync(path, 'w+')
+  try {
+    writeSync(fd, header, 0, header.length, 0)
+    fsyncSync(fd)
+    syncFolder(folder)
+    return { path, fd }
+  } catch (error) {
+    closeSync(fd)
+    unlinkSync(path)
+    throw error
+  }
+}
+
+/** How many samples lie before the segment, or undefined when its header is incomplete or damaged. */
+export function readSegmentHeader(fd: number, base: LogPosition): number | undefined {
+  const header = Buffer.alloc(segmentHeaderBytes)
+  if (readSync(fd, header, 0, header.length, 0) < header.length) return undefined
+  const valid =
+    header.readUInt32LE(0) === segmentMagic &&
+    header.readUInt8(8) === segmentVersion &&
+    header.readUInt32LE(4) === crc32c(header.subarray(8)) &&
+    header.readDoubleLE(16) === base
+  return valid ? header.readDoubleLE(24) : undefined
+}
+
+/** Makes created, renamed and deleted names of the folder survive a power loss. */
+export function syncFolder(folder: string): void {
+  const fd = openSync(folder, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Deletes the segments that end at or before `position`; the newest one always stays. Returns how many went. */
+export function deleteSegmentsBefore(folder: string, position: LogPosition): number {
+  const segments = listSegments(folder)
+  const drained = segments.filter((_, index) => (segments[index + 1]?.base ?? Number.POSITIVE_INFINITY) <= position)
+  for (const segment of drained) unlinkSync(segment.path)
+  if (drained.length > 0) syncFolder(folder)
+  return drained.length
+}
+
+/** `length` bytes of a file from offset `from`, or fewer when it ends before. */
+export function readRange(fd: number, from: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(length)
+  let filled = 0
+  while (filled < length) {
+    const count = readSync(fd, bytes, filled, length - filled, from + filled)
+    if (count === 0) return bytes.subarray(0, filled)
+    filled += count
+  }
+  return bytes
+}

@@ -1,0 +1,25 @@
+import { openSegmentLog } from '#telemetry-log/segment-log'
+
+// A process that appends numbered batches, several at a time, and writes a number to stdout once it is durable.
+const [folder = '', first = '0'] = process.argv.slice(2)
+const log = openSegmentLog({ folder, maxSegmentBytes: 200_000 })
+let number = Number(first)
+
+async function appendForEver(): Promise<never> {
+  for (;;) {
+    const own = number++
+    await log.append({
+      deviceId: '01890000-0000-7000-8000-0000000000aa',
+      organizationId: '01890000-0000-7000-8000-0000000000bb',
+      deviceClass: 'vehicle',
+      receivedAtMs: Date.now(),
+      oldestTsMs: 0,
+      format: 'json',
+      sampleCount: 1,
+      body: Buffer.from(`${own}:${'z'.repeat((own * 131) % 5_000)}`),
+    })
+    process.stdout.write(`${own}\n`)
+  }
+}
+
+await Promise.all(Array.from({ length: 16 }, appendForEver))
