@@ -1,5 +1,5 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { z } from 'zod'
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import type { Secret } from '#core/secret'
 
 const algorithm = 'aes-256-gcm'
 const keyBytes = 32
@@ -28,17 +28,14 @@ export type WrappingKey = { id: string; key: Buffer }
 /** The installation's wrapping key, and the one before it while a rotation is under way. */
 export type Keyring = { current: WrappingKey; previous: WrappingKey | undefined }
 
-/** `CONFIG_SECRETS_KEY` and its predecessor as configuration: 32 random bytes as 64 hex digits or as base64. */
-export const wrappingKeySchema = z
-  .string()
-  .refine((text) => decodeKey(text) !== undefined, 'must be 32 random bytes, as 64 hex digits or base64')
-  .transform((text): WrappingKey => {
-    const key = decodeKey(text) ?? Buffer.alloc(0)
-    return { id: createHash('sha256').update('routerfleet wrapping key').update(key).digest('hex').slice(0, 16), key }
-  })
+/** The keyring of the configured master secret, which may be any long random text; keys are derived by HKDF (RFC 5869). */
+export const createKeyring = (master: Secret, previousMaster?: Secret): Keyring => ({
+  current: deriveWrappingKey(master),
+  previous: previousMaster && deriveWrappingKey(previousMaster),
+})
 
-function decodeKey(text: string): Buffer | undefined {
-  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
-  const bytes = Buffer.from(text, 'base64')
-  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) && bytes.length === keyBytes ? bytes : undefined
+function deriveWrappingKey(master: Secret): WrappingKey {
+  const derive = (purpose: string, bytes: number) =>
+    Buffer.from(hkdfSync('sha256', master.reveal(), '', `routerfleet ${purpose}`, bytes))
+  return { id: derive('wrapping key id', 8).toString('hex'), key: derive('wrapping key', keyBytes) }
 }
