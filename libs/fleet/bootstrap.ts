@@ -1,6 +1,6 @@
 import { hashToken, issueToken, parseToken } from '#core/tokens'
 import { insertOrganization } from '#fleet/organizations'
-import { type Scope, scopesOfRole } from '#fleet/scopes'
+import { scopesOfRole } from '#fleet/scopes'
 import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
 
 /** Keys in plain text. They exist nowhere else: the database has their hashes only. */
@@ -10,13 +10,11 @@ export type Access = {
   /** An operator of the demo organization; null without a demo. */
   demoKey: string | null
   demoOrganizationId: string | null
-  /** Lets the demo fleet's simulated routers enroll themselves; made anew at each start, older ones are revoked. */
+  /** Lets the demo fleet's simulated routers enroll themselves; made anew at each start, older ones stop. */
   demoEnrollmentKey: string | null
 }
 
 const demoName = 'Demo fleet'
-// What the demo page shows and does, beyond an operator's scopes.
-const demoScopes: readonly Scope[] = [...scopesOfRole.operator, 'device:sensitive', 'device:delete', 'audit:read']
 
 /**
  * Makes sure that there is a platform key and, with `demo`, a demo organization with an operator's key and an enrollment
@@ -81,17 +79,16 @@ async function issueKey(connection: Connection, organizationId: string | null): 
     await connection.query('INSERT INTO api_key_grant (api_key_id, organization_id, scopes) VALUES ($1, $2, $3)', [
       issued.id,
       organizationId,
-      demoScopes,
+      scopesOfRole.operator,
     ])
   }
   return issued.token
 }
 
 async function issueEnrollmentKey(connection: Connection, organizationId: string): Promise<string> {
-  await connection.query(
-    "UPDATE enrollment_key SET revoked_at = now() WHERE organization_id = $1 AND created_by = 'system:demo' AND revoked_at IS NULL",
-    [organizationId],
-  )
+  await connection.query("DELETE FROM enrollment_key WHERE organization_id = $1 AND created_by = 'system:demo'", [
+    organizationId,
+  ])
   const issued = issueToken('fle')
   await connection.query(
     `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, created_by)

@@ -1,0 +1,193 @@
+import { z } from 'zod'
+import { documentedErrors } from './openapi-errors.ts'
+import type { AnswerDoc, Route } from './route.ts'
+import { problemSchema } from './schemas.ts'
+
+type Json = Record<string, unknown>
+
+export type OpenApiOperation = {
+  operationId: string
+  summary: string
+  description?: string
+  tags: string[]
+  security: Record<string, string[]>[]
+  'x-access': string
+  parameters: Json[]
+  requestBody?: Json
+  responses: Record<string, Json>
+}
+
+export type OpenApiDocument = {
+  openapi: string
+  info: Json
+  tags: { name: string }[]
+  paths: Record<string, Record<string, OpenApiOperation>>
+  components: { schemas: Json; securitySchemes: Json }
+}
+
+/** The OpenAPI 3.1 document of a list of routes, from the schemas that check their requests. */
+export function createOpenApi(routes: readonly Route[]): OpenApiDocument {
+  const components: Json = {}
+  const paths: OpenApiDocument['paths'] = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method]: operationOf(route, components) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Routerfleet',
+      version: '1',
+      description:
+        'Manages fleets of cellular routers and serves what they report. Unknown fields in bodies and unknown query parameters are refused (400); other organizations’ objects are answered like ones that do not exist (404).',
+    },
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: components,
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key `flk_…` or an access token.' },
+        deviceToken: { type: 'http', scheme: 'bearer', description: 'A device token `fld_…`.' },
+        clientCredentials: { type: 'http', scheme: 'basic', description: 'An API key’s id and secret.' },
+      },
+    },
+  }
+}
+
+function operationOf(route: Route, components: Json): OpenApiOperation {
+  const body = route.body
+    ? { schema: route.body, mediaTypes: route.bodyFormat?.mediaTypes ?? ['application/json'] }
+    : route.passedBody
+  return {
+    operationId: operationIdOf(route),
+    summary: route.summary,
+    ...(route.description ? { description: route.description } : {}),
+    tags: [route.tag],
+    security: securityOf(route),
+    'x-access': route.access,
+    parameters: [
+      ...pathParameters(route, components),
+      ...queryParameters(route, components),
+      ...headerParameters(route),
+    ],
+    ...(body ? { requestBody: requestBodyOf(route, body, components) } : {}),
+    responses: responsesOf(route, components),
+  }
+}
+
+const operationIdOf = (route: Route): string =>
+  [route.method, ...route.path.split('/').filter((part) => part !== '')]
+    .map((part) => part.replaceAll(/[^A-Za-z0-9]+/g, ' ').trim())
+    .flatMap((part) => part.split(' '))
+    .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
+    .join('')
+
+const securityOf = ({ access, path }: Route): OpenApiOperation['security'] => {
+  if (path === '/auth/token') return [{ clientCredentials: [] }, {}]
+  if (access === 'public') return []
+  return [access === 'device' ? { deviceToken: [] } : { bearer: [] }]
+}
+
+/** A schema as JSON Schema 2020-12, its named parts moved to `components`. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
+  const {
+    $schema: _dialect,
+    $defs,
+    ...own
+  } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as Json
+  const moved = JSON.parse(JSON.stringify({ own, $defs: $defs ?? {} }).replaceAll('#/$defs/', '#/components/schemas/'))
+  for (const [name, definition] of Object.entries<Json>(moved.$defs)) {
+    const { id: _id, ...rest } = definition
+    components[name] = rest
+  }
+  const name = moved.own.id
+  if (typeof name !== 'string') return moved.own
+  const { id: _id, ...rest } = moved.own
+  components[name] = rest
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+function pathParameters(route: Route, components: Json): Json[] {
+  const described = propertiesOf(route.params, components).properties
+  return [...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: described[name] ?? { type: 'string' },
+  }))
+}
+
+function queryParameters(route: Route, components: Json): Json[] {
+  const { properties, required } = propertiesOf(route.query, components)
+  return Object.entries(properties).map(([name, schema]) => {
+    const { description, ...rest } = schema
+    return {
+      name,
+      in: 'query',
+      required: required.includes(name),
+      schema: rest,
+      ...(description ? { description } : {}),
+    }
+  })
+}
+
+function propertiesOf(
+  schema: z.ZodType | undefined,
+  components: Json,
+): { properties: Record<string, Json>; required: string[] } {
+  if (!schema) return { properties: {}, required: [] }
+  const { properties = {}, required = [] } = jsonSchema(schema, 'input', components)
+  return { properties: properties as Record<string, Json>, required: required as string[] }
+}
+
+function headerParameters(route: Route): Json[] {
+  const header = (name: string, description: string) => ({
+    name,
+    in: 'header',
+    schema: { type: 'string' },
+    description,
+  })
+  return [
+    ...(route.idempotent
+      ? [header('Idempotency-Key', 'Makes a repetition answer what the first request was answered; kept 24 h.')]
+      : []),
+    ...(route.answers[412] ? [header('If-Match', 'The ETag you read; 412 when it has changed since.')] : []),
+    ...(route.answers[304] ? [header('If-None-Match', 'The ETag you have; 304 when it is still current.')] : []),
+  ]
+}
+
+function requestBodyOf(
+  route: Route,
+  body: { schema?: z.ZodType; mediaTypes: readonly string[] },
+  components: Json,
+): Json {
+  const media = {
+    schema: body.schema ? jsonSchema(body.schema, 'input', components) : {},
+    ...(route.example?.body === undefined ? {} : { example: route.example.body }),
+  }
+  const optional = body.schema?.safeParse({}).success ?? false
+  return { required: !optional, content: Object.fromEntries(body.mediaTypes.map((type) => [type, media])) }
+}
+
+function responsesOf(route: Route, components: Json): Record<string, Json> {
+  const problem = jsonSchema(problemSchema, 'output', components)
+  const answers: Record<string, AnswerDoc> = { ...documentedErrors(route), ...route.answers }
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, answer]) => {
+      const failed = Number(status) >= 400
+      const schema = answer.schema ? jsonSchema(answer.schema, 'output', components) : failed ? problem : undefined
+      const contentType = answer.contentType ?? (failed ? 'application/problem+json' : 'application/json')
+      const example = !failed && route.example?.answer !== undefined ? { example: route.example.answer } : {}
+      return [
+        status,
+        {
+          description: answer.description,
+          ...(answer.headers
+            ? { headers: Object.fromEntries(answer.headers.map((name) => [name, { schema: { type: 'string' } }])) }
+            : {}),
+          ...(schema ? { content: { [contentType]: { schema, ...example } } } : {}),
+        },
+      ]
+    }),
+  )
+}

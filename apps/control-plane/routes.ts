@@ -1,0 +1,16 @@
+import { createOpenApi } from './openapi.ts'
+import type { Route } from './route.ts'
+import { authRoutes } from './routes/auth.ts'
+import { deviceEdgeRoutes } from './routes/device-edge.ts'
+import { documentationRoutes } from './routes/documentation.ts'
+import { operationRoutes } from './routes/operations.ts'
+import { organizationRoutes } from './routes/organizations.ts'
+
+/** Everything the control plane serves, in the order the documentation shows it. */
+export const routes: readonly Route[] = [
+  ...organizationRoutes,
+  ...authRoutes,
+  ...deviceEdgeRoutes,
+  ...operationRoutes,
+  ...documentationRoutes(() => createOpenApi(routes)),
+]

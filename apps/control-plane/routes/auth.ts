@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { ServiceError } from '#core/errors'
+import { assembleToken, hashToken, parseToken } from '#core/tokens'
+import { accessTokenLifetimeSeconds } from '#fleet/access-tokens'
+import { findKeyByHash } from '#fleet/key-lookup'
+import { decodeText } from '#http/body'
+import { clientAddress } from '../client-address.ts'
+import { type Route, route } from '../route.ts'
+
+const tag = 'Access'
+const failedAuthenticationsPerMinute = 120
+
+export const authRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/auth/token',
+    summary: 'Exchange an API key for a short-lived access token',
+    description:
+      'OAuth 2.0 client credentials: the key’s id and secret (or the whole key as secret) by HTTP Basic or as form fields.',
+    tag,
+    access: 'public',
+    body: z.looseObject({
+      grant_type: z.string().optional().describe('`client_credentials`'),
+      client_id: z.string().optional(),
+      client_secret: z.string().optional(),
+      scope: z.string().optional().describe('Leave it out: a token holds its key’s scopes.'),
+    }),
+    bodyFormat: {
+      mediaTypes: ['application/x-www-form-urlencoded'],
+      decode: (bytes) => Object.fromEntries(new URLSearchParams(decodeText(bytes))),
+    },
+    answers: {
+      200: {
+        description: 'A bearer token.',
+        schema: z.object({ access_token: z.string(), token_type: z.literal('Bearer'), expires_in: z.int() }),
+      },
+      400: { description: '`error`: invalid_request, unsupported_grant_type or invalid_scope.' },
+      401: { description: '`error`: invalid_client.' },
+    },
+    adaptError: (error) =>
+      error.members?.error ? error : withOauthError(error, error.status === 401 ? 'invalid_client' : 'invalid_request'),
+    handle: async ({ ctx, services, body, http }) => {
+      const address = clientAddress(http, services.trustedProxyHops)
+      const failures = services.failedAuthenticationLimiter
+      await failures.refuseExhausted(address, failedAuthenticationsPerMinute)
+      if (!body.grant_type) throw oauthError(400, 'invalid_request', 'grant_type is missing.')
+      if (body.grant_type !== 'client_credentials') {
+        throw oauthError(400, 'unsupported_grant_type', 'The grant type is client_credentials.')
+      }
+      const token = presentedKey(http.req.header('authorization'), body)
+      const found = token && (await findKeyByHash(services.pool, services.plans, hashToken(token)))
+      const keyId = token && parseToken(token)?.id
+      if (!found || !keyId) {
+        await failures.consume(address, failedAuthenticationsPerMinute)
+        throw oauthError(401, 'invalid_client', 'The key is unknown, expired or revoked.')
+      }
+      if (body.scope) throw oauthError(400, 'invalid_scope', 'A token holds its key’s scopes; leave scope out.')
+      const accessToken = await services.accessTokens.issue(keyId, ctx.clock())
+      return {
+        status: 200,
+        body: { access_token: accessToken, token_type: 'Bearer', expires_in: accessTokenLifetimeSeconds },
+        headers: { 'Cache-Control': 'no-store' },
+      }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/.well-known/jwks.json',
+    summary: 'The keys that sign access tokens',
+    tag,
+    access: 'public',
+    answers: {
+      200: {
+        description: 'A JSON Web Key Set.',
+        schema: z.object({ keys: z.array(z.looseObject({ kty: z.string() })) }),
+      },
+    },
+    handle: async ({ services }) => ({
+      status: 200,
+      body: services.accessTokens.jwks,
+      headers: { 'Cache-Control': 'public, max-age=300' },
+    }),
+  }),
+]
+
+/** The API key a client presents, by HTTP Basic (RFC 6749 2.3.1: both halves form-encoded) or by form fields. */
+function presentedKey(
+  authorization: string | undefined,
+  form: { client_id?: string | undefined; client_secret?: string | undefined },
+): string | undefined {
+  const basic = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization ?? '')?.[1]
+  if (authorization !== undefined && basic === undefined) return undefined
+  const [id, secret] = basic === undefined ? [form.client_id, form.client_secret] : basicPair(basic)
+  if (!id || !secret) return undefined
+  const whole = secret.startsWith('flk_') ? secret : assembleToken('flk', id, secret)
+  const parsed = parseToken(whole)
+  return parsed?.prefix === 'flk' && (parsed.id === id || id === whole) ? whole : undefined
+}
+
+function basicPair(encoded: string): [string | undefined, string | undefined] {
+  const [id, ...rest] = Buffer.from(encoded, 'base64').toString().split(':')
+  const decode = (part: string | undefined) =>
+    part === undefined ? undefined : new URLSearchParams(`v=${part}`).get('v')
+  return [decode(id) ?? undefined, decode(rest.join(':')) ?? undefined]
+}
+
+function oauthError(status: 400 | 401, error: string, detail: string): ServiceError {
+  const headers = status === 401 ? { 'WWW-Authenticate': 'Basic realm="routerfleet", charset="UTF-8"' } : {}
+  return new ServiceError(status, error, detail, {
+    members: { error },
+    headers: { ...headers, 'Cache-Control': 'no-store' },
+  })
+}
+
+const withOauthError = (error: ServiceError, word: string): ServiceError =>
+  new ServiceError(error.status, error.code, error.message, {
+    ...(error.errors ? { errors: error.errors } : {}),
+    ...(error.headers ? { headers: error.headers } : {}),
+    members: { ...error.members, error: word },
+  })

@@ -1,0 +1,173 @@
+import { z } from 'zod'
+import { notFound } from '#core/errors'
+import { recordFields } from '#questdb/records'
+import { type Kind, kinds } from '#telemetry/fields'
+import { type Route, type RouteInput, route } from '../route.ts'
+import { instantIn, instantOut, problemSchema } from '../schemas.ts'
+import { type HistoryCursor, openHistory } from '../telemetry/history.ts'
+import { streamHistory, streamTypes } from '../telemetry/history-stream.ts'
+import { readLatest } from '../telemetry/latest.ts'
+
+const params = z.object({
+  modelSegment: z.string().meta({ description: 'The router model this installation serves.', example: 'router' }),
+  deviceId: z.string().meta({ format: 'uuid' }),
+})
+type Params = z.infer<typeof params>
+
+const problem = (description: string) => ({
+  description,
+  schema: problemSchema,
+  contentType: 'application/problem+json',
+})
+const refusals = {
+  401: problem('Not authenticated'),
+  403: problem('Missing the scope `telemetry:read`'),
+  404: problem('No such device, or none the caller may see'),
+  429: problem('Rate limit exceeded'),
+}
+
+const recordSchema = (kind: Kind, members: Record<string, z.ZodType>) =>
+  z.looseObject({ ...members, ...Object.fromEntries(recordFields(kind).map((name) => [name, z.unknown()])) })
+
+const snapshotOf = (kind: Kind) =>
+  recordSchema(kind, { ts: instantOut(), ageMs: z.number(), receivedAt: instantOut() }).nullable()
+
+const latestSchema = z
+  .object({
+    deviceId: z.string(),
+    asOf: instantOut(),
+    connection: snapshotOf('connection'),
+    cellular: snapshotOf('cellular'),
+    system: snapshotOf('system'),
+    location: snapshotOf('location').describe('The newest usable fix.'),
+  })
+  .meta({ id: 'LatestTelemetry' })
+
+const statistics = z.object({ min: z.number(), mean: z.number(), max: z.number() })
+const itemSchema = z.union([
+  ...kinds.map((kind) => recordSchema(kind, { ts: instantOut(), kind: z.literal(kind) })),
+  z
+    .object({ ts: instantOut(), kind: z.enum(kinds), samples: z.int(), fields: z.record(z.string(), statistics) })
+    .describe('With `stepSeconds`: one kind in one step, `ts` its start.'),
+])
+
+const historySchema = z
+  .object({
+    deviceId: z.string(),
+    window: z.object({
+      from: instantOut(),
+      to: instantOut(),
+      requestedMinutes: z.int(),
+      limitedBy: z.literal('plan').nullable(),
+    }),
+    items: z.array(itemSchema),
+    nextCursor: z.string().nullable(),
+  })
+  .meta({ id: 'TelemetryHistory' })
+
+const maxMinutes = 129_600
+const maxItems = 10_000
+const defaultItems = 1_000
+
+const historyQuery = z.strictObject({
+  sinceMinutes: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxMinutes)
+    .optional()
+    .describe('How far back to read; 60 by default.'),
+  from: instantIn().optional().describe('Start of the window instead of `sinceMinutes`, inclusive.'),
+  to: instantIn()
+    .optional()
+    .describe('End of the window, exclusive; by default now + 5 minutes, for clocks that run ahead.'),
+  kind: z.enum(kinds).optional(),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxItems)
+    .optional()
+    .describe('Largest number of items; 1000 by default in JSON, everything in the window as CSV and NDJSON.'),
+  stepSeconds: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe('Answer minimum, mean and maximum of every number per step of this length.'),
+  cursor: z.string().min(1).max(2_000).optional(),
+  format: z.enum(['json', 'csv', 'ndjson']).default('json'),
+})
+type HistoryQuery = z.infer<typeof historyQuery>
+
+function requireModel({ params: { modelSegment }, services }: RouteInput<Params, unknown, unknown>): void {
+  if (modelSegment !== services.routerModelSegment) throw notFound('path')
+}
+
+/** What a cursor is good for: this caller, device and filters, on pages of any size. */
+const boundTo = ({ ctx, query, http }: RouteInput<Params, HistoryQuery, unknown>) => {
+  const { cursor: _cursor, limit: _limit, format: _format, ...filters } = query
+  return [ctx.principal.id, http.req.path, filters]
+}
+
+const latest = route({
+  method: 'get',
+  path: '/api/:modelSegment/:deviceId/telemetry/latest',
+  summary: 'Most recent telemetry of one device',
+  description: 'The newest sample of each kind by sample time. IMSI, ICCID and WAN address need `device:sensitive`.',
+  tag: 'Telemetry',
+  access: 'telemetry:read',
+  params,
+  query: z.strictObject({}),
+  answers: { 200: { description: 'Null for kinds never reported', schema: latestSchema }, ...refusals },
+  async handle(input) {
+    requireModel(input)
+    return { status: 200, body: await readLatest(input.ctx, input.services.questdb, input.params.deviceId) }
+  },
+})
+
+const history = route({
+  method: 'get',
+  path: '/api/:modelSegment/:deviceId/telemetry/history',
+  summary: 'Telemetry of one device over a time window',
+  description:
+    'Newest first, equal times by kind. The plan may narrow the window, which `window.limitedBy` then says. CSV and NDJSON are streamed.',
+  tag: 'Telemetry',
+  access: 'telemetry:read',
+  params,
+  query: historyQuery,
+  answers: {
+    200: { description: 'A page of the window; CSV or NDJSON when asked for', schema: historySchema },
+    400: problem('Wrong parameter, window or cursor'),
+    ...refusals,
+  },
+  async handle(input) {
+    requireModel(input)
+    const { ctx, services, query, params } = input
+    const cursor = query.cursor === undefined ? undefined : services.cursors.open(query.cursor, boundTo(input))
+    const position = cursor === undefined ? undefined : (JSON.parse(cursor) as HistoryCursor)
+    const found = await openHistory(ctx, services.questdb, params.deviceId, query, position)
+    if (query.format !== 'json') {
+      const stream = streamHistory(found, query, query.format, { limit: query.limit, after: position?.after })
+      return new Response(stream, { headers: { 'content-type': streamTypes[query.format] } })
+    }
+    const { items, next } = await found.page(query.limit ?? defaultItems, position?.after)
+    const { fromMs, toMs, requestedMinutes, limitedBy } = found.window
+    const window = { from: new Date(fromMs), to: new Date(toMs), requestedMinutes, limitedBy }
+    const nextCursor = next && services.cursors.seal(JSON.stringify(next), boundTo(input))
+    return {
+      status: 200,
+      body: { deviceId: found.deviceId, window, items, nextCursor },
+      headers: nextCursor ? nextLink(input.http.req.url, nextCursor) : {},
+    }
+  },
+})
+
+function nextLink(address: string, cursor: string): Record<string, string> {
+  const url = new URL(address)
+  url.searchParams.set('cursor', cursor)
+  return { Link: `<${url.pathname}${url.search}>; rel="next"` }
+}
+
+export const telemetryRoutes: Route[] = [latest, history]

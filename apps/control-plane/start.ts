@@ -1,0 +1,114 @@
+import { hkdfSync } from 'node:crypto'
+import { Redis } from 'ioredis'
+import { systemClock } from '#core/clock'
+import { createAccessTokens } from '#fleet/access-tokens'
+import { createIdentityProvider } from '#fleet/identity-provider'
+import { loadPlans } from '#fleet/plans'
+import { createCursors } from '#http/cursor'
+import { httpReadiness } from '#http/health'
+import { createHttpMetrics } from '#http/metrics'
+import { createRateLimiter } from '#http/rate-limit'
+import { createLogger } from '#http/request-log'
+import { listen } from '#postgres/listen'
+import { openPool } from '#postgres/pool'
+import { openQuestdbSql } from '#questdb/sql'
+import { createAuthenticator } from './authentication.ts'
+import type { Config } from './config.ts'
+import { createDeviceEdge } from './proxy.ts'
+import type { Services } from './services.ts'
+
+/** The channel on which changes of keys are told; its payload is the key's id. */
+const accessChannel = 'access_changed'
+
+/** Opens everything the routes reach, and says how to close it again. */
+export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
+  const clock = systemClock
+  const plans = await loadPlans(config.PLANS_FILE)
+  const pool = openPool(config.POSTGRES_URL, {
+    applicationName: 'control-plane',
+    maxConnections: config.POSTGRES_MAX_CONNECTIONS,
+  })
+  const baseUrl = config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`
+  const accessTokens = await createAccessTokens(config.CONFIG_SECRETS_KEY, baseUrl)
+  const authenticator = createAuthenticator({
+    db: pool,
+    plans,
+    clock,
+    tokens: accessTokens,
+    provider: providerOf(config),
+  })
+  const listening = await listen(
+    config.POSTGRES_URL,
+    [accessChannel],
+    (_channel, keyId) => authenticator.forget(keyId === '' ? undefined : keyId),
+    () => authenticator.forget(),
+  )
+  const redis = config.REDIS_URL
+    ? new Redis(config.REDIS_URL, { enableOfflineQueue: false, maxRetriesPerRequest: 1 })
+    : undefined
+  redis?.on('error', () => {})
+  const questdb = openQuestdbSql(questdbUrl(config), { applicationName: 'control-plane' })
+  const deviceEdge = createDeviceEdge(config.INGEST_URL)
+
+  const services: Services = {
+    pool,
+    questdb,
+    clock,
+    plans,
+    logger: createLogger('control-plane', config.LOG_LEVEL),
+    metrics: createHttpMetrics('control-plane'),
+    cursors: createCursors(
+      Buffer.from(hkdfSync('sha256', config.CONFIG_SECRETS_KEY.reveal(), '', 'routerfleet cursors', 32)),
+    ),
+    accessTokens,
+    authenticator,
+    requestLimiter: createRateLimiter('requests', redis),
+    failedAuthenticationLimiter: createRateLimiter('failed-authentication', redis),
+    deviceEdge,
+    readinessChecks: [
+      { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
+      { name: 'questdb', check: () => answers(new URL('/ping', config.QUESTDB_URL)) },
+      httpReadiness('ingest', config.INGEST_URL),
+      ...(config.WORKER_URL ? [httpReadiness('worker', config.WORKER_URL)] : []),
+    ],
+    metricsSources: { ingest: config.INGEST_URL, ...(config.WORKER_URL ? { worker: config.WORKER_URL } : {}) },
+    routerModelSegment: config.ROUTER_MODEL_SEGMENT,
+    trustedProxyHops: config.TRUSTED_PROXY_HOPS,
+  }
+  const close = async () => {
+    await listening.stop()
+    await deviceEdge.close()
+    redis?.disconnect()
+    await questdb.end()
+    await pool.end()
+  }
+  return { services, close }
+}
+
+/** User and password may stand in the URL or in variables of their own, which keeps them out of process lists. */
+function questdbUrl(config: Config): string {
+  const url = new URL(config.QUESTDB_PG_URL)
+  if (url.username === '') {
+    url.username = encodeURIComponent(config.QUESTDB_USER)
+    url.password = encodeURIComponent(config.QUESTDB_PASSWORD.reveal())
+  }
+  return url.href
+}
+
+function providerOf(config: Config) {
+  if (!config.OIDC_ISSUER) return undefined
+  if (!config.OIDC_AUDIENCE) throw new Error('Configuration is wrong. OIDC_AUDIENCE: needed with OIDC_ISSUER')
+  const identity = createIdentityProvider({
+    issuer: config.OIDC_ISSUER,
+    audience: config.OIDC_AUDIENCE,
+    jwksUrl: config.OIDC_JWKS_URL,
+    organizationsClaim: config.OIDC_ORGANIZATIONS_CLAIM,
+  })
+  return { identity, organizationsClaim: config.OIDC_ORGANIZATIONS_CLAIM }
+}
+
+async function answers(url: URL): Promise<void> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) })
+  await answer.body?.cancel()
+  if (answer.status >= 500) throw new Error('not ready')
+}

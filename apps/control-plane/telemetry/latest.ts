@@ -1,0 +1,44 @@
+import type { FleetContext } from '#fleet/context'
+import { readableTelemetry } from '#fleet/telemetry-access'
+import { latestSamples } from '#questdb/latest'
+import type { TelemetryRecord } from '#questdb/records'
+import type { QuestdbSql } from '#questdb/sql'
+import type { Kind } from '#telemetry/fields'
+import { visibleRecord } from './history.ts'
+import { clockAheadMs } from './window.ts'
+
+export type LatestRecord = Omit<TelemetryRecord, 'kind'> & { ts: string; ageMs: number; receivedAt: string }
+
+export type LatestTelemetry = { deviceId: string; asOf: string } & Record<Kind, LatestRecord | null>
+
+// How late the registry may hear of a report that is already stored.
+const registryLagMs = 60_000
+
+/** The newest sample of each kind, null for kinds the device never reported. Throws 404 and 403. */
+export async function readLatest(ctx: FleetContext, questdb: QuestdbSql, deviceId: string): Promise<LatestTelemetry> {
+  const device = await readableTelemetry(ctx, deviceId)
+  const nowMs = ctx.clock()
+  // A router silent for weeks is sought from its last report backwards, not from now.
+  const silent = device.lastSeenMs !== null && device.lastSeenMs < nowMs - registryLagMs
+  const newestMs = (silent && device.lastSeenMs !== null ? device.lastSeenMs + registryLagMs : nowMs) + clockAheadMs
+  const ranges = device.intervals.map(({ organizationId, fromMs, toMs }) => ({
+    organizationId,
+    fromMs: fromMs ?? 0,
+    toMs: toMs ?? Number.POSITIVE_INFINITY,
+  }))
+  const found = await latestSamples(questdb, device.deviceId, ranges, newestMs)
+  const shown = (kind: Kind): LatestRecord | null => {
+    const sample = found[kind]
+    if (!sample) return null
+    const { kind: _kind, ts, ...fields } = visibleRecord(device, sample)
+    return { ts, ageMs: nowMs - sample.tsMs, receivedAt: new Date(sample.receivedAtMs).toISOString(), ...fields }
+  }
+  return {
+    deviceId: device.deviceId,
+    asOf: new Date(nowMs).toISOString(),
+    connection: shown('connection'),
+    cellular: shown('cellular'),
+    system: shown('system'),
+    location: shown('location'),
+  }
+}

@@ -1,0 +1,30 @@
+import { badRequest } from '#core/errors'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
+/** A router's clock may be this far ahead of ours, so what it measured "just now" can lie that far in the future. */
+export const clockAheadMs = 5 * minuteMs
+
+export type WindowQuery = { sinceMinutes?: number | undefined; from?: Date | undefined; to?: Date | undefined }
+
+/** [fromMs, toMs), and how long a window was asked for before a plan cut it. */
+export type RequestedWindow = { fromMs: number; toMs: number; requestedMinutes: number }
+
+/** The window a caller asks for. Throws 400 when it is empty, upside down or given twice. */
+export function requestedWindow(query: WindowQuery, nowMs: number, defaultMinutes: number): RequestedWindow {
+  const { sinceMinutes, from, to } = query
+  if (from && sinceMinutes !== undefined) throw wrongWindow('from', 'Give either from or sinceMinutes.')
+  const toMs = to?.getTime() ?? nowMs + clockAheadMs
+  const minutes = sinceMinutes ?? defaultMinutes
+  const fromMs = from?.getTime() ?? nowMs - minutes * minuteMs
+  if (fromMs >= toMs) throw wrongWindow('to', 'The window ends before it begins.')
+  const requestedMinutes = from ? Math.ceil((Math.min(toMs, nowMs) - fromMs) / minuteMs) : minutes
+  return { fromMs, toMs, requestedMinutes: Math.max(requestedMinutes, 0) }
+}
+
+/** Where a plan lets history begin. */
+export const planStartMs = (historyDays: number, nowMs: number): number => nowMs - historyDays * dayMs
+
+const wrongWindow = (pointer: string, detail: string) =>
+  badRequest(detail, [{ pointer, code: 'invalid_window', detail }])

@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto'
+import { parseConfig } from '#core/config'
+import { hashToken, issueToken } from '#core/tokens'
+import { ensureAccess } from '#fleet/bootstrap'
+import { insertOrganization } from '#fleet/organizations'
+import { type RoleName, type Scope, scopes, scopesOfRole } from '#fleet/scopes'
+import { createTestDatabase } from '#test/database'
+import { questdbConnection } from '#test/questdb'
+import { createApp } from '../../apps/control-plane/app.ts'
+import { configSchema } from '../../apps/control-plane/config.ts'
+import type { Route } from '../../apps/control-plane/route.ts'
+import { routes as allRoutes } from '../../apps/control-plane/routes.ts'
+import type { Services } from '../../apps/control-plane/services.ts'
+import { openServices } from '../../apps/control-plane/start.ts'
+
+/** What a test sends: `json` is serialized, `body` goes as it is. */
+export type Call = { token?: string; json?: unknown; body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> }
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers whose shape is what they assert.
+export type Answer = { status: number; headers: Headers; body: any }
+
+export type TestControlPlane = {
+  services: Services
+  databaseUrl: string
+  platformKey: string
+  call(method: string, path: string, call?: Call): Promise<Answer>
+  /** The application's own fetch, for answers that are not JSON. */
+  fetch(path: string, init?: RequestInit): Promise<Response>
+  /** An organization with a key that holds every scope in it. */
+  newOrganization(options?: { plan?: string; name?: string }): Promise<{ id: string; key: string }>
+  /** A key with these scopes in these organizations; the first is its home. */
+  newKey(organizationIds: string[], held: readonly Scope[] | RoleName): Promise<string>
+  close(): Promise<void>
+}
+
+/** The real control plane on a database of its own, the shared QuestDB, and whatever environment a test adds. */
+export async function startControlPlane(
+  environment: Record<string, string> = {},
+  routes: readonly Route[] = allRoutes,
+): Promise<TestControlPlane> {
+  const database = await createTestDatabase()
+  const questdb = questdbConnection()
+  const config = parseConfig(configSchema, {
+    POSTGRES_URL: database.url,
+    QUESTDB_URL: questdb.httpUrl,
+    QUESTDB_PG_URL: questdb.pgUrl,
+    QUESTDB_USER: questdb.user,
+    QUESTDB_PASSWORD: questdb.password,
+    INGEST_URL: 'http://127.0.0.1:9',
+    CONFIG_SECRETS_KEY: 'a master secret for tests, long enough',
+    PUBLIC_BASE_URL: 'http://routerfleet.test',
+    LOG_LEVEL: 'fatal',
+    ...environment,
+  })
+  const { services, close } = await openServices(config)
+  const app = createApp(routes, services)
+  const { adminKey } = await ensureAccess(services.pool, { demo: false })
+  const newKey: TestControlPlane['newKey'] = (organizationIds, held) => insertKey(services, organizationIds, held)
+  return {
+    services,
+    databaseUrl: database.url,
+    platformKey: adminKey,
+    call: async (method, path, call = {}) => readAnswer(await app.request(path, requestOf(method, call))),
+    fetch: async (path, init) => app.request(path, init),
+    newKey,
+    async newOrganization({ plan = 'enterprise', name = `Organization ${randomUUID()}` } = {}) {
+      const { id } = await insertOrganization(services.pool, name, plan)
+      return { id, key: await newKey([id], scopes) }
+    },
+    async close() {
+      await close()
+      await database.drop()
+    },
+  }
+}
+
+function requestOf(method: string, { token, json, body, headers }: Call): RequestInit {
+  return {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    ...(body === undefined ? {} : { body }),
+  }
+}
+
+async function readAnswer(response: Response): Promise<Answer> {
+  const text = await response.text()
+  const isJson = /json/.test(response.headers.get('content-type') ?? '')
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+}
+
+async function insertKey(
+  services: Services,
+  organizationIds: string[],
+  held: readonly Scope[] | RoleName,
+): Promise<string> {
+  const issued = issueToken('flk')
+  const scopesHeld = typeof held === 'string' ? scopesOfRole[held] : held
+  await services.pool.query(
+    "INSERT INTO api_key (id, organization_id, name, token_hash, created_by) VALUES ($1, $2, 'test', $3, 'test')",
+    [issued.id, organizationIds[0], hashToken(issued.token)],
+  )
+  await services.pool.query(
+    'INSERT INTO api_key_grant (api_key_id, organization_id, scopes) SELECT $1, unnest($2::uuid[]), $3',
+    [issued.id, organizationIds, scopesHeld],
+  )
+  return issued.token
+}
