@@ -1,0 +1,96 @@
+import { parseTime } from './times.ts'
+
+export type BatchFormat = 'json' | 'ndjson'
+
+export type RefusedBatch = { ok: false; status: 400 | 413; code: string; detail: string }
+
+/** Stands in for an NDJSON line that is no JSON. */
+export const brokenLine = Symbol('broken line')
+
+/** What a request body holds before any sample has been looked at. */
+export type Envelope = {
+  ok: true
+  values: unknown[]
+  sentAtMs: number | null
+  batchId: string | null
+  /** Members beside `sentAt`, `batchId` and `samples`, and those two when they cannot be read. */
+  unknownFields: number
+}
+
+export const maxSamples = 1000
+const maxBatchIdLength = 256
+
+const refuse = (detail: string): RefusedBatch => ({ ok: false, status: 400, code: 'invalid_request', detail })
+
+const tooMany: RefusedBatch = {
+  ok: false,
+  status: 413,
+  code: 'too_many_samples',
+  detail: `A report holds at most ${maxSamples} samples.`,
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function readHeader(header: Record<string, unknown>): Omit<Envelope, 'ok' | 'values'> {
+  const { sentAt, batchId } = header
+  const sentAtMs = parseTime(sentAt)
+  const hasBatchId = typeof batchId === 'string' && batchId.length <= maxBatchIdLength
+  const read = (sentAtMs === null ? 0 : 1) + (hasBatchId ? 1 : 0) + (Object.hasOwn(header, 'samples') ? 1 : 0)
+  return {
+    sentAtMs,
+    batchId: hasBatchId ? batchId : null,
+    unknownFields: Object.keys(header).length - read,
+  }
+}
+
+function readJson(text: string): Envelope | RefusedBatch {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    return refuse('The body is not JSON.')
+  }
+  if (!isObject(body) || !Array.isArray(body.samples))
+    return refuse('The body must be an object with a list `samples`.')
+  if (body.samples.length === 0) return refuse('`samples` is empty.')
+  if (body.samples.length > maxSamples) return tooMany
+  return { ok: true, values: body.samples, ...readHeader(body) }
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return brokenLine
+  }
+}
+
+const isHeader = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && value.kind === undefined && (value.sentAt !== undefined || value.batchId !== undefined)
+
+function readNdjson(text: string): Envelope | RefusedBatch {
+  const values: unknown[] = []
+  let header: Record<string, unknown> = {}
+  let isFirst = true
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf('\n', start)
+    const end = newline === -1 ? text.length : newline
+    const line = text.slice(start, end)
+    start = end + 1
+    if (line.trim() === '') continue
+    const value = parseLine(line)
+    if (isFirst && isHeader(value)) header = value
+    else if (values.length === maxSamples) return tooMany
+    else values.push(value)
+    isFirst = false
+  }
+  if (values.length === 0) return refuse('The body holds no sample line.')
+  return { ok: true, values, ...readHeader(header) }
+}
+
+/** Parses a decompressed body into its header and up to 1000 values, or says why nothing could be decoded. */
+export function readEnvelope(bytes: Buffer, format: BatchFormat): Envelope | RefusedBatch {
+  const text = bytes.toString('utf8')
+  return format === 'json' ? readJson(text) : readNdjson(text)
+}

@@ -1,0 +1,56 @@
+/** A quantity. Stored as DOUBLE: every integer a sample may carry (≤ 2^53) is exact in one. */
+export type NumberField = { type: 'number'; min: number; max: number; unit: string; description: string }
+/** Free text, kept out of symbol columns: a device must not be able to grow a symbol table without end. */
+export type TextField = { type: 'text'; description: string; sensitive?: true }
+/** One word of a closed list. */
+export type WordField<Word extends string = string> = { type: 'word'; words: readonly Word[]; description: string }
+/** A whole number too long or too identifier-like to count with; decimal text, whichever way it was sent. */
+export type DecimalField = { type: 'decimal'; max: number; description: string }
+/** MCC and MNC, five or six digits; text because the MNC's leading zero counts. */
+export type PlmnField = { type: 'plmn'; description: string }
+/** A moment; epoch milliseconds in a clean row. */
+export type TimeField = { type: 'time'; description: string }
+/** Neighbour and carrier cells; JSON text of a list of `cellListFields` objects in a clean row. */
+export type CellListField = { type: 'cells'; maxItems: number; description: string }
+
+export type Field = NumberField | TextField | WordField | DecimalField | PlmnField | TimeField | CellListField
+
+/** What a clean row holds for a field, when it holds anything. */
+export type FieldValue<F extends Field> = F extends NumberField | TimeField
+  ? number
+  : F extends WordField<infer Word>
+    ? Word
+    : string
+
+export const number = (min: number, max: number, unit: string, description: string): NumberField => ({
+  type: 'number',
+  min,
+  max,
+  unit,
+  description,
+})
+
+/** A counter or duration that only has a lower end; 2^53 is the largest number a sample may carry at all. */
+export const count = (unit: string, description: string): NumberField => number(0, 2 ** 53, unit, description)
+
+export const text = (description: string): TextField => ({ type: 'text', description })
+
+export const sensitiveText = (description: string): TextField => ({ type: 'text', description, sensitive: true })
+
+export const word = <const Word extends string>(words: readonly Word[], description: string): WordField<Word> => ({
+  type: 'word',
+  words,
+  description,
+})
+
+export const decimal = (max: number, description: string): DecimalField => ({ type: 'decimal', max, description })
+
+export const plmn = (description: string): PlmnField => ({ type: 'plmn', description })
+
+export const time = (description: string): TimeField => ({ type: 'time', description })
+
+export const cellList = (maxItems: number, description: string): CellListField => ({
+  type: 'cells',
+  maxItems,
+  description,
+})

@@ -1,0 +1,36 @@
+import type { CleanFields, Kind } from './fields.ts'
+
+/** How the position of an RF sample was found; `none` means it has none. */
+export const alignments = ['device', 'dwell', 'interpolated', 'exact', 'held', 'none'] as const
+export type Alignment = (typeof alignments)[number]
+
+type RowBase<K extends Kind> = CleanFields<K> & {
+  kind: K
+  tsMs: number
+  /** The router's clock was off and `tsMs` has been shifted onto ours. */
+  tsCorrected: boolean
+}
+
+export type ConnectionRow = RowBase<'connection'>
+export type SystemRow = RowBase<'system'>
+/** `usable` is false for fixes that must never move a marker, a dwell or a coverage cell. */
+export type LocationRow = RowBase<'location'> & { usable: boolean }
+
+/** Where an RF sample was measured, and how far from there it may really have been. */
+export type AlignedPosition = {
+  alignedLat: number | null
+  alignedLon: number | null
+  alignment: Alignment
+  alignErrorM: number | null
+  alignedFixAgeMs: number | null
+}
+
+/** The coverage cells of an aligned row: H3 indexes as 64-bit integers, null when its error is too large for one. */
+export type CoverageCells = { h3Res10: bigint | null; h3Res5: bigint | null }
+
+export type CellularRow = RowBase<'cellular'> & AlignedPosition & CoverageCells
+
+/** A stored sample of any kind, before it is bound to its device. */
+export type CleanRow = ConnectionRow | CellularRow | SystemRow | LocationRow
+
+export type RowOf<K extends Kind> = Extract<CleanRow, { kind: K }>
