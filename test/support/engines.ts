@@ -27,18 +27,28 @@ export default async function startEngines(project: TestProject): Promise<() => 
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-test-'))
   // Run by root, Postgres is another user, who has to pass through this folder.
   await chmod(dir, 0o711)
-  const [postgres, questdb] = await Promise.all([
+  const started = await Promise.allSettled([
     startPostgres({ dir: join(dir, 'postgres'), durable: false }),
     startQuestdb({ dir: join(dir, 'questdb'), cacheDir: '.cache', javaHome: process.env.JAVA_HOME }),
   ])
-  await makeTemplate(postgres.url)
-  project.provide('postgresUrl', postgres.url)
-  const { httpUrl, pgUrl, user, password } = questdb
-  project.provide('questdb', { httpUrl, pgUrl, user, password })
-  return async () => {
-    await Promise.all([postgres.stop(), questdb.stop()])
+  const stop = async () => {
+    await Promise.all(started.map((engine) => engine.status === 'fulfilled' && engine.value.stop()))
     await rm(dir, { recursive: true, force: true })
   }
+  const [postgres, questdb] = started
+  try {
+    if (postgres.status === 'rejected') throw postgres.reason
+    if (questdb.status === 'rejected') throw questdb.reason
+    await makeTemplate(postgres.value.url)
+    project.provide('postgresUrl', postgres.value.url)
+    const { httpUrl, pgUrl, user, password } = questdb.value
+    project.provide('questdb', { httpUrl, pgUrl, user, password })
+  } catch (error) {
+    // Vitest calls the tear-down only of a set-up that succeeded.
+    await stop()
+    throw error
+  }
+  return stop
 }
 
 async function makeTemplate(postgresUrl: string): Promise<void> {

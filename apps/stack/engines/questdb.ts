@@ -28,7 +28,7 @@ export type QuestdbOptions = {
   /** A Java installation to prefer over the one on the PATH. */
   javaHome?: string | undefined
   ports?: QuestdbPorts
-  ramLimitBytes?: number
+  ramLimitBytes?: number | undefined
   /** Gives up starting. */
   signal?: AbortSignal
 }

@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { ensureAccess } from '#fleet/bootstrap'
+import { openPool } from '#postgres/pool'
+import { type DataFolder, writePrivate } from './data-folder.ts'
+
+const accessSchema = z.object({
+  baseUrl: z.string(),
+  /** A platform administrator's API key. */
+  adminKey: z.string(),
+  /** An operator of the demo organization; null without a demo. */
+  demoKey: z.string().nullable(),
+  demoOrganizationId: z.string().nullable(),
+})
+
+/** What `access.json` holds. The database keeps only hashes, so this file is the one place with the plain keys. */
+export type AccessFile = z.infer<typeof accessSchema>
+
+/** Keys for this start: those of `access.json` while they are valid, otherwise new ones; writes the file anew. */
+export async function grantAccess(grant: {
+  databases: { POSTGRES_URL: string }
+  demo: boolean
+  baseUrl: string
+  folder: DataFolder
+}): Promise<{ access: AccessFile; demoEnrollmentKey: string | null }> {
+  const pool = openPool(grant.databases.POSTGRES_URL, { applicationName: 'stack', maxConnections: 1 })
+  try {
+    const existing = await readAccess(grant.folder.accessFile)
+    const { demoEnrollmentKey, ...keys } = await ensureAccess(pool, { demo: grant.demo, existing })
+    const access: AccessFile = { baseUrl: grant.baseUrl, ...keys }
+    await writePrivate(grant.folder.accessFile, `${JSON.stringify(access, undefined, 2)}\n`)
+    return { access, demoEnrollmentKey }
+  } finally {
+    await pool.end()
+  }
+}
+
+/** An absent or damaged file means new keys. */
+async function readAccess(path: string) {
+  try {
+    return accessSchema.partial().parse(JSON.parse(await readFile(path, 'utf8')))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,60 @@
+import { resolve } from 'node:path'
+import type { Options } from './config.ts'
+import type { DataFolder } from './data-folder.ts'
+import { startPostgres } from './engines/postgres.ts'
+import { freePort } from './engines/process.ts'
+import { startQuestdb } from './engines/questdb.ts'
+import type { Keep } from './parts.ts'
+
+/** Outside of the data folder, so that `--fresh` and a second data folder need no second download. */
+const downloads = resolve(import.meta.dirname, '../../.cache')
+
+/** What an app's environment says about the two databases. */
+export type DatabaseEnvironment = {
+  POSTGRES_URL: string
+  QUESTDB_URL: string
+  QUESTDB_PG_URL: string
+  QUESTDB_USER: string
+  QUESTDB_PASSWORD: string
+}
+
+/**
+ * Brings both databases up side by side, each embedded unless the environment names one elsewhere. An embedded engine
+ * keeps its ports across restarts, so the apps find it again by themselves.
+ */
+export async function startDatabases(options: Options, folder: DataFolder, keep: Keep): Promise<DatabaseEnvironment> {
+  const [postgres, questdb] = await Promise.all([
+    postgresEnvironment(options, folder, keep),
+    questdbEnvironment(options, folder, keep),
+  ])
+  return { ...postgres, ...questdb }
+}
+
+async function postgresEnvironment({ config }: Options, folder: DataFolder, keep: Keep) {
+  if (config.POSTGRES_URL) return { POSTGRES_URL: config.POSTGRES_URL }
+  const port = await freePort()
+  const { url } = await keep('Postgres', (signal) => startPostgres({ dir: folder.postgres, port, signal }))
+  return { POSTGRES_URL: url }
+}
+
+async function questdbEnvironment({ config }: Options, folder: DataFolder, keep: Keep) {
+  const { QUESTDB_URL, QUESTDB_PG_URL, QUESTDB_USER, QUESTDB_PASSWORD } = config
+  if (QUESTDB_URL && QUESTDB_PG_URL) return { QUESTDB_URL, QUESTDB_PG_URL, QUESTDB_USER, QUESTDB_PASSWORD }
+  const ports = { http: await freePort(), pg: await freePort() }
+  const engine = await keep('QuestDB', (signal) =>
+    startQuestdb({
+      dir: folder.questdb,
+      cacheDir: downloads,
+      javaHome: config.JAVA_HOME,
+      ramLimitBytes: config.QUESTDB_RAM_LIMIT_BYTES,
+      ports,
+      signal,
+    }),
+  )
+  return {
+    QUESTDB_URL: engine.httpUrl,
+    QUESTDB_PG_URL: engine.pgUrl,
+    QUESTDB_USER: engine.user,
+    QUESTDB_PASSWORD: engine.password,
+  }
+}

@@ -1,0 +1,60 @@
+import { relative } from 'node:path'
+import { systemClock } from '#core/clock'
+import type { AccessFile } from './access.ts'
+import { type Options, readOptions } from './config.ts'
+import { dataFolder, lockDataFolder } from './data-folder.ts'
+import { createParts } from './parts.ts'
+import { createProgress } from './progress.ts'
+import { interruption } from './signals.ts'
+import { startOrder, startStack } from './stack.ts'
+
+const progress = createProgress(console.log, systemClock)
+
+/** Runs the product until it is told to stop; the exit code says whether it ever ran. */
+async function run(options: Options): Promise<number> {
+  const folder = dataFolder(options.dataDir)
+  const lock = await lockDataFolder(folder)
+  const interrupted = interruption(progress)
+  const parts = createParts(startOrder, progress, interrupted)
+  try {
+    progress.say(`Routerfleet starts with its data in ${shown(folder.dir)}`)
+    const access = await startStack(options, folder, parts, progress)
+    progress.say(welcome(access, options, shown(folder.accessFile)))
+    if (!interrupted.aborted) await new Promise((resolve) => interrupted.addEventListener('abort', resolve))
+    return 0
+  } catch (error) {
+    if (interrupted.aborted) return 0
+    console.error(sentenceOf(error))
+    return 1
+  } finally {
+    await lock.stopping()
+    await parts.stop()
+    await lock.release()
+  }
+}
+
+function welcome(access: AccessFile, options: Options, accessFile: string): string {
+  const reach = options.host === '127.0.0.1' ? ' (this machine only; --host 0.0.0.0 opens it to the network)' : ''
+  const key = access.demoKey === null ? 'adminKey' : 'demoKey'
+  const read = `node -p "JSON.parse(fs.readFileSync('${accessFile}')).${key}"`
+  return [
+    '',
+    `Ready: ${access.baseUrl}${reach}`,
+    `Keys:  ${accessFile} (${access.demoKey === null ? 'adminKey' : 'adminKey, demoKey'})`,
+    `Try:   curl -H "Authorization: Bearer $(${read})" ${access.baseUrl}/fleet/gps`,
+    'Stop:  Ctrl-C',
+    '',
+  ].join('\n')
+}
+
+const shown = (path: string) => relative(process.cwd(), path) || '.'
+const sentenceOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+try {
+  process.exitCode = await run(readOptions(process.argv.slice(2), process.env))
+} catch (error) {
+  console.error(sentenceOf(error))
+  process.exitCode = 1
+}
+// An open channel to whoever started us would keep the process alive.
+process.exit()

@@ -1,0 +1,30 @@
+import { createServer } from 'node:net'
+import { freePort } from './engines/process.ts'
+
+/** The port the control plane gets. Throws one sentence when somebody else listens there. */
+export async function claimPort(port: number, host: string): Promise<number> {
+  if (port === 0) return freePort()
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(new Error(sentenceOf(error, port, host))))
+    server.listen({ port, host, exclusive: true }, resolve)
+  })
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+function sentenceOf(error: NodeJS.ErrnoException, port: number, host: string): string {
+  if (error.code === 'EADDRINUSE') {
+    return `Port ${port} is in use by another program: stop that one, or choose another with npm start -- --port N.`
+  }
+  if (error.code === 'EACCES')
+    return `Port ${port} needs more rights: choose one above 1023 with npm start -- --port N.`
+  return `Cannot listen on ${host}:${port}: ${error.message}.`
+}
+
+/** The address a person on this machine opens. */
+export const localBaseUrl = (port: number, host: string): string => {
+  const everywhere = host === '0.0.0.0' || host === '::'
+  const name = everywhere ? '127.0.0.1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { migrate } from '#postgres/migrate'
+import { type AccessFile, grantAccess } from './access.ts'
+import { type App, answersOk, startApp } from './apps.ts'
+import type { Options } from './config.ts'
+import { type DataFolder, emptyDataFolder } from './data-folder.ts'
+import { startDatabases } from './databases.ts'
+import { keptSecret } from './engines/credentials.ts'
+import { stopLeftovers } from './leftovers.ts'
+import { claimPort, localBaseUrl } from './network.ts'
+import type { Parts } from './parts.ts'
+import type { Progress } from './progress.ts'
+import { demoFleet, planServices } from './services.ts'
+
+/** The order parts start in; they stop in the opposite one. */
+export const startOrder = ['Postgres', 'QuestDB', 'ingest', 'worker', 'control-plane', 'demo-fleet'] as const
+
+const readyDeadlineMs = 60_000
+
+/**
+ * Brings up the whole product on a locked data folder and resolves when it is ready to be used. Throws a sentence
+ * saying what is missing; `parts` then holds what had been started, for the caller to stop.
+ */
+export async function startStack(
+  options: Options,
+  folder: DataFolder,
+  parts: Parts,
+  progress: Progress,
+): Promise<AccessFile> {
+  const { config, host } = options
+  for (const name of await stopLeftovers(folder)) progress.say(`  Stopped ${name}, which a killed start had left.`)
+  const port = await claimPort(options.port, host)
+  if (options.fresh) await emptyDataFolder(folder)
+
+  const databases = await startDatabases(options, folder, parts.keep)
+  const migrated = progress.begin('migrations', 'applying')
+  const applied = await migrate(databases.POSTGRES_URL)
+  migrated(applied.length > 0 ? `${applied.length} applied` : 'none to apply,')
+
+  const localUrl = localBaseUrl(port, host)
+  const baseUrl = config.PUBLIC_BASE_URL ?? localUrl
+  const { access, demoEnrollmentKey: enrollmentKey } = await grantAccess({
+    databases,
+    demo: options.demo,
+    baseUrl,
+    folder,
+  })
+  const masterSecret = config.CONFIG_SECRETS_KEY ?? (await keptSecret(join(folder.secrets, 'config-secrets-key')))
+  const environment = {
+    ...options.environment,
+    ...databases,
+    DATA_DIR: folder.dir,
+    CONFIG_SECRETS_KEY: masterSecret,
+  }
+
+  const keepApp = (app: App) => parts.keep(app.name, (signal) => startApp(app, folder, signal))
+  const services = await planServices({ environment, folder, host, port, localUrl, baseUrl })
+  await Promise.all([keepApp(services.ingest), keepApp(services.worker)])
+  await keepApp(services.controlPlane)
+  await untilReady(`${localUrl}/readyz`, progress)
+  const { demoKey: apiKey, demoOrganizationId: organizationId } = access
+  if (enrollmentKey && apiKey && organizationId) {
+    await keepApp(demoFleet({ environment, folder, localUrl, enrollmentKey, apiKey, organizationId }))
+  }
+  return access
+}
+
+async function untilReady(url: string, progress: Progress): Promise<void> {
+  const finished = progress.begin('readiness', 'waiting for all parts')
+  const giveUpAt = Date.now() + readyDeadlineMs
+  for (;;) {
+    try {
+      await answersOk(url)
+      finished('all parts are up')
+      return
+    } catch (error) {
+      if (Date.now() > giveUpAt) throw error
+      await pause(100)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import { createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { readOptions } from './config.ts'
+import { findJava, questdbJar } from './engines/questdb-program.ts'
+import { claimPort, localBaseUrl } from './network.ts'
+
+test('options have the documented defaults', () => {
+  const options = readOptions([], {})
+  expect(options).toMatchObject({ port: 8080, host: '127.0.0.1', demo: true, fresh: false })
+  expect(options.dataDir).toMatch(/\/\.data$/)
+  expect(readOptions(['--no-demo', '--fresh', '--port', '0'], {})).toMatchObject({ port: 0, demo: false, fresh: true })
+})
+
+test('a wrong option is one sentence and the usage', () => {
+  expect(() => readOptions(['--port', 'http'], {})).toThrow(/^--port is a number .* Usage: npm start/)
+  expect(() => readOptions(['--frsh'], {})).toThrow(/frsh.*Usage: npm start/)
+})
+
+test('one half of an external QuestDB is refused, naming both variables', () => {
+  expect(() => readOptions([], { QUESTDB_URL: 'http://db:9000' })).toThrow('QUESTDB_URL and QUESTDB_PG_URL')
+})
+
+test('a port in use is one sentence that says what to do', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  await expect(claimPort(port, '127.0.0.1')).rejects.toThrow(
+    `Port ${port} is in use by another program: stop that one, or choose another with npm start -- --port N.`,
+  )
+  server.close()
+})
+
+test('the address shown is one that can be opened', () => {
+  expect(localBaseUrl(8080, '0.0.0.0')).toBe('http://127.0.0.1:8080')
+  expect(localBaseUrl(8080, '::1')).toBe('http://[::1]:8080')
+})
+
+test('a missing Java or Maven is one sentence that says what to install or which variable to set', async () => {
+  const path = process.env.PATH
+  process.env.PATH = '/nowhere'
+  try {
+    await expect(findJava()).rejects.toThrow(/^QuestDB needs Java: install Java 17\+ .* JAVA_HOME.* QUESTDB_URL/)
+    await expect(questdbJar('/tmp/routerfleet-no-jar-here')).rejects.toThrow(/install Maven .* QUESTDB_URL/)
+  } finally {
+    process.env.PATH = path
+  }
+})

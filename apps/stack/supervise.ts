@@ -1,0 +1,86 @@
+/** A part that runs; `exited` settles with a phrase saying how it ended. */
+export type Started = { pid: number; exited: Promise<string>; stop(): Promise<void> }
+
+/** What supervision tells of a part after its first start. */
+export type PartEvent =
+  | { kind: 'ended'; how: string; restartInMs: number }
+  | { kind: 'restarted'; pid: number }
+  | { kind: 'refused'; reason: string; restartInMs: number }
+
+/** `current` is the part as last started. */
+export type Supervised<Part extends Started> = { current(): Part; stop(): Promise<void> }
+
+/** A part that ran this long has recovered: its next end is met with the shortest wait again. */
+const steadyAfterMs = 30_000
+const shortestWaitMs = 100
+// Together with the time a part takes to come up, this keeps its absence under five seconds.
+const longestWaitMs = 2_000
+
+/**
+ * Starts a part and starts it again whenever it ends, waiting longer each time it does so quickly, until stopped.
+ * Rejects with the part's own reason when the first start fails.
+ */
+export async function supervise<Part extends Started>(
+  start: (signal: AbortSignal) => Promise<Part>,
+  report: (event: PartEvent) => void,
+): Promise<Supervised<Part>> {
+  const stopping = new AbortController()
+  let current = await start(stopping.signal)
+  const watching = watch()
+
+  async function watch(): Promise<void> {
+    let waitMs = shortestWaitMs
+    while (!stopping.signal.aborted) {
+      const startedAt = Date.now()
+      const how = await current.exited
+      if (stopping.signal.aborted) return
+      waitMs = Date.now() - startedAt > steadyAfterMs ? shortestWaitMs : Math.min(waitMs * 2, longestWaitMs)
+      report({ kind: 'ended', how, restartInMs: waitMs })
+      await startAgain()
+    }
+
+    async function startAgain(): Promise<void> {
+      while (!stopping.signal.aborted) {
+        await pause(waitMs, stopping.signal)
+        if (stopping.signal.aborted) return
+        try {
+          current = await start(stopping.signal)
+          report({ kind: 'restarted', pid: current.pid })
+          return
+        } catch (error) {
+          if (stopping.signal.aborted) return
+          waitMs = Math.min(waitMs * 2, longestWaitMs)
+          report({
+            kind: 'refused',
+            reason: error instanceof Error ? error.message : String(error),
+            restartInMs: waitMs,
+          })
+        }
+      }
+    }
+  }
+
+  return {
+    current: () => current,
+    stop: async () => {
+      stopping.abort()
+      await current.stop()
+      await watching
+      // A restart may have come up in the moment of the call.
+      await current.stop()
+    },
+  }
+}
+
+/** Resolves after `ms`, or at once when `signal` aborts. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done)
+  })
+}
