@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { createGroup, deleteGroup, updateGroup } from '#fleet/group-changes'
+import { type GroupRevision, getGroup, listGroups } from '#fleet/groups'
+import { entityReply, expecting, notModified, preconditionFailed } from '../entity-tags.ts'
+import { writeErrors } from '../openapi-errors.ts'
+import { pageReply, pageRequest } from '../paging.ts'
+import { type Route, route } from '../route.ts'
+import { instantOut, orgParams, pageOf, pageQuery, tags, text, uuid } from '../schemas.ts'
+
+export const groupSchema = z
+  .object({
+    id: uuid(),
+    name: z.string(),
+    smartTags: z.array(z.string()),
+    explicitDeviceCount: z.int(),
+    effectiveDeviceCount: z.int().describe('Explicit members and devices with any of the smart tags.'),
+    createdAt: instantOut(),
+    updatedAt: instantOut(),
+  })
+  .meta({ id: 'Group' })
+
+export const groupParams = z.object({ orgId: uuid(), id: uuid() })
+
+const tag = 'Groups'
+const one = { description: 'The group.', schema: groupSchema, headers: ['ETag'] }
+const nameTaken = { 409: { description: 'The organization has another group of that name.' } }
+const planFeature = { 403: { description: 'A scope is missing, or the plan has no smart tags (`plan_feature`).' } }
+
+// The counts move with the devices' tags, so they are part of what the tag stands for.
+const tagOf = ({ group, revision }: GroupRevision) =>
+  `"${revision}-${group.explicitDeviceCount}-${group.effectiveDeviceCount}"`
+
+export const groupRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/groups',
+    summary: 'List groups with their effective device count',
+    tag,
+    access: 'group:read',
+    params: orgParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Newest first.', schema: pageOf(groupSchema) } },
+    handle: async (input) => pageReply(input, await listGroups(input.ctx, input.params.orgId, pageRequest(input))),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/groups',
+    summary: 'Create a group',
+    tag,
+    access: 'group:write',
+    params: orgParams,
+    body: z.strictObject({ name: text(), smartTags: tags().optional() }),
+    idempotent: 'replay',
+    answers: { 201: { ...one, headers: ['Location', 'ETag'] }, ...writeErrors, ...planFeature, ...nameTaken },
+    example: { body: { name: 'Night buses', smartTags: ['bus', 'night'] } },
+    handle: async ({ ctx, params, body }) => {
+      const created = await createGroup(ctx, params.orgId, body)
+      const headers = { Location: `/orgs/${params.orgId}/groups/${created.group.id}`, ETag: tagOf(created) }
+      return { status: 201, body: created.group, headers }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/groups/:id',
+    summary: 'Get a group',
+    tag,
+    access: 'group:read',
+    params: groupParams,
+    answers: { 200: one, ...notModified },
+    handle: async ({ ctx, params, http }) => {
+      const found = await getGroup(ctx, params.orgId, params.id)
+      return entityReply(http, tagOf(found), found.group)
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/orgs/:orgId/groups/:id',
+    summary: 'Change a group’s name or smart tags',
+    tag,
+    access: 'group:write',
+    params: groupParams,
+    body: z
+      .strictObject({ name: text().optional(), smartTags: tags().optional() })
+      .refine((change) => Object.keys(change).length > 0, 'There is nothing to change.'),
+    answers: { 200: one, ...writeErrors, ...planFeature, ...nameTaken, ...preconditionFailed },
+    example: { body: { smartTags: ['bus'] } },
+    handle: async ({ ctx, params, body, http }) => {
+      const changed = await updateGroup(ctx, params.orgId, params.id, body, expecting(http, tagOf))
+      return entityReply(http, tagOf(changed), changed.group)
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/orgs/:orgId/groups/:id',
+    summary: 'Delete a group',
+    description: 'Its devices stay.',
+    tag,
+    access: 'group:write',
+    params: groupParams,
+    answers: { 204: { description: 'Deleted.' }, ...writeErrors, ...preconditionFailed },
+    handle: async ({ ctx, params, http }) => {
+      await deleteGroup(ctx, params.orgId, params.id, expecting(http, tagOf))
+      return { status: 204 }
+    },
+  }),
+]
