@@ -7,7 +7,13 @@ export class ApiError extends Error {
   readonly retryAfterS: number | null
   readonly fields: { pointer: string; detail: string }[]
 
-  constructor(status: number, code: string, detail: string, retryAfterS: number | null = null, fields: { pointer: string; detail: string }[] = []) {
+  constructor(
+    status: number,
+    code: string,
+    detail: string,
+    retryAfterS: number | null = null,
+    fields: { pointer: string; detail: string }[] = [],
+  ) {
     super(detail)
     this.status = status
     this.code = code
@@ -105,7 +111,9 @@ export async function all<Item>(path: string, query: Query = {}, most = 2_000): 
   const items: Item[] = []
   let cursor: string | null = null
   do {
-    const page: { items: Item[]; nextCursor: string | null } = await call(path, { query: { limit: 200, ...query, cursor } })
+    const page: { items: Item[]; nextCursor: string | null } = await call(path, {
+      query: { limit: 200, ...query, cursor },
+    })
     items.push(...page.items)
     cursor = page.nextCursor
   } while (cursor !== null && items.length < most)

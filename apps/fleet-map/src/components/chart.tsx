@@ -18,7 +18,9 @@ type ChartProps = {
 }
 
 const color = (name: string) =>
-  getComputedStyle(document.documentElement).getPropertyValue(name.replace(/^var\(|\)$/g, '')).trim()
+  getComputedStyle(document.documentElement)
+    .getPropertyValue(name.replace(/^var\(|\)$/g, ''))
+    .trim()
 
 /** A line chart over time. Null values are gaps: silence and no service are never drawn as a line. */
 export function Chart({ title, times, series, marks = [], height = 120, cursorMs = null }: ChartProps) {
@@ -39,7 +41,8 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
       ctx.fillStyle = color('--accent')
       for (const mark of marks) {
         const x = plot.valToPos(mark.ts / 1_000, 'x', true)
-        if (x >= bbox.left && x <= bbox.left + bbox.width) ctx.fillRect(x, bbox.top, devicePixelRatio, 7 * devicePixelRatio)
+        if (x >= bbox.left && x <= bbox.left + bbox.width)
+          ctx.fillRect(x, bbox.top, devicePixelRatio, 7 * devicePixelRatio)
       }
       if (cursor.current !== null) {
         const x = plot.valToPos(cursor.current / 1_000, 'x', true)
@@ -56,7 +59,10 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
         cursor: { y: false, points: { size: 6 } },
         legend: { show: true, live: true },
         scales: { x: { time: true } },
-        axes: [{ ...axis, size: 26 }, { ...axis, size: 44 }],
+        axes: [
+          { ...axis, size: 26 },
+          { ...axis, size: 44 },
+        ],
         series: [
           {},
           ...series.map((one) => ({

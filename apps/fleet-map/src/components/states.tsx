@@ -19,7 +19,8 @@ export const Loading = ({ rows = 6, label = 'Loading' }: { rows?: number; label?
 )
 
 const sentences: Record<string, string> = {
-  insufficient_scope: 'Your key does not open this. Ask an administrator of the organization for the scope named below.',
+  insufficient_scope:
+    'Your key does not open this. Ask an administrator of the organization for the scope named below.',
   plan_feature: 'The organization’s plan does not include this.',
   unreachable: 'The service cannot be reached. This page goes on trying.',
 }

@@ -7,7 +7,15 @@ import { projectX, projectY, unprojectX, unprojectY, viewOf } from './mercator.t
 import { countries } from './outlines.ts'
 import { colorOf, noServiceColor } from './palette.ts'
 import { readTheme } from './style.ts'
-import { type Bounds, type ShadedCell, type Surface, type SurfaceEvents, shapeOf, type TrailPoint, type View } from './surface.ts'
+import {
+  type Bounds,
+  type ShadedCell,
+  type Surface,
+  type SurfaceEvents,
+  shapeOf,
+  type TrailPoint,
+  type View,
+} from './surface.ts'
 
 // More hexagons than this in one path make Chromium's rasterizer slow; several short paths are faster.
 const cellsPerPath = 250
@@ -63,7 +71,11 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     context.lineWidth = 0.8
     for (const { geometry } of countries.features) {
       const polygons =
-        geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.type === 'MultiPolygon' ? geometry.coordinates : []
+        geometry.type === 'Polygon'
+          ? [geometry.coordinates]
+          : geometry.type === 'MultiPolygon'
+            ? geometry.coordinates
+            : []
       context.beginPath()
       for (const polygon of polygons) for (const ring of polygon) traceRing(ring, x0, y0)
       context.fill('evenodd')
@@ -199,7 +211,10 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     let nearest: { id: string; distance: number } | undefined
     for (const { deviceId, location } of devices) {
       if (!location) continue
-      const distance = Math.hypot(projectX(location.lon, view.zoom) - x0 - x, projectY(location.lat, view.zoom) - y0 - y)
+      const distance = Math.hypot(
+        projectX(location.lon, view.zoom) - x0 - x,
+        projectY(location.lat, view.zoom) - y0 - y,
+      )
       if (distance < 14 && distance < (nearest?.distance ?? Infinity)) nearest = { id: deviceId, distance }
     }
     events.onSelectDevice(nearest?.id ?? null)

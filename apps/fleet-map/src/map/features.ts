@@ -29,7 +29,11 @@ export function deviceFeature(device: MapDevice, selected: boolean, nowMs: numbe
 
 /** Standing places grow with the time spent there: 5 minutes draw 6 px, a day about 26 px. */
 export const dwellFeature = (dwell: Dwell) =>
-  point(dwell.lon, dwell.lat, { id: dwell.id, deviceId: dwell.deviceId, radius: 4 + 2 * Math.sqrt(dwell.durationS / 600) })
+  point(dwell.lon, dwell.lat, {
+    id: dwell.id,
+    deviceId: dwell.deviceId,
+    radius: 4 + 2 * Math.sqrt(dwell.durationS / 600),
+  })
 
 const breakAfterMs = 15 * 60_000
 

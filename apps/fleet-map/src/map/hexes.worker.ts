@@ -26,12 +26,10 @@ function boundary(h3: string): [number, number][] {
 
 addEventListener('message', (event: MessageEvent<HexLoad>) => {
   const { sequence, cells } = event.data
-  const features = cells.map(
-    (properties): HexAnswer['features'][number] => ({
-      type: 'Feature',
-      properties,
-      geometry: { type: 'Polygon', coordinates: [boundary(properties.h3)] },
-    }),
-  )
+  const features = cells.map((properties): HexAnswer['features'][number] => ({
+    type: 'Feature',
+    properties,
+    geometry: { type: 'Polygon', coordinates: [boundary(properties.h3)] },
+  }))
   postMessage({ sequence, features } satisfies HexAnswer)
 })

@@ -5,7 +5,8 @@ import type { DeviceShape } from './surface.ts'
 const sizePx = 26
 const ratio = 2
 
-export const iconName = (shape: DeviceShape, quality: Quality | null): string => `device-${shape}-${quality ?? 'unknown'}`
+export const iconName = (shape: DeviceShape, quality: Quality | null): string =>
+  `device-${shape}-${quality ?? 'unknown'}`
 
 function canvas(width: number, height: number): CanvasRenderingContext2D {
   const element = document.createElement('canvas')
@@ -103,7 +104,8 @@ export function labelImage(text: string, color: string, halo: string): ImageData
 export function markerImages(outline: string): Map<string, ImageData> {
   const images = new Map<string, ImageData>([['hatch', hatch()]])
   for (const shape of ['moving', 'standing', 'silent'] as const)
-    for (const quality of [...qualities, null]) images.set(iconName(shape, quality), deviceIcon(shape, quality, outline))
+    for (const quality of [...qualities, null])
+      images.set(iconName(shape, quality), deviceIcon(shape, quality, outline))
   return images
 }
 

@@ -2,7 +2,15 @@ import type { GeoJSONSourceSpecification, LayerSpecification, StyleSpecification
 
 const themeColor = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
-export type MapTheme = { water: string; land: string; border: string; label: string; outline: string; text: string; surface: string }
+export type MapTheme = {
+  water: string
+  land: string
+  border: string
+  label: string
+  outline: string
+  text: string
+  surface: string
+}
 
 /** The map's colours come from the page's own theme, so that both change together. */
 export const readTheme = (): MapTheme => ({
@@ -35,7 +43,13 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       filter: ['!', ['get', 'hatched']],
       paint: { 'fill-color': ['get', 'color'], 'fill-opacity': ['case', ['get', 'faint'], 0.32, 0.58] },
     },
-    { id: 'hexes-hatched', type: 'fill', source: 'hexes', filter: ['get', 'hatched'], paint: { 'fill-pattern': 'hatch' } },
+    {
+      id: 'hexes-hatched',
+      type: 'fill',
+      source: 'hexes',
+      filter: ['get', 'hatched'],
+      paint: { 'fill-pattern': 'hatch' },
+    },
     {
       id: 'hex-lines',
       type: 'line',

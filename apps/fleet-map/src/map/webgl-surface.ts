@@ -1,5 +1,12 @@
 import 'maplibre-gl/dist/maplibre-gl.css'
-import { type GeoJSONSource, Map as MapLibre, type MapMouseEvent, NavigationControl, ScaleControl, setWorkerUrl } from 'maplibre-gl'
+import {
+  type GeoJSONSource,
+  Map as MapLibre,
+  type MapMouseEvent,
+  NavigationControl,
+  ScaleControl,
+  setWorkerUrl,
+} from 'maplibre-gl'
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import type { MapDevice } from '../api/types.ts'
 import type { ClusterAnswer } from './clusters.worker.ts'
@@ -55,8 +62,13 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       if (!map.hasImage(name)) map.addImage(name, image, { pixelRatio: iconPixelRatio })
     const names = countryLabels.map(({ name, lon, lat }, order) => {
       const image = `name-${name}`
-      if (!map.hasImage(image)) map.addImage(image, labelImage(name, theme.label, theme.land), { pixelRatio: iconPixelRatio })
-      return { type: 'Feature' as const, properties: { image, order }, geometry: { type: 'Point' as const, coordinates: [lon, lat] } }
+      if (!map.hasImage(image))
+        map.addImage(image, labelImage(name, theme.label, theme.land), { pixelRatio: iconPixelRatio })
+      return {
+        type: 'Feature' as const,
+        properties: { image, order },
+        geometry: { type: 'Point' as const, coordinates: [lon, lat] },
+      }
     })
     put('country-names', collection(names))
   }
@@ -133,7 +145,8 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     const cluster = of('clusters')
     const hex = of('hexes')
     if (device) events.onSelectDevice(String(device.properties.id))
-    else if (cluster) map.easeTo({ center: event.lngLat, zoom: Number(cluster.properties.expandZoom ?? map.getZoom() + 2) })
+    else if (cluster)
+      map.easeTo({ center: event.lngLat, zoom: Number(cluster.properties.expandZoom ?? map.getZoom() + 2) })
     else if (hex) events.onSelectCell(String(hex.properties.h3))
     else events.onSelectDevice(null)
   })

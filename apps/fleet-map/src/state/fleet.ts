@@ -25,7 +25,14 @@ type FleetAnswer = {
 }
 
 const pollMs = 5_000
-const empty: FleetState = { devices: new Map(), version: 0, phase: 'loading', error: null, updatedAt: null, limitedBy: null }
+const empty: FleetState = {
+  devices: new Map(),
+  version: 0,
+  phase: 'loading',
+  error: null,
+  updatedAt: null,
+  limitedBy: null,
+}
 
 export const fleet = signal<FleetState>(empty)
 

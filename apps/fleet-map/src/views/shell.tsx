@@ -16,9 +16,9 @@ const views: { view: string; label: string; icon: IconName }[] = [
 /** The frame around every view: navigation, theme, sign-out. */
 export const Shell = ({ children }: { children: ComponentChildren }) => (
   <div class="shell">
-    <a class="skip-link" href="#content" onClick={focusContent}>
+    <button type="button" class="skip-link" onClick={focusContent}>
       Skip to content
-    </a>
+    </button>
     <nav class="rail" aria-label="Views">
       <img class="brand" src="./favicon.svg" alt="Routerfleet" />
       {views.map(({ view, label, icon }) => (
@@ -43,9 +43,8 @@ export const Shell = ({ children }: { children: ComponentChildren }) => (
   </div>
 )
 
-function focusContent(event: Event) {
-  // The address after # names the view, so the link must not change it.
-  event.preventDefault()
+// A button, since the address after # names the view and a link would change it.
+function focusContent() {
   document.getElementById('content')?.focus()
 }
 

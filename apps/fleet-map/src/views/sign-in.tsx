@@ -15,7 +15,11 @@ export function SignIn() {
       signIn(key)
     } catch (failure) {
       const refused = failure instanceof ApiError && failure.status === 401
-      setError(refused ? 'The service does not know this key. It may have been revoked or mistyped.' : (failure as Error).message)
+      setError(
+        refused
+          ? 'The service does not know this key. It may have been revoked or mistyped.'
+          : (failure as Error).message,
+      )
       setBusy(false)
     }
   }
@@ -42,8 +46,8 @@ export function SignIn() {
           {busy ? 'Signing in …' : 'Sign in'}
         </button>
         <p style={{ color: 'var(--text-faint)', fontSize: 'var(--text-s)' }}>
-          A local start writes its demo key as <code>demoKey</code> to <code>access.json</code> in its data folder. The key stays in
-          this tab and is forgotten when it closes.
+          A local start writes its demo key as <code>demoKey</code> to <code>access.json</code> in its data folder. The
+          key stays in this tab and is forgotten when it closes.
         </p>
       </form>
     </main>

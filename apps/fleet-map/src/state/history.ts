@@ -1,0 +1,60 @@
+import { address, call } from '../api/client.ts'
+
+/** A row of telemetry history; which fields it carries depends on its kind. */
+export type HistoryRow = {
+  ts: string
+  kind: 'connection' | 'cellular' | 'system' | 'location'
+  [field: string]: unknown
+}
+
+export type Latest = {
+  deviceId: string
+  asOf: string
+  connection: Record<string, unknown> | null
+  cellular: Record<string, unknown> | null
+  system: Record<string, unknown> | null
+  location: Record<string, unknown> | null
+}
+
+let segment: Promise<string> | undefined
+
+/** The one path segment that names the router model; the service's own API description says which. */
+async function modelSegment(): Promise<string> {
+  segment ??= fetch(address('/openapi.json'), { credentials: 'omit' })
+    .then((response) => response.json() as Promise<{ paths: Record<string, unknown> }>)
+    .then(({ paths }) => {
+      const found = Object.keys(paths).map((path) => /^\/api\/([^/]+)\/[^/]+\/telemetry\/latest$/.exec(path)?.[1])
+      return found.find((name) => name !== undefined && !name.startsWith('{')) ?? 'router'
+    })
+    .catch(() => 'router')
+  return segment
+}
+
+const telemetryPath = async (deviceId: string, what: 'latest' | 'history') =>
+  `/api/${await modelSegment()}/${deviceId}/telemetry/${what}`
+
+export const readLatest = async (deviceId: string, signal: AbortSignal): Promise<Latest> =>
+  call<Latest>(await telemetryPath(deviceId, 'latest'), { signal })
+
+/** Rows of one kind, oldest first; at most 20,000, the newest of the window. */
+export async function readHistory(
+  deviceId: string,
+  query: { kind: string; sinceMinutes: number },
+  signal: AbortSignal,
+): Promise<HistoryRow[]> {
+  const path = await telemetryPath(deviceId, 'history')
+  const rows: HistoryRow[] = []
+  let cursor: string | null = null
+  do {
+    const page: { items: HistoryRow[]; nextCursor: string | null } = await call(path, {
+      signal,
+      query: { ...query, limit: 10_000, cursor },
+    })
+    rows.push(...page.items)
+    cursor = page.nextCursor
+  } while (cursor !== null && rows.length < 20_000)
+  return rows.reverse()
+}
+
+export const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)

@@ -1,0 +1,60 @@
+import { useRef } from 'preact/hooks'
+import { all, call } from '../api/client.ts'
+import type { Batch, Device, Profile } from '../api/types.ts'
+import { Dialog } from '../components/dialog.tsx'
+import { useResource } from '../components/resource.ts'
+import { goTo } from '../state/url.ts'
+
+/** Creates a reboot job for one device. */
+export const ConfirmReboot = ({ device, onClose }: { device: Device; onClose: () => void }) => (
+  <Dialog
+    title={`Reboot ${device.name}?`}
+    submitLabel="Reboot"
+    onClose={onClose}
+    onSubmit={async () => {
+      await call(`/devices/${device.id}/jobs`, { method: 'POST', body: { kind: 'reboot' } })
+      onClose()
+    }}
+  >
+    <p>
+      The router takes the job when it next asks for work. One that stays silent for an hour is not rebooted; the job
+      then ends as expired.
+    </p>
+  </Dialog>
+)
+
+/** Applies one of the organization's profiles to one device. */
+export function ApplyDialog({ device, onClose }: { device: Device; onClose: () => void }) {
+  const select = useRef<HTMLSelectElement>(null)
+  const profiles = useResource(`profiles ${device.organizationId}`, () =>
+    all<Profile>(`/orgs/${device.organizationId}/configs`),
+  )
+  const fitting = (profiles.value ?? []).filter((profile) => profile.model === null || profile.model === device.model)
+  return (
+    <Dialog
+      title={`Apply a profile to ${device.name}`}
+      submitLabel="Apply"
+      onClose={onClose}
+      onSubmit={async () => {
+        const batch = await call<Batch>(`/orgs/${device.organizationId}/configs/${select.current?.value}/apply`, {
+          method: 'POST',
+          body: { deviceIds: [device.id] },
+        })
+        onClose()
+        goTo('jobs', { batch: batch.id, org: device.organizationId })
+      }}
+    >
+      <label class="field">
+        <span>Profile</span>
+        <select class="input" ref={select} required>
+          {fitting.map((profile) => (
+            <option key={profile.id} value={profile.id}>
+              {profile.name} (version {profile.version})
+            </option>
+          ))}
+        </select>
+      </label>
+      {profiles.value && fitting.length === 0 ? <p class="label">No profile fits the model {device.model}.</p> : null}
+    </Dialog>
+  )
+}

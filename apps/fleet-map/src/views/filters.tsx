@@ -1,0 +1,154 @@
+import { useState } from 'preact/hooks'
+import { all } from '../api/client.ts'
+import type { Group } from '../api/types.ts'
+import { count } from '../components/format.ts'
+import { Icon } from '../components/icon.tsx'
+import { deviceStatuses, statusLabel } from '../components/labels.tsx'
+import { useResource } from '../components/resource.ts'
+import { homeOrganizationId, organizationId } from '../state/session.ts'
+import { place, setParams } from '../state/url.ts'
+import { OrganizationPicker } from './shell.tsx'
+
+const rats = ['nr-sa', 'nr-nsa', 'lte', 'lte-m', 'nb-iot', 'umts', 'gsm', 'none']
+
+export const windows: { minutes: number; label: string }[] = [
+  { minutes: 60, label: 'Last hour' },
+  { minutes: 360, label: 'Last 6 hours' },
+  { minutes: 1_440, label: 'Last day' },
+  { minutes: 10_080, label: 'Last 7 days' },
+  { minutes: 43_200, label: 'Last 30 days' },
+]
+
+type FiltersProps = { shown: number; total: number; phase: string; operators: { plmn: string; name: string }[] }
+
+/** What the map shows, all of it kept in the address. */
+export function Filters({ shown, total, phase, operators }: FiltersProps) {
+  const [open, setOpen] = useState(false)
+  const { params } = place.value
+  const groupsOf = organizationId.value || homeOrganizationId.value
+  const groups = useResource(`groups ${groupsOf}`, async () => (groupsOf ? all<Group>(`/orgs/${groupsOf}/groups`) : []))
+  const choice = (name: string) => ({
+    value: params[name] ?? '',
+    onChange: (event: { currentTarget: HTMLSelectElement }) => setParams({ [name]: event.currentTarget.value || null }),
+  })
+  return (
+    <aside class="map-filters floating" data-open={open} aria-label="Filters">
+      <div style={{ display: 'flex', alignItems: 'center' }}>
+        <p class="map-count" style={{ marginRight: 'auto' }} aria-live="polite">
+          <strong>{count(shown)}</strong>
+          {shown === total ? 'devices' : `of ${count(total)} devices`}
+          {phase === 'stale' ? <span style={{ color: 'var(--warn)' }}>· reconnecting</span> : null}
+        </p>
+        <button
+          type="button"
+          class="button quiet icon narrow-only"
+          aria-expanded={open}
+          aria-label="Filters"
+          onClick={() => setOpen(!open)}
+        >
+          <Icon name="filter" />
+        </button>
+      </div>
+      <input
+        class="input"
+        type="search"
+        placeholder="Find a device by name"
+        aria-label="Find a device by name"
+        value={params.q ?? ''}
+        onInput={(event) => setParams({ q: event.currentTarget.value || null }, { replace: true })}
+      />
+      <div class="optional" style={{ display: 'grid', gap: 'var(--space-3)' }}>
+        <OrganizationPicker allowAll />
+        <label class="field">
+          <span>Group</span>
+          <select class="input" {...choice('group')}>
+            <option value="">All devices</option>
+            {(groups.value ?? []).map((group) => (
+              <option key={group.id} value={group.id}>
+                {group.name} ({count(group.effectiveDeviceCount)})
+              </option>
+            ))}
+          </select>
+        </label>
+        <div class="pair">
+          <label class="field">
+            <span>Status</span>
+            <select class="input" {...choice('status')}>
+              <option value="">Any</option>
+              {deviceStatuses.map((status) => (
+                <option key={status} value={status}>
+                  {statusLabel(status)}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label class="field">
+            <span>Radio</span>
+            <select class="input" {...choice('rat')}>
+              <option value="">Any</option>
+              {rats.map((rat) => (
+                <option key={rat} value={rat}>
+                  {rat === 'none' ? 'no service' : rat.toUpperCase()}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <div class="pair">
+          <label class="field">
+            <span>Operator</span>
+            <select class="input" {...choice('plmn')}>
+              <option value="">Any</option>
+              {operators.map(({ plmn, name }) => (
+                <option key={plmn} value={plmn}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label class="field">
+            <span>Tag</span>
+            <input
+              class="input"
+              value={params.tag ?? ''}
+              placeholder="Any"
+              onChange={(event) => setParams({ tag: event.currentTarget.value.trim() || null })}
+            />
+          </label>
+        </div>
+        <label class="field">
+          <span>Time</span>
+          <select class="input" {...choice('window')}>
+            {windows.map(({ minutes, label }) => (
+              <option key={minutes} value={minutes === 1_440 ? '' : String(minutes)}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <fieldset class="field plain">
+          <legend class="label">Coverage</legend>
+          <div class="segmented">
+            {(
+              [
+                ['', 'RSRP'],
+                ['sinr', 'SINR'],
+                ['service', 'Service'],
+                ['off', 'Off'],
+              ] as const
+            ).map(([metric, label]) => (
+              <button
+                key={metric}
+                type="button"
+                aria-pressed={(params.metric ?? '') === metric}
+                onClick={() => setParams({ metric: metric || null })}
+              >
+                {label}
+              </button>
+            ))}
+          </div>
+        </fieldset>
+      </div>
+    </aside>
+  )
+}

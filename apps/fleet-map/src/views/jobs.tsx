@@ -1,0 +1,219 @@
+import { useState } from 'preact/hooks'
+import { ApiError, call } from '../api/client.ts'
+import type { Batch, Job, Page } from '../api/types.ts'
+import { ago, count, moment } from '../components/format.ts'
+import { jobLook, jobStatuses, kindLabel } from '../components/labels.tsx'
+import { MoreButton, usePages } from '../components/pages.tsx'
+import { useResource } from '../components/resource.ts'
+import { Empty, Failure, Loading } from '../components/states.tsx'
+import { homeOrganizationId } from '../state/session.ts'
+import { linkTo, place } from '../state/url.ts'
+import { OrganizationPicker } from './shell.tsx'
+
+const isOpen = (batch: Batch) => !['finished', 'cancelled'].includes(batch.status)
+
+/** Batches of jobs, live, and the one that is chosen with what happened to each device. */
+export function JobsView() {
+  const org = homeOrganizationId.value
+  const chosen = place.value.params.batch
+  if (!org) return <Loading />
+  return (
+    <div class="page">
+      <div class="page-inner">{chosen ? <BatchDetail org={org} id={chosen} /> : <BatchList org={org} />}</div>
+    </div>
+  )
+}
+
+/** Counts by state as one bar; the words below say the same as the colours. */
+function ProgressBar({ batch }: { batch: Batch }) {
+  const present = jobStatuses.filter((status) => batch.counts[status] > 0)
+  const text = present
+    .map((status) => `${count(batch.counts[status])} ${jobLook[status].label.toLowerCase()}`)
+    .join(', ')
+  return (
+    <div style={{ display: 'grid', gap: 'var(--space-1)', minWidth: '180px' }}>
+      <div class="bar" role="img" aria-label={text || 'no jobs'}>
+        {present.map((status) => (
+          <span
+            key={status}
+            style={{
+              width: `${(batch.counts[status] / Math.max(1, batch.total)) * 100}%`,
+              background: jobLook[status].color,
+            }}
+          />
+        ))}
+      </div>
+      <span class="label">{text || 'no jobs'}</span>
+    </div>
+  )
+}
+
+function BatchList({ org }: { org: string }) {
+  const list = useResource(
+    `batches ${org}`,
+    (signal) => call<Page<Batch>>(`/orgs/${org}/job-batches`, { signal, query: { limit: 50 } }),
+    { everyMs: 3_000 },
+  )
+  const items = list.value?.items ?? []
+  return (
+    <>
+      <div class="page-head">
+        <h1>Jobs</h1>
+        <OrganizationPicker allowAll={false} />
+      </div>
+      {list.error && !list.value ? <Failure error={list.error} retry={list.reload} /> : null}
+      {!list.value && !list.error ? <Loading /> : null}
+      {list.value && items.length === 0 ? (
+        <Empty title="No jobs yet">
+          <p>
+            Reboot a group or apply a profile: every device gets its own job, and this page shows what became of each.
+          </p>
+        </Empty>
+      ) : null}
+      {items.length > 0 ? (
+        <div class="card table-frame">
+          <table class="table">
+            <caption class="visually-hidden">Job batches</caption>
+            <thead>
+              <tr>
+                <th scope="col">Job</th>
+                <th scope="col">State</th>
+                <th scope="col">Progress</th>
+                <th scope="col" class="number">
+                  Devices
+                </th>
+                <th scope="col">Created</th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((batch) => (
+                <tr key={batch.id}>
+                  <td>
+                    <a href={linkTo('jobs', { batch: batch.id })}>{kindLabel[batch.kind] ?? batch.kind}</a>
+                  </td>
+                  <td>{batch.status}</td>
+                  <td>
+                    <ProgressBar batch={batch} />
+                  </td>
+                  <td class="number">{count(batch.total)}</td>
+                  <td>{ago(batch.createdAt)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : null}
+    </>
+  )
+}
+
+function BatchDetail({ org, id }: { org: string; id: string }) {
+  const [error, setError] = useState<ApiError>()
+  const batch = useResource(`batch ${id}`, (signal) => call<Batch>(`/orgs/${org}/job-batches/${id}`, { signal }), {
+    everyMs: 2_000,
+  })
+  const jobs = usePages<Job>(`/orgs/${org}/jobs`, { batchId: id, status: place.value.params.status })
+  const act = async (verb: 'cancel' | 'pause' | 'resume' | 'retry') => {
+    setError(undefined)
+    try {
+      await call(`/orgs/${org}/job-batches/${id}/${verb}`, { method: 'POST' })
+      batch.reload()
+      jobs.reload()
+    } catch (failure) {
+      if (failure instanceof ApiError) setError(failure)
+    }
+  }
+  const value = batch.value
+  if (!value) return batch.error ? <Failure error={batch.error} retry={batch.reload} /> : <Loading />
+  const unsuccessful = value.total - value.counts.succeeded
+  return (
+    <>
+      <div class="page-head">
+        <h1>
+          <a href={linkTo('jobs')}>Jobs</a> / {kindLabel[value.kind] ?? value.kind}
+        </h1>
+        {value.status === 'running' || value.status === 'scheduled' ? (
+          <button type="button" class="button" onClick={() => act('pause')}>
+            Pause
+          </button>
+        ) : null}
+        {value.status === 'paused' ? (
+          <button type="button" class="button" onClick={() => act('resume')}>
+            Resume
+          </button>
+        ) : null}
+        {isOpen(value) ? (
+          <button type="button" class="button danger" onClick={() => act('cancel')}>
+            Cancel
+          </button>
+        ) : null}
+        {!isOpen(value) && unsuccessful > 0 ? (
+          <button type="button" class="button primary" onClick={() => act('retry')}>
+            Retry {count(unsuccessful)}
+          </button>
+        ) : null}
+      </div>
+      {error ? (
+        <div class="notice bad" role="alert">
+          {error.message}
+        </div>
+      ) : null}
+      <div
+        class="card"
+        style={{ padding: 'var(--space-4)', display: 'grid', gap: 'var(--space-3)' }}
+        aria-live="polite"
+      >
+        <strong>
+          {count(value.counts.succeeded)} of {count(value.total)} succeeded · {value.status}
+        </strong>
+        <ProgressBar batch={value} />
+        <span class="label">
+          Created {moment(value.createdAt)}
+          {value.finishedAt ? `, finished ${moment(value.finishedAt)}` : ''}
+          {value.skipped.length > 0 ? `, ${count(value.skipped.length)} devices skipped` : ''}
+        </span>
+      </div>
+      {jobs.error ? <Failure error={jobs.error} retry={jobs.reload} /> : null}
+      <div class="card table-frame">
+        <table class="table">
+          <caption class="visually-hidden">Jobs of this batch</caption>
+          <thead>
+            <tr>
+              <th scope="col">Device</th>
+              <th scope="col">State</th>
+              <th scope="col">Reason</th>
+              <th scope="col" class="number">
+                Attempt
+              </th>
+              <th scope="col">Changed</th>
+            </tr>
+          </thead>
+          <tbody>
+            {jobs.items.map((job) => (
+              <tr key={job.id}>
+                <td>
+                  <a href={linkTo('map', { device: job.deviceId })}>
+                    <code>{job.deviceId.slice(-12)}</code>
+                  </a>
+                </td>
+                <td>
+                  <span class="status">
+                    <span class="swatch" style={{ background: jobLook[job.status].color }} />
+                    {jobLook[job.status].label}
+                    {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
+                  </span>
+                </td>
+                <td>{job.error?.detail ?? ''}</td>
+                <td class="number">
+                  {job.attempt} of {job.maxAttempts}
+                </td>
+                <td>{ago(job.updatedAt)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <MoreButton more={jobs.more} />
+    </>
+  )
+}

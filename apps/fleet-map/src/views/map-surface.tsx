@@ -1,0 +1,64 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Dwell, MapDevice } from '../api/types.ts'
+import { createCanvasSurface } from '../map/canvas-surface.ts'
+import type { Bounds, ShadedCell, Surface, SurfaceEvents, TrailPoint, View } from '../map/surface.ts'
+import { createWebglSurface } from '../map/webgl-surface.ts'
+import { theme } from '../state/theme.ts'
+
+export type MapSurfaceProps = SurfaceEvents & {
+  start: View
+  devices: readonly MapDevice[]
+  selectedId: string | null
+  coverage: readonly ShadedCell[]
+  dwells: readonly Dwell[]
+  trail: readonly TrailPoint[]
+  /** A box to bring into view; a new array moves the map. */
+  fit: Bounds | null
+  onReady: (surface: Surface) => void
+}
+
+function openSurface(container: HTMLElement, start: View, events: SurfaceEvents): Surface {
+  try {
+    return createWebglSurface(container, start, events)
+  } catch {
+    // MapLibre throws from its constructor where the browser has no WebGL2, and leaves its elements behind.
+    container.replaceChildren()
+    return createCanvasSurface(container, start, events)
+  }
+}
+
+/** Holds the drawing surface and passes it what changed, nothing else: the picture never flickers. */
+export function MapSurface(props: MapSurfaceProps) {
+  const container = useRef<HTMLDivElement>(null)
+  const events = useRef<SurfaceEvents>(props)
+  const [surface, setSurface] = useState<Surface>()
+  events.current = props
+
+  useEffect(() => {
+    if (!container.current) return
+    const opened = openSurface(container.current, props.start, {
+      onMove: (view, bounds) => events.current.onMove(view, bounds),
+      onSelectDevice: (id) => events.current.onSelectDevice(id),
+      onSelectCell: (h3) => events.current.onSelectCell(h3),
+    })
+    setSurface(opened)
+    props.onReady(opened)
+    return () => opened.destroy()
+  }, [])
+
+  useEffect(() => surface?.setDevices(props.devices, props.selectedId), [surface, props.devices, props.selectedId])
+  useEffect(() => surface?.setCoverage(props.coverage), [surface, props.coverage])
+  useEffect(() => surface?.setDwells(props.dwells), [surface, props.dwells])
+  useEffect(() => surface?.setTrail(props.trail), [surface, props.trail])
+  useEffect(() => {
+    if (props.fit) surface?.fit(props.fit)
+  }, [surface, props.fit])
+  const look = theme.value
+  const first = useRef(true)
+  useEffect(() => {
+    if (!first.current) surface?.setTheme()
+    first.current = false
+  }, [surface, look])
+
+  return <div ref={container} class="map-surface" data-surface={surface?.kind} />
+}

@@ -1,0 +1,204 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { call } from '../api/client.ts'
+import type { CoverageCell, Dwell, MapDevice, Page } from '../api/types.ts'
+import { useResource } from '../components/resource.ts'
+import { Failure } from '../components/states.tsx'
+import { type Bounds, boundsOf, type CoverageMetric, type Surface, type View } from '../map/surface.ts'
+import { shade, type Thresholds } from '../state/coverage.ts'
+import { fleet, followFleet } from '../state/fleet.ts'
+import { organizationId } from '../state/session.ts'
+import { radioHistory, trailUntil } from '../state/trail.ts'
+import { place, setParams } from '../state/url.ts'
+import { CellPanel } from './cell-panel.tsx'
+import { DeadZones } from './dead-zones.tsx'
+import { DevicePanel, readRadio } from './device-panel.tsx'
+import { Filters } from './filters.tsx'
+import { FleetTable } from './fleet-table.tsx'
+import { Legend } from './legend.tsx'
+import { MapSurface } from './map-surface.tsx'
+import { Timeline } from './timeline.tsx'
+
+type CoverageAnswer = { window: { from: string; to: string; limitedBy: string | null }; items: CoverageCell[] }
+
+const world: View = { lon: 8, lat: 30, zoom: 1.6 }
+const maxDwells = 1_000
+const nothing: never[] = []
+
+function startView(): View {
+  const { lon, lat, z } = place.value.params
+  const view = { lon: Number(lon), lat: Number(lat), zoom: Number(z) }
+  return z && Object.values(view).every(Number.isFinite) ? view : world
+}
+
+const matches = (device: MapDevice, status: string, q: string): boolean =>
+  (status === '' || device.status === status) && (q === '' || device.name.toLowerCase().includes(q.toLowerCase()))
+
+/** The box of a map view as the service takes it; wider than the world means no box at all. */
+function bboxOf([west, south, east, north]: Bounds): string | null {
+  if (east - west >= 360) return null
+  const wrap = (lon: number) => ((((lon + 180) % 360) + 360) % 360) - 180
+  const [from, to] = [wrap(west), wrap(east)]
+  if (from >= to) return null
+  return [from, Math.max(-90, south), to, Math.min(90, north)].map((degrees) => degrees.toFixed(5)).join(',')
+}
+
+/** The start page: every router on the map, coverage below, one device or cell in the panel. */
+export function MapView() {
+  const { params } = place.value
+  const [start] = useState(startView)
+  const [box, setBox] = useState<{ view: View; bounds: Bounds }>()
+  const [fit, setFit] = useState<Bounds | null>(null)
+  const surface = useRef<Surface | null>(null)
+  const {
+    group = '',
+    tag = '',
+    rat = '',
+    plmn = '',
+    status = '',
+    q = '',
+    device: selectedId = null,
+    cell: cellId,
+  } = params
+  const org = organizationId.value
+  const sinceMinutes = Number(params.window) || 1_440
+  const metric: CoverageMetric | 'off' =
+    (['sinr', 'service', 'off'] as const).find((one) => one === params.metric) ?? 'rsrp'
+  const atMs = params.t ? Date.parse(params.t) : null
+
+  useEffect(() => followFleet({ org, group, tag, rat, plmn, sinceMinutes }), [org, group, tag, rat, plmn, sinceMinutes])
+  const thresholds = useResource('thresholds', (signal) =>
+    call<{ rsrpDbm: number[]; sinrDb: number[] }>('/signal-thresholds', { signal }),
+  )
+
+  const filters = { orgId: org, groupId: group, tag: tag ? tag.split(',') : null, sinceMinutes }
+  const area = { bbox: box ? bboxOf(box.bounds) : null, zoom: box ? Math.round(box.view.zoom) : null }
+  const coverage = useResource(
+    metric === 'off' || !box ? 'no coverage' : JSON.stringify(['coverage', filters, plmn, rat, area]),
+    async (signal) =>
+      metric === 'off' || !box
+        ? undefined
+        : call<CoverageAnswer>('/fleet/coverage', { signal, query: { ...filters, ...area, plmn, rat } }),
+    { everyMs: 60_000 },
+  )
+  const dwells = useResource(
+    JSON.stringify(['dwells', filters]),
+    async (signal) =>
+      (await call<Page<Dwell>>('/fleet/dwells', { signal, query: { ...filters, limit: 200 } })).items.slice(
+        0,
+        maxDwells,
+      ),
+    { everyMs: 60_000 },
+  )
+  const radioRows = useResource(
+    `radio ${selectedId} ${sinceMinutes}`,
+    async (signal) => (selectedId ? readRadio(selectedId, sinceMinutes, signal) : []),
+    { everyMs: 30_000 },
+  )
+
+  const bounds = useMemo<Thresholds>(
+    () => ({ rsrpDbm: thresholds.value?.rsrpDbm ?? [], sinrDb: thresholds.value?.sinrDb ?? [] }),
+    [thresholds.value],
+  )
+  const { devices: all, version, phase, error, limitedBy } = fleet.value
+  const devices = useMemo(() => [...all.values()].filter((one) => matches(one, status, q)), [version, status, q])
+  const operators = useMemo(() => operatorsOf(all.values()), [version])
+  // While a coarser or finer answer is on its way the old hexagons stay.
+  const cells = useLast(metric === 'off' ? nothing : coverage.value?.items) ?? nothing
+  const shaded = useMemo(() => (metric === 'off' ? nothing : shade(cells, metric, bounds)), [cells, metric, bounds])
+  const radio = useMemo(
+    () => (radioRows.value ? radioHistory(radioRows.value, bounds) : undefined),
+    [radioRows.value, bounds],
+  )
+  const trail = useMemo(
+    () => (selectedId && radio ? trailUntil(radio.trail, atMs) : nothing),
+    [radio, atMs, selectedId],
+  )
+
+  // The first picture shows the whole fleet, unless the address says where to look.
+  const fitted = useRef(Boolean(params.z))
+  useEffect(() => {
+    if (fitted.current || devices.length === 0) return
+    const around = boundsOf(devices.flatMap((one) => (one.location ? [one.location] : [])))
+    if (!around) return
+    fitted.current = true
+    setFit(around)
+  }, [devices])
+
+  const onMove = useCallback((view: View, seen: Bounds) => {
+    setBox({ view, bounds: seen })
+    const { lon, lat, zoom } = view
+    setParams({ lon: lon.toFixed(4), lat: lat.toFixed(4), z: zoom.toFixed(2) }, { replace: true })
+  }, [])
+  const select = useCallback((id: string | null) => setParams({ device: id, cell: null, t: null }), [])
+  const selectCell = useCallback((h3: string) => setParams({ cell: h3, device: null, t: null }), [])
+
+  const selected = selectedId ? all.get(selectedId) : undefined
+  const cell = cellId ? cells.find((one) => one.h3 === cellId) : undefined
+  const nowMs = Date.now()
+
+  if (phase === 'refused' && error) return <Failure error={error} />
+  if (params.as === 'table')
+    return <FleetTable devices={devices} phase={phase} onSelect={(id) => setParams({ as: null, device: id })} />
+  return (
+    <div class="map-view">
+      <MapSurface
+        start={start}
+        devices={devices}
+        selectedId={selectedId}
+        coverage={shaded}
+        dwells={dwells.value ?? nothing}
+        trail={trail}
+        fit={fit}
+        onMove={onMove}
+        onSelectDevice={select}
+        onSelectCell={selectCell}
+        onReady={(opened) => {
+          surface.current = opened
+          setBox({ view: start, bounds: opened.bounds() })
+        }}
+      />
+      <div class="map-chrome">
+        <Filters shown={devices.length} total={all.size} phase={phase} operators={operators} />
+        {metric === 'off' || bounds.rsrpDbm.length === 0 ? null : <Legend metric={metric} thresholds={bounds} />}
+        {selectedId ? (
+          <>
+            <Timeline
+              fromMs={radio?.times[0] ?? nowMs - sinceMinutes * 60_000}
+              toMs={radio?.times.at(-1) ?? nowMs}
+              atMs={atMs}
+              name={selected?.name ?? 'Device'}
+              limitedBy={limitedBy}
+            />
+            <DevicePanel
+              key={selectedId}
+              deviceId={selectedId}
+              onMap={selected}
+              radio={{ value: radio, error: radioRows.error, loading: radioRows.loading, reload: radioRows.reload }}
+              sinceMinutes={sinceMinutes}
+              atMs={atMs}
+              onClose={() => select(null)}
+            />
+          </>
+        ) : null}
+        {cell ? <CellPanel cell={cell} onClose={() => setParams({ cell: null })} /> : null}
+        {!selectedId && !cell && params.panel === 'dead-zones' ? (
+          <aside class="device-panel floating" aria-label="Dead zones">
+            <DeadZones cells={cells} onShow={selectCell} />
+          </aside>
+        ) : null}
+      </div>
+    </div>
+  )
+}
+
+function operatorsOf(devices: Iterable<MapDevice>): { plmn: string; name: string }[] {
+  const names = new Map<string, string>()
+  for (const { signal } of devices) if (signal?.plmn) names.set(signal.plmn, signal.operatorName ?? signal.plmn)
+  return [...names].map(([plmn, name]) => ({ plmn, name })).sort((a, b) => a.name.localeCompare(b.name))
+}
+
+function useLast<Value>(value: Value | undefined): Value | undefined {
+  const last = useRef<Value | undefined>(undefined)
+  if (value !== undefined) last.current = value
+  return last.current
+}

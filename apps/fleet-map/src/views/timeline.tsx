@@ -1,0 +1,66 @@
+import { useEffect, useState } from 'preact/hooks'
+import { moment } from '../components/format.ts'
+import { Icon } from '../components/icon.tsx'
+import { setParams } from '../state/url.ts'
+
+type TimelineProps = { fromMs: number; toMs: number; atMs: number | null; name: string; limitedBy: string | null }
+
+const stepsPerRun = 200
+
+/** One slider for the trail, the charts and the place of the selected device; at its right end it follows the present. */
+export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps) {
+  const [playing, setPlaying] = useState(false)
+  const value = Math.min(toMs, Math.max(fromMs, atMs ?? toMs))
+  const show = (ms: number) =>
+    setParams({ t: ms >= toMs ? null : new Date(Math.round(ms)).toISOString() }, { replace: true })
+
+  useEffect(() => {
+    if (!playing) return
+    const timer = setTimeout(() => {
+      const next = value + (toMs - fromMs) / stepsPerRun
+      show(next)
+      if (next >= toMs) setPlaying(false)
+    }, 60)
+    return () => clearTimeout(timer)
+  }, [playing, value])
+
+  return (
+    <section class="timeline floating" aria-label="Time">
+      <div class="row">
+        <button
+          type="button"
+          class="button quiet icon"
+          aria-label={playing ? 'Pause' : 'Play the trail'}
+          onClick={() => {
+            if (!playing && value >= toMs) show(fromMs)
+            setPlaying(!playing)
+          }}
+        >
+          <Icon name={playing ? 'pause' : 'play'} size={16} />
+        </button>
+        <span style={{ marginRight: 'auto' }}>{name}</span>
+        <output>{atMs === null ? 'Now' : moment(value)}</output>
+        {atMs === null ? null : (
+          <button type="button" class="button quiet small" onClick={() => setParams({ t: null })}>
+            Back to now
+          </button>
+        )}
+      </div>
+      <input
+        type="range"
+        aria-label={`Moment on the trail of ${name}`}
+        aria-valuetext={moment(value)}
+        min={fromMs}
+        max={toMs}
+        step={1_000}
+        value={value}
+        onInput={(event) => show(Number(event.currentTarget.value))}
+      />
+      <div class="row">
+        <span style={{ marginRight: 'auto' }}>{moment(fromMs)}</span>
+        {limitedBy === 'plan' ? <span>The plan keeps no more than this</span> : null}
+        <span>{moment(toMs)}</span>
+      </div>
+    </section>
+  )
+}
