@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { Secret } from '#core/secret'
 
@@ -27,6 +28,11 @@ export const configSchema = z.object({
     .string()
     .min(32, 'at least 32 characters, for example from `openssl rand -base64 32`')
     .transform((text) => new Secret(text)),
+  /** The master secret before the present one, until `rotate-secrets-key.ts` has run. */
+  CONFIG_SECRETS_KEY_PREVIOUS: z
+    .string()
+    .transform((text) => new Secret(text))
+    .optional(),
   ROUTER_MODEL_SEGMENT: z
     .string()
     .regex(/^[A-Za-z0-9_-]+$/)
@@ -39,7 +45,14 @@ export const configSchema = z.object({
   OIDC_ORGANIZATIONS_CLAIM: z.string().default('orgs'),
   /** How many proxies in front append to X-Forwarded-For; 0 trusts no such header. */
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
+  /** The built fleet map page, served at `/`. */
+  FLEET_MAP_FOLDER: z.string().default(fileURLToPath(new URL('../fleet-map/dist', import.meta.url))),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 })
 
 export type Config = z.infer<typeof configSchema>
+
+/** What the command `rotate-secrets-key.ts` reads. */
+export const rotationSchema = configSchema
+  .pick({ POSTGRES_URL: true, CONFIG_SECRETS_KEY: true, CONFIG_SECRETS_KEY_PREVIOUS: true })
+  .required({ CONFIG_SECRETS_KEY_PREVIOUS: true })

@@ -4,6 +4,7 @@ import { startServer } from '#http/server'
 import { migrate } from '#postgres/migrate'
 import { createApp } from './app.ts'
 import { configSchema } from './config.ts'
+import { openPage } from './page.ts'
 import { routes } from './routes.ts'
 import { openServices } from './start.ts'
 
@@ -11,7 +12,11 @@ const config = parseConfig(configSchema, process.env)
 await migrate(config.POSTGRES_URL)
 const { services, close } = await openServices(config)
 const app = createApp(routes, services)
-const server = await startServer(app.fetch, { host: config.HOST, port: config.PORT })
+const page = await openPage(config.FLEET_MAP_FOLDER)
+const server = await startServer((request, ...rest) => page?.(request) ?? app.fetch(request, ...rest), {
+  host: config.HOST,
+  port: config.PORT,
+})
 const stopping = stopGracefully(server, close)
 services.readinessChecks.push({
   name: 'control-plane',
