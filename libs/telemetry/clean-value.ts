@@ -1,0 +1,107 @@
+import type { DecimalField, Field, NumberField, PlmnField, WordField } from './field-types.ts'
+import { parseNumber } from './times.ts'
+
+/** Why a value was not kept; also the label of the counter. */
+export type CleaningReason =
+  | 'null_word'
+  | 'wrong_type'
+  | 'malformed'
+  | 'out_of_range'
+  | 'unknown_word'
+  | 'unknown_field'
+  | 'too_many'
+
+/** The value kept, or why none was. Reasons travel as symbols so that no text a router sends can look like one. */
+export type Cleaned = number | string | (typeof failures)[keyof typeof failures]
+export type CleanValue = (value: unknown) => Cleaned
+
+export const failures = {
+  nullWord: Symbol('null_word'),
+  wrongType: Symbol('wrong_type'),
+  malformed: Symbol('malformed'),
+  outOfRange: Symbol('out_of_range'),
+  unknownWord: Symbol('unknown_word'),
+} as const
+
+export const reasonOf = (failure: symbol): CleaningReason => failure.description as CleaningReason
+
+const nullWords: ReadonlySet<string> = new Set(['--', '-', 'N/A', 'n/a', ''])
+
+/** What modems answer instead of an identifier they do not know. */
+const unknownIdentifier = 2_147_483_647
+
+function numberCleaner({ min, max }: Pick<NumberField, 'min' | 'max'>): CleanValue {
+  return (value) => {
+    if (typeof value === 'number') return value >= min && value <= max ? value : failures.outOfRange
+    if (typeof value !== 'string') return failures.wrongType
+    if (nullWords.has(value.trim())) return failures.nullWord
+    const parsed = parseNumber(value)
+    if (parsed === null) return failures.malformed
+    return parsed >= min && parsed <= max ? parsed : failures.outOfRange
+  }
+}
+
+function textCleaner(): CleanValue {
+  return (value) => {
+    if (typeof value === 'number') return String(value)
+    if (typeof value !== 'string') return failures.wrongType
+    const trimmed = value.trim()
+    return nullWords.has(trimmed) ? failures.nullWord : trimmed
+  }
+}
+
+function wordCleaner({ words }: WordField): CleanValue {
+  const known = new Set(words)
+  return (value) => {
+    if (typeof value !== 'string') return failures.wrongType
+    if (known.has(value)) return value
+    const trimmed = value.trim()
+    if (nullWords.has(trimmed)) return failures.nullWord
+    return known.has(trimmed) ? trimmed : failures.unknownWord
+  }
+}
+
+const wholeNumber = /^(\d+|0x[0-9a-f]+)$/i
+
+/** A whole number however it was spelled: number, decimal text or `0x…` text; `Number` reads all three. */
+function readWhole(value: unknown): number | symbol {
+  if (typeof value === 'number') return Number.isInteger(value) ? value : failures.malformed
+  if (typeof value !== 'string') return failures.wrongType
+  const trimmed = value.trim()
+  if (nullWords.has(trimmed)) return failures.nullWord
+  return wholeNumber.test(trimmed) ? Number(trimmed) : failures.malformed
+}
+
+function decimalCleaner({ max }: DecimalField): CleanValue {
+  return (value) => {
+    const whole = readWhole(value)
+    if (typeof whole === 'symbol') return whole as Cleaned
+    return whole >= 0 && whole <= max && whole !== unknownIdentifier ? String(whole) : failures.outOfRange
+  }
+}
+
+/** Text keeps its zeros; a number has lost those of MCC 001, so it is filled up to the five digits it must have. */
+function plmnCleaner(_field: PlmnField): CleanValue {
+  return (value) => {
+    if (typeof value === 'string' && /^\s*\d{5,6}\s*$/.test(value)) return value.trim()
+    const whole = readWhole(value)
+    if (typeof whole === 'symbol') return whole as Cleaned
+    return whole > 0 && whole <= 999_999 ? String(whole).padStart(5, '0') : failures.outOfRange
+  }
+}
+
+/** The cleaner of one field. Times and cell lists need more than their own value and are cleaned with the sample. */
+export function compileCleaner(field: Exclude<Field, { type: 'time' | 'cells' }>): CleanValue {
+  switch (field.type) {
+    case 'number':
+      return numberCleaner(field)
+    case 'text':
+      return textCleaner()
+    case 'word':
+      return wordCleaner(field)
+    case 'decimal':
+      return decimalCleaner(field)
+    case 'plmn':
+      return plmnCleaner(field)
+  }
+}

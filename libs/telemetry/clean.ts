@@ -1,0 +1,130 @@
+import { type AcceptedSample, parseAgeMs } from './accept.ts'
+import { type CleaningReason, type CleanValue, compileCleaner, reasonOf } from './clean-value.ts'
+import { isObject } from './envelope.ts'
+import { cellListFields, fieldsOf, fieldTable, type Kind, kinds, maxAgeMs } from './fields.ts'
+import type { CleanRow, RowOf } from './rows.ts'
+import { parseNumber, parseTime } from './times.ts'
+import { isUsableFix } from './usable.ts'
+
+/** Told of everything cleaning takes away, so that it can be counted. `field` is a dotted path inside the kind. */
+export type CleaningReport = (reason: CleaningReason, kind: Kind, field: string) => void
+
+type Row = Record<string, unknown>
+type Scalar = { name: string; clean: CleanValue }
+
+/** How far ahead of its sample a fix may claim to be: the receiver's clock and the router's are two clocks. */
+const maxFixAheadMs = 5 * 60_000
+
+const unaligned = {
+  alignedLat: null,
+  alignedLon: null,
+  alignment: 'none',
+  alignErrorM: null,
+  alignedFixAgeMs: null,
+  h3Res10: null,
+  h3Res5: null,
+}
+
+const derived: Record<Kind, Row> = { connection: {}, system: {}, location: { usable: false }, cellular: unaligned }
+
+function compileKind(kind: Kind) {
+  const template: Row = { kind, tsMs: 0, tsCorrected: false }
+  const scalars = new Map<string, CleanValue>()
+  for (const [name, field] of fieldsOf(kind)) {
+    template[name] = null
+    if (field.type !== 'time' && field.type !== 'cells') scalars.set(name, compileCleaner(field))
+  }
+  // One shape for every row of a kind: the encoder reads rows by field name and would slow down on many shapes.
+  return { template: { ...template, ...derived[kind] }, scalars }
+}
+
+const plans = Object.fromEntries(kinds.map((kind) => [kind, compileKind(kind)])) as Record<
+  Kind,
+  ReturnType<typeof compileKind>
+>
+
+const cellScalars: Scalar[] = Object.entries(cellListFields).map(([name, field]) => ({
+  name,
+  clean: compileCleaner(field),
+}))
+
+/**
+ * The row an accepted sample is stored as. Whatever a field cannot hold becomes null and is told to `report`; the
+ * sample itself is never lost. RF rows come back unaligned.
+ */
+export function cleanSample(accepted: AcceptedSample, report: CleaningReport): CleanRow {
+  const { kind, sample } = accepted
+  const { template, scalars } = plans[kind]
+  const row: Row = { ...template }
+  row.tsMs = accepted.tsMs
+  row.tsCorrected = accepted.tsCorrected
+  for (const name in sample) {
+    const clean = scalars.get(name)
+    const value = sample[name]
+    if (clean === undefined || value === null) continue
+    const cleaned = clean(value)
+    if (typeof cleaned === 'symbol') report(reasonOf(cleaned), kind, name)
+    else row[name] = cleaned
+  }
+  if (kind === 'location') finishLocation(row as RowOf<'location'>, accepted, report)
+  if (kind === 'cellular') row.cells = cleanCells(sample.cells, report)
+  return row as CleanRow
+}
+
+function finishLocation(row: RowOf<'location'>, accepted: AcceptedSample, report: CleaningReport): void {
+  const { ageMs, fixTs, ts } = accepted.sample
+  if (fixTs !== undefined && fixTs !== null) row.fixTs = cleanFixTs(fixTs, accepted, report)
+  else if (ageMs !== undefined && ageMs !== null) {
+    const age = parseAgeMs(ageMs)
+    // Without `ts` the age has already been taken off to get the sample's own time.
+    const hasOwnTs = ts !== undefined && ts !== null
+    if (age === null) report('out_of_range', 'location', 'ageMs')
+    else row.fixTs = Math.trunc(hasOwnTs ? accepted.tsMs - age : accepted.tsMs)
+  }
+  row.usable = isUsableFix(row)
+}
+
+/**
+ * In a batch whose clock was wrong the fix may carry the router's time or the satellites': the one closer to the
+ * sample is believed.
+ */
+function cleanFixTs(value: unknown, { tsMs, shiftMs }: AcceptedSample, report: CleaningReport): number | null {
+  const sentMs = parseTime(value) ?? parseNumber(value)
+  if (sentMs === null) {
+    report('malformed', 'location', 'fixTs')
+    return null
+  }
+  const shiftedMs = Math.trunc(sentMs) + shiftMs
+  const fixTs = Math.abs(tsMs - shiftedMs) <= Math.abs(tsMs - sentMs) ? shiftedMs : Math.trunc(sentMs)
+  if (fixTs >= tsMs - maxAgeMs && fixTs <= tsMs + maxFixAheadMs) return fixTs
+  report('out_of_range', 'location', 'fixTs')
+  return null
+}
+
+function cleanCells(value: unknown, report: CleaningReport): string | null {
+  if (value === undefined || value === null) return null
+  if (!Array.isArray(value)) {
+    report('wrong_type', 'cellular', 'cells')
+    return null
+  }
+  const { maxItems } = fieldTable.cellular.cells
+  if (value.length > maxItems) report('too_many', 'cellular', 'cells')
+  return JSON.stringify(value.slice(0, maxItems).flatMap((cell) => cleanCell(cell, report)))
+}
+
+function cleanCell(cell: unknown, report: CleaningReport): Row[] {
+  if (!isObject(cell)) {
+    report('wrong_type', 'cellular', 'cells')
+    return []
+  }
+  const clean: Row = {}
+  for (const scalar of cellScalars) {
+    const value = cell[scalar.name]
+    if (value === undefined || value === null) continue
+    const cleaned = scalar.clean(value)
+    if (typeof cleaned === 'symbol') report(reasonOf(cleaned), 'cellular', `cells.${scalar.name}`)
+    else clean[scalar.name] = cleaned
+  }
+  for (const name in cell) if (!Object.hasOwn(cellListFields, name)) report('unknown_field', 'cellular', 'cells')
+  return [clean]
+}
