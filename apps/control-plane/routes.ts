@@ -1,8 +1,10 @@
 import { createOpenApi } from './openapi.ts'
 import type { Route } from './route.ts'
 import { authRoutes } from './routes/auth.ts'
+import { configRoutes } from './routes/configs.ts'
 import { deviceEdgeRoutes } from './routes/device-edge.ts'
 import { documentationRoutes } from './routes/documentation.ts'
+import { groupRoutes } from './routes/groups.ts'
 import { operationRoutes } from './routes/operations.ts'
 import { organizationRoutes } from './routes/organizations.ts'
 
@@ -10,6 +12,8 @@ import { organizationRoutes } from './routes/organizations.ts'
 export const routes: readonly Route[] = [
   ...organizationRoutes,
   ...authRoutes,
+  ...groupRoutes,
+  ...configRoutes,
   ...deviceEdgeRoutes,
   ...operationRoutes,
   ...documentationRoutes(() => createOpenApi(routes)),

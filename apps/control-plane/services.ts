@@ -1,5 +1,6 @@
 import type { Clock } from '#core/clock'
 import type { AccessTokens } from '#fleet/access-tokens'
+import type { Keyring } from '#fleet/keyring'
 import type { Plans } from '#fleet/plans'
 import type { Cursors } from '#http/cursor'
 import type { ReadinessCheck } from '#http/health'
@@ -20,6 +21,8 @@ export type Services = {
   logger: Logger
   metrics: HttpMetrics
   cursors: Cursors
+  /** Unwraps the organizations' data keys, for profile and webhook secrets. */
+  keyring: Keyring
   accessTokens: AccessTokens
   authenticator: Authenticator
   /** Allowance of requests per organization, and of failed authentications per address. */

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import { systemClock } from '#core/clock'
 import { createAccessTokens } from '#fleet/access-tokens'
 import { createIdentityProvider } from '#fleet/identity-provider'
+import { createKeyring } from '#fleet/keyring'
 import { loadPlans } from '#fleet/plans'
 import { createCursors } from '#http/cursor'
 import { httpReadiness } from '#http/health'
@@ -60,6 +61,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     cursors: createCursors(
       Buffer.from(hkdfSync('sha256', config.CONFIG_SECRETS_KEY.reveal(), '', 'routerfleet cursors', 32)),
     ),
+    keyring: createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS),
     accessTokens,
     authenticator,
     requestLimiter: createRateLimiter('requests', redis),

@@ -19,7 +19,8 @@ type NewProfile = {
   name: string
   description?: string | null | undefined
   model?: string | null | undefined
-  settings: Json
+  /** Default: empty. */
+  settings?: Json | undefined
 }
 
 /** Creates a profile at version 1 (`config:write`). Throws 402, and 400 as `readSettings` does. */
@@ -29,7 +30,7 @@ export async function createProfile(
   organizationId: string,
   input: NewProfile,
 ): Promise<Profile> {
-  const settings = readSettings(input.settings, ctx.clock())
+  const settings = readSettings(input.settings ?? {}, ctx.clock())
   authorize(ctx.principal, organizationId, 'config:write')
   const id = newId()
   const content = { name: input.name, description: input.description ?? null, model: input.model ?? null, settings }
@@ -55,7 +56,7 @@ export async function updateProfile(
   keyring: Keyring,
   organizationId: string,
   profileId: string,
-  change: Partial<NewProfile>,
+  change: { [Field in keyof NewProfile]?: NewProfile[Field] | undefined },
   precondition: (current: Profile) => void,
 ): Promise<Profile> {
   authorize(ctx.principal, organizationId, 'config:write')

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { createProfile, deleteProfile, updateProfile } from '#fleet/profile-changes'
+import { getProfile, listProfiles, listProfileVersions, type Profile } from '#fleet/profiles'
+import type { Json } from '#fleet/settings-tree'
+import { revisionTag } from '#http/etag'
+import { entityReply, expecting, notModified, preconditionFailed } from '../entity-tags.ts'
+import { writeErrors } from '../openapi-errors.ts'
+import { pageReply, pageRequest } from '../paging.ts'
+import { type Route, route } from '../route.ts'
+import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
+
+const redactedSettings = z
+  .record(z.string(), z.unknown())
+  .describe('Every secret is replaced by `{"$secret": {"set": true, "updatedAt": …}}`.')
+
+export const profileSchema = z
+  .object({
+    id: uuid(),
+    name: z.string(),
+    description: z.string().nullable(),
+    model: z.string().nullable(),
+    settings: redactedSettings,
+    version: z.int(),
+    createdAt: instantOut(),
+    updatedAt: instantOut(),
+  })
+  .meta({ id: 'ConfigProfile' })
+
+const versionSchema = profileSchema
+  .omit({ id: true, updatedAt: true })
+  .extend({ createdBy: z.string() })
+  .meta({ id: 'ConfigProfileVersion' })
+
+// Read whole by the domain, which knows secrets; a schema would copy and reshape what must stay as it was sent.
+const settingsIn = z
+  .custom<Json>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'Expected an object.')
+  .meta({ type: 'object', description: 'JSON of at most 64 KiB and 16 levels. A secret is `{"$secret": "value"}`.' })
+
+const fields = {
+  name: text(),
+  description: text().nullable().optional(),
+  model: text().nullable().optional().describe('The router model it is for; null: any.'),
+  settings: settingsIn.optional(),
+}
+
+const profileParams = z.object({ orgId: uuid(), id: uuid() })
+const tag = 'Config profiles'
+const one = { description: 'The profile, secrets redacted.', schema: profileSchema, headers: ['ETag'] }
+const inUse = { 409: { description: 'Jobs that are not finished apply it (`profile_in_use`).' } }
+const tagOf = (profile: Profile) => revisionTag(profile.version)
+
+export const configRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/configs',
+    summary: 'List config profiles',
+    tag,
+    access: 'config:read',
+    params: orgParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Newest first, secrets redacted.', schema: pageOf(profileSchema) } },
+    handle: async (input) => pageReply(input, await listProfiles(input.ctx, input.params.orgId, pageRequest(input))),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/configs',
+    summary: 'Create a config profile',
+    tag,
+    access: 'config:write',
+    params: orgParams,
+    body: z.strictObject(fields),
+    idempotent: 'replay',
+    answers: { 201: { ...one, headers: ['Location', 'ETag'] }, ...writeErrors },
+    example: { body: { name: 'Depot', settings: { wifi: { ssid: 'depot', password: { $secret: 'correct horse' } } } } },
+    handle: async ({ ctx, services, params, body }) => {
+      const profile = await createProfile(ctx, services.keyring, params.orgId, body)
+      const headers = { Location: `/orgs/${params.orgId}/configs/${profile.id}`, ETag: tagOf(profile) }
+      return { status: 201, body: profile, headers }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/configs/:id',
+    summary: 'Get a config profile',
+    tag,
+    access: 'config:read',
+    params: profileParams,
+    answers: { 200: one, ...notModified },
+    handle: async ({ ctx, params, http }) => {
+      const profile = await getProfile(ctx, params.orgId, params.id)
+      return entityReply(http, tagOf(profile), profile)
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/orgs/:orgId/configs/:id',
+    summary: 'Change a config profile',
+    description:
+      '`settings` is a JSON Merge Patch. A redacted secret sent back keeps its value, null clears it, anything else replaces it. A change is a new version.',
+    tag,
+    access: 'config:write',
+    params: profileParams,
+    body: z
+      .strictObject(fields)
+      .partial()
+      .refine((change) => Object.keys(change).length > 0, 'There is nothing to change.'),
+    answers: { 200: one, ...writeErrors, ...preconditionFailed },
+    example: { body: { settings: { wifi: { ssid: 'depot-2' } } } },
+    handle: async ({ ctx, services, params, body, http }) => {
+      const profile = await updateProfile(ctx, services.keyring, params.orgId, params.id, body, expecting(http, tagOf))
+      return entityReply(http, tagOf(profile), profile)
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/orgs/:orgId/configs/:id',
+    summary: 'Delete a config profile with its versions',
+    tag,
+    access: 'config:write',
+    params: profileParams,
+    answers: { 204: { description: 'Deleted.' }, ...writeErrors, ...inUse, ...preconditionFailed },
+    handle: async ({ ctx, params, http }) => {
+      await deleteProfile(ctx, params.orgId, params.id, expecting(http, tagOf))
+      return { status: 204 }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/configs/:id/versions',
+    summary: 'List a profile’s versions',
+    tag,
+    access: 'config:read',
+    params: profileParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Newest first, secrets redacted.', schema: pageOf(versionSchema) } },
+    handle: async (input) =>
+      pageReply(input, await listProfileVersions(input.ctx, input.params.orgId, input.params.id, pageRequest(input))),
+  }),
+]
