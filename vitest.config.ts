@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { summaryReporter } from './test/support/summary-reporter.ts'
 
 const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**']
 const pureLibraries = ['libs/core/**/*.test.ts', 'libs/telemetry/**/*.test.ts']
@@ -6,6 +7,7 @@ const pureLibraries = ['libs/core/**/*.test.ts', 'libs/telemetry/**/*.test.ts']
 /** `pure` needs no engines and answers in a second; `engines` gets a real Postgres and a real QuestDB for the run. */
 export default defineConfig({
   test: {
+    reporters: ['default', summaryReporter()],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,
