@@ -1,21 +1,14 @@
 import type { Position } from 'geojson'
-import { cellToBoundary } from 'h3-js'
 import type { Dwell, MapDevice } from '../api/types.ts'
 import { trailFeatures } from './features.ts'
+import { openHexes } from './hexes.ts'
+import type { HexAnswer } from './hexes.worker.ts'
 import { traceShape } from './icons.ts'
 import { projectX, projectY, unprojectX, unprojectY, viewOf } from './mercator.ts'
 import { countries } from './outlines.ts'
 import { colorOf, noServiceColor } from './palette.ts'
 import { readTheme } from './style.ts'
-import {
-  type Bounds,
-  type ShadedCell,
-  type Surface,
-  type SurfaceEvents,
-  shapeOf,
-  type TrailPoint,
-  type View,
-} from './surface.ts'
+import { type Bounds, type Surface, type SurfaceEvents, shapeOf, type TrailPoint, type View } from './surface.ts'
 
 // More hexagons than this in one path make Chromium's rasterizer slow; several short paths are faster.
 const cellsPerPath = 250
@@ -35,11 +28,16 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
   let view = start
   let devices: readonly MapDevice[] = []
   let selectedId: string | null = null
-  let cells: { ring: [number, number][]; shaded: ShadedCell }[] = []
+  let cells: HexAnswer['features'] = []
   let dwells: readonly Dwell[] = []
   let trail: readonly TrailPoint[] = []
   let theme = readTheme()
   let frame = 0
+
+  const hexes = openHexes((features) => {
+    cells = features
+    redraw()
+  })
 
   const size = () => ({ width: container.clientWidth, height: container.clientHeight })
   const originX = () => projectX(view.lon, view.zoom) - size().width / 2
@@ -85,17 +83,18 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
 
   const drawCells = (x0: number, y0: number) => {
     const [west, south, east, north] = bounds()
-    const visible = cells.filter(({ ring: [first] }) => {
-      const [lon = 0, lat = 0] = first ?? []
+    const ringOf = ({ geometry }: HexAnswer['features'][number]) => geometry.coordinates[0] ?? []
+    const visible = cells.filter((cell) => {
+      const [lon = 0, lat = 0] = ringOf(cell)[0] ?? []
       return lon > west - 1 && lon < east + 1 && lat > south - 1 && lat < north + 1
     })
-    const byColor = Map.groupBy(visible, ({ shaded }) => (shaded.noService ? noServiceColor : colorOf(shaded.quality)))
+    const byColor = Map.groupBy(visible, ({ properties }) => (properties.hatched ? noServiceColor : properties.color))
     context.globalAlpha = 0.55
     for (const [color, group] of byColor) {
       context.fillStyle = color
       for (let from = 0; from < group.length; from += cellsPerPath) {
         context.beginPath()
-        for (const { ring } of group.slice(from, from + cellsPerPath)) traceRing(ring, x0, y0)
+        for (const cell of group.slice(from, from + cellsPerPath)) traceRing(ringOf(cell), x0, y0)
         context.fill()
       }
     }
@@ -274,10 +273,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       selectedId = selected
       redraw()
     },
-    setCoverage: (shaded) => {
-      cells = shaded.map((one) => ({ ring: cellToBoundary(one.cell.h3, true), shaded: one }))
-      redraw()
-    },
+    setCoverage: hexes.load,
     setDwells: (all) => {
       dwells = all
       redraw()
@@ -303,6 +299,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     destroy: () => {
       cancelAnimationFrame(frame)
       observer.disconnect()
+      hexes.close()
       element.remove()
     },
   }

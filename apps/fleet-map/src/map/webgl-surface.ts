@@ -1,4 +1,3 @@
-import 'maplibre-gl/dist/maplibre-gl.css'
 import {
   type GeoJSONSource,
   Map as MapLibre,
@@ -12,8 +11,7 @@ import type { MapDevice } from '../api/types.ts'
 import type { ClusterAnswer } from './clusters.worker.ts'
 import ClusterWorker from './clusters.worker.ts?worker'
 import { collection, deviceFeature, dwellFeature, trailFeatures } from './features.ts'
-import type { HexAnswer } from './hexes.worker.ts'
-import HexWorker from './hexes.worker.ts?worker'
+import { openHexes } from './hexes.ts'
 import { iconPixelRatio, labelImage, markerImages } from './icons.ts'
 import { countries, countryLabels } from './outlines.ts'
 import { colorOf, noServiceColor, qualities, qualityRank } from './palette.ts'
@@ -31,7 +29,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     style: mapStyle(readTheme(), countries),
     center: [view.lon, view.lat],
     zoom: view.zoom,
-    attributionControl: { compact: true },
+    attributionControl: { compact: false },
     dragRotate: false,
     pitchWithRotate: false,
     maxPitch: 0,
@@ -39,15 +37,13 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     renderWorldCopies: true,
   })
   map.touchZoomRotate.disableRotation()
-  map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
+  map.addControl(new NavigationControl({ showCompass: false }), 'bottom-right')
   map.addControl(new ScaleControl({ unit: 'metric' }), 'bottom-right')
 
   const clusterWorker = new ClusterWorker()
-  const hexWorker = new HexWorker()
   let devices: MapDevice[] = []
   let selectedId: string | null = null
   let clusterSequence = 0
-  let hexSequence = 0
   // What the sources hold, to be put back when a theme change replaces the style.
   const held: Record<string, GeoJSON.FeatureCollection> = {}
 
@@ -55,6 +51,8 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     held[source] = data
     ;(map.getSource(source) as GeoJSONSource | undefined)?.setData(data)
   }
+
+  const hexes = openHexes((features) => put('hexes', collection(features)))
 
   const addImages = () => {
     const theme = readTheme()
@@ -110,10 +108,6 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     if (selected?.location) singles.push(deviceFeature(selected, true, nowMs))
     put('clusters', collection(clusters))
     put('devices', collection(singles))
-  })
-
-  hexWorker.addEventListener('message', (event: MessageEvent<HexAnswer>) => {
-    if (event.data.sequence === hexSequence) put('hexes', collection(event.data.features))
   })
 
   map.on('style.load', () => {
@@ -174,18 +168,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       clusterWorker.postMessage({ load: { lonLat, rank } }, [lonLat.buffer, rank.buffer])
       askClusters()
     },
-    setCoverage: (cells) => {
-      hexSequence += 1
-      hexWorker.postMessage({
-        sequence: hexSequence,
-        cells: cells.map(({ cell, quality, noService }) => ({
-          h3: cell.h3,
-          color: colorOf(quality),
-          hatched: noService,
-          faint: cell.confidence === 'low',
-        })),
-      })
-    },
+    setCoverage: hexes.load,
     setDwells: (dwells) => put('dwells', collection(dwells.map(dwellFeature))),
     setTrail: (points) => {
       put('trail', collection(trailFeatures(points)))
@@ -214,7 +197,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     bounds,
     destroy: () => {
       clusterWorker.terminate()
-      hexWorker.terminate()
+      hexes.close()
       map.remove()
     },
   }

@@ -1,0 +1,28 @@
+import type { HexAnswer } from './hexes.worker.ts'
+import HexWorker from './hexes.worker.ts?worker'
+import { colorOf } from './palette.ts'
+import type { ShadedCell } from './surface.ts'
+
+/** Turns cells into polygons on a thread of their own; only the newest load is delivered. */
+export function openHexes(onFeatures: (features: HexAnswer['features']) => void) {
+  const worker = new HexWorker()
+  let newest = 0
+  worker.addEventListener('message', (event: MessageEvent<HexAnswer>) => {
+    if (event.data.sequence === newest) onFeatures(event.data.features)
+  })
+  return {
+    load(cells: readonly ShadedCell[]): void {
+      newest += 1
+      worker.postMessage({
+        sequence: newest,
+        cells: cells.map(({ cell, quality, noService }) => ({
+          h3: cell.h3,
+          color: colorOf(quality),
+          hatched: noService,
+          faint: cell.confidence === 'low',
+        })),
+      })
+    },
+    close: () => worker.terminate(),
+  }
+}
