@@ -1,5 +1,8 @@
 CREATE TABLE job_batch (
+  -- Made by uuidv7() right before its jobs' ids, as last_job_id is right after: the batch's jobs lie between the two in
+  -- job_list, which spares 100,000 entries in an index of their own.
   id uuid PRIMARY KEY,
+  last_job_id uuid NOT NULL,
   organization_id uuid NOT NULL REFERENCES organization ON DELETE CASCADE,
   kind text NOT NULL,
   status text NOT NULL CHECK (status IN ('scheduled', 'running', 'paused', 'finished', 'cancelled')),
@@ -9,9 +12,6 @@ CREATE TABLE job_batch (
   profile_version integer,
   schedule jsonb,
   rollout jsonb,
-  -- The batch's jobs lie between these ids in job_list, which spares 100,000 entries in an index of their own.
-  first_job_id uuid NOT NULL,
-  last_job_id uuid NOT NULL,
   -- When its jobs' first attempts expire; null once that has been looked after.
   expires_at timestamptz,
   total integer NOT NULL,

@@ -1,0 +1,45 @@
+import { newId } from '#core/ids'
+import type { FleetContext } from '#fleet/context'
+import { loadPlans } from '#fleet/plans'
+import type { Pool } from '#postgres/pool'
+import { transaction } from '#postgres/pool'
+
+export type JobFleet = { ctx: FleetContext; organizationId: string; groupId: string; deviceIds: string[] }
+
+/** An organization of its own with one group that holds `deviceCount` routers, and a caller who may do everything. */
+export async function createJobFleet(pool: Pool, deviceCount: number, clock = Date.now): Promise<JobFleet> {
+  const organizationId = newId()
+  const groupId = newId()
+  const deviceIds = await transaction(pool, async (connection) => {
+    await connection.query(`INSERT INTO organization (id, name, plan) VALUES ($1, 'Fleet', 'enterprise')`, [
+      organizationId,
+    ])
+    await connection.query('INSERT INTO organization_usage (organization_id, device_count) VALUES ($1, $2)', [
+      organizationId,
+      deviceCount,
+    ])
+    await connection.query(`INSERT INTO device_group (id, organization_id, name) VALUES ($1, $2, 'All')`, [
+      groupId,
+      organizationId,
+    ])
+    const { rows } = await connection.query<{ id: string }>(
+      `INSERT INTO device (id, organization_id, serial, name, model, status)
+       SELECT uuidv7(), $1, 'R' || n, 'Router ' || n, 'RX400', 'online' FROM generate_series(1, $2) n RETURNING id`,
+      [organizationId, deviceCount],
+    )
+    await connection.query(
+      `INSERT INTO device_group_member (organization_id, group_id, device_id)
+       SELECT $1, $2, id FROM device WHERE organization_id = $1`,
+      [organizationId, groupId],
+    )
+    return rows.map(({ id }) => id)
+  })
+  const ctx: FleetContext = {
+    pool,
+    principal: { id: 'key:test', platform: true, homeOrganizationId: null, grants: new Map() },
+    plans: await loadPlans(),
+    clock,
+    requestId: newId(),
+  }
+  return { ctx, organizationId, groupId, deviceIds }
+}
