@@ -4,6 +4,7 @@ import { systemClock } from '#core/clock'
 import { createAccessTokens } from '#fleet/access-tokens'
 import { createIdentityProvider } from '#fleet/identity-provider'
 import { createKeyring } from '#fleet/keyring'
+import { accessChangedChannel } from '#fleet/notices'
 import { loadPlans } from '#fleet/plans'
 import { createCursors } from '#http/cursor'
 import { httpReadiness } from '#http/health'
@@ -17,9 +18,6 @@ import { createAuthenticator } from './authentication.ts'
 import type { Config } from './config.ts'
 import { createDeviceEdge } from './proxy.ts'
 import type { Services } from './services.ts'
-
-/** The channel on which changes of keys are told; its payload is the key's id. */
-const accessChannel = 'access_changed'
 
 /** Opens everything the routes reach, and says how to close it again. */
 export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
@@ -40,7 +38,7 @@ export async function openServices(config: Config): Promise<{ services: Services
   })
   const listening = await listen(
     config.POSTGRES_URL,
-    [accessChannel],
+    [accessChangedChannel],
     (_channel, keyId) => authenticator.forget(keyId === '' ? undefined : keyId),
     () => authenticator.forget(),
   )
@@ -57,7 +55,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     clock,
     plans,
     logger: createLogger('control-plane', config.LOG_LEVEL),
-    metrics: createHttpMetrics('control-plane'),
+    metrics: createHttpMetrics(),
     cursors: createCursors(
       Buffer.from(hkdfSync('sha256', config.CONFIG_SECRETS_KEY.reveal(), '', 'routerfleet cursors', 32)),
     ),

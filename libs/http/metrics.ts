@@ -6,9 +6,8 @@ export type HttpMetrics = {
 }
 
 /** A registry with the process's own figures and the request metrics every app has. Durations are in seconds. */
-export function createHttpMetrics(app: string): HttpMetrics {
+export function createHttpMetrics(): HttpMetrics {
   const registry = new Registry()
-  registry.setDefaultLabels({ app })
   collectDefaultMetrics({ register: registry })
   const total = new Counter({
     name: 'http_requests_total',
@@ -32,29 +31,36 @@ export function createHttpMetrics(app: string): HttpMetrics {
   }
 }
 
+type Family = { head: string[]; samples: { app: string; line: string }[] }
+
 /**
- * Joins several processes' Prometheus texts into one valid exposition: each metric family is announced once, and a
- * sample that does not name its app is labelled with it, so that equal series of two processes stay apart.
+ * Joins several processes' Prometheus texts into one valid exposition: each metric family is announced once, and the
+ * samples of a family that several apps have are labelled with their app, so that equal series stay apart.
  */
 export function mergeExpositions(texts: Record<string, string>): string {
-  const families = new Map<string, { head: string[]; samples: string[] }>()
-  for (const [app, text] of Object.entries(texts)) {
-    let current = { head: [] as string[], samples: [] as string[] }
-    for (const line of text.split('\n')) {
-      const announced = /^# (?:HELP|TYPE) (\S+)/.exec(line)
-      if (announced?.[1]) {
-        current = families.get(announced[1]) ?? { head: [], samples: [] }
-        families.set(announced[1], current)
-        const kind = line.slice(0, 6)
-        if (!current.head.some((known) => known.startsWith(kind))) current.head.push(line)
-      } else if (line !== '' && !line.startsWith('#')) current.samples.push(withAppLabel(line, app))
-    }
+  const families = new Map<string, Family>()
+  for (const [app, text] of Object.entries(texts)) addExposition(families, app, text)
+  const lines = [...families.values()].flatMap(({ head, samples }) => {
+    const shared =
+      new Set(samples.map(({ app }) => app)).size > 1 && !samples.some(({ line }) => line.includes('{app="'))
+    return [...head, ...samples.map(({ app, line }) => (shared ? withAppLabel(line, app) : line))]
+  })
+  return `${lines.join('\n')}\n`
+}
+
+function addExposition(families: Map<string, Family>, app: string, text: string): void {
+  let current: Family = { head: [], samples: [] }
+  for (const line of text.split('\n')) {
+    const announced = /^# (HELP|TYPE) (\S+)/.exec(line)
+    if (announced?.[2]) {
+      current = families.get(announced[2]) ?? { head: [], samples: [] }
+      families.set(announced[2], current)
+      if (!current.head.some((known) => known.startsWith(`# ${announced[1]}`))) current.head.push(line)
+    } else if (line !== '' && !line.startsWith('#')) current.samples.push({ app, line })
   }
-  return `${[...families.values()].flatMap(({ head, samples }) => [...head, ...samples]).join('\n')}\n`
 }
 
 function withAppLabel(sample: string, app: string): string {
-  if (/[{,]app="/.test(sample)) return sample
   const match = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})?(\s.*)$/.exec(sample)
   if (!match) return sample
   const labels = [`app="${app}"`, ...(match[2] ? [match[2]] : [])].join(',')

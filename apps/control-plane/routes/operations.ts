@@ -53,7 +53,7 @@ export const operationRoutes: Route[] = [
 /** An app that is away is told by `app_up 0`, not by failing the whole scrape. */
 async function fetchMetrics([app, baseUrl]: [string, string]): Promise<[string, string]> {
   const up = (value: 0 | 1) =>
-    `# HELP app_up Whether the app answered this scrape.\n# TYPE app_up gauge\napp_up ${value}\n`
+    `# HELP app_up Whether the app answered this scrape.\n# TYPE app_up gauge\napp_up{app="${app}"} ${value}\n`
   try {
     const answer = await fetch(new URL('/metrics', baseUrl), { signal: AbortSignal.timeout(5_000) })
     if (!answer.ok) return [app, up(0)]

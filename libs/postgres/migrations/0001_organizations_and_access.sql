@@ -1,6 +1,7 @@
 -- Organizations share one installation. Every table below carries organization_id, and every reference between
 -- tables of one organization includes it, so that a cross-organization reference cannot be stored at all.
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE EXTENSION IF NOT EXISTS btree_gin;   -- lets one index hold organization and tags, or organization and trigrams
 
 CREATE TABLE organization (
   id uuid PRIMARY KEY,

@@ -14,18 +14,21 @@ CREATE TABLE device (
   fault text,
   last_lat double precision,
   last_lon double precision,
-  last_fix_at timestamptz,
+  last_fix_at timestamptz,                  -- also set, without a position, at a transfer: older fixes are not the new owner's
   config_profile_id uuid,
   config_profile_version integer,
-  revision bigint NOT NULL DEFAULT 1,       -- what the ETag shows; counts changes a caller can see
+  revision bigint NOT NULL DEFAULT 1,       -- counts what people change; what If-Match is compared with
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
+  -- What `q` looks into. The separator is a character that neither the fields nor a query can contain.
+  search text GENERATED ALWAYS AS (lower(name || E'\x01' || serial || E'\x01' || model)) STORED,
   UNIQUE (organization_id, id),
-  UNIQUE (organization_id, serial)
+  CONSTRAINT device_serial_taken UNIQUE (organization_id, serial)
 ) WITH (fillfactor = 80);
-CREATE INDEX device_tags ON device USING gin (tags);
+CREATE INDEX device_tags ON device USING gin (organization_id, tags);
+CREATE INDEX device_search ON device USING gin (organization_id, search gin_trgm_ops);
 CREATE INDEX device_organization_status ON device (organization_id, status, id DESC);
-CREATE INDEX device_offline_sweep ON device (last_seen_at) WHERE status IN ('online', 'error');
+CREATE INDEX device_offline_sweep ON device (last_seen_at) WHERE status = 'online';
 
 CREATE TABLE device_token (
   id text PRIMARY KEY,                      -- the public part of fld_<id>_…

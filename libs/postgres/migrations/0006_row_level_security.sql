@@ -16,6 +16,7 @@ END $$;
 CREATE FUNCTION tenant_organizations() RETURNS uuid[] LANGUAGE sql STABLE PARALLEL SAFE
   RETURN string_to_array(current_setting('app.organizations', true), ',')::uuid[];
 
+-- The policies ask for it in a sub-select, which is evaluated once a statement instead of once a row.
 GRANT USAGE ON SCHEMA public TO routerfleet_tenant;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO routerfleet_tenant;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO routerfleet_tenant;
@@ -34,8 +35,8 @@ BEGIN
   LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', guarded);
     EXECUTE format('CREATE POLICY own_organizations ON %I TO routerfleet_tenant
-      USING (organization_id = ANY (tenant_organizations()))', guarded);
+      USING (organization_id = ANY ((SELECT tenant_organizations())::uuid[]))', guarded);
   END LOOP;
 END $$;
 ALTER TABLE organization ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own_organizations ON organization TO routerfleet_tenant USING (id = ANY (tenant_organizations()));
+CREATE POLICY own_organizations ON organization TO routerfleet_tenant USING (id = ANY ((SELECT tenant_organizations())::uuid[]));
