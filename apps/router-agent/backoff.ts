@@ -12,7 +12,7 @@ type BackoffOptions = { baseMs?: number; maxMs?: number; random?: () => number }
  * maximum. A `Retry-After` is honoured and spread over another fifth, because a fleet that was told "30 seconds" all at
  * once must not come back all at once.
  */
-export function createBackoff({ baseMs = 1_000, maxMs = 300_000, random = Math.random }: BackoffOptions = {}): Backoff {
+export function createBackoff({ baseMs = 1_000, maxMs = 120_000, random = Math.random }: BackoffOptions = {}): Backoff {
   let failures = 0
   return {
     next(retryAfterMs = 0) {

@@ -1,0 +1,94 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Agent as ConnectionPool } from 'undici'
+import { systemClock } from '#core/clock'
+import { createBackoff } from './backoff.ts'
+import { readFleetConfig } from './config.ts'
+import { createEdgeClient } from './edge-client.ts'
+import { runFleetRouter } from './fleet-router.ts'
+import { setUpDemo } from './fleet-setup.ts'
+import { createLog } from './log.ts'
+import { makeRoster } from './world/roster.ts'
+
+// The demo fleet: many routers in one process, each the agent of agent.ts over a simulated world.
+const startEveryMs = 80
+const rememberEveryMs = 30_000
+
+const config = readFleetConfig(process.argv.slice(2))
+const folder = config.STATE_DIR ?? '.fleet'
+const log = createLog('fleet')
+const pool = new ConnectionPool({ connections: 16, keepAliveTimeout: 60_000 })
+const specs = makeRoster(config.COUNT, config.SEED)
+const stopping = new AbortController()
+const { signal } = stopping
+const pause = (ms: number) => delay(ms, undefined, { signal }).catch(() => undefined)
+
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopping.abort())
+process.once('disconnect', () => stopping.abort())
+
+await mkdir(folder, { recursive: true, mode: 0o700 })
+const memoryFile = join(folder, 'fleet.json')
+const historyFromMs = Math.max(systemClock() - config.HISTORY_MINUTES * 60_000, await sampledUntil())
+if (config.API_KEY !== undefined) await prepare(config.API_KEY)
+
+const routers = specs.map(async (spec, index) => {
+  // One after the other: two hours of two hundred routers at once would be a burst no real fleet makes.
+  await pause(index * startEveryMs)
+  const routerLog = createLog(spec.serial)
+  try {
+    await runFleetRouter({
+      spec,
+      folder,
+      connect: (stop) => createEdgeClient(config.BASE_URL, pool, stop),
+      enrollmentKey: config.ENROLLMENT_KEY,
+      historyFromMs,
+      reportEveryMs: config.REPORT_EVERY_MS,
+      clock: systemClock,
+      log: routerLog,
+      signal,
+    })
+  } catch (error) {
+    routerLog('router_failed', { detail: error instanceof Error ? error.message : String(error) })
+  }
+})
+const remembering = rememberTime()
+await Promise.all([...routers, remembering])
+await pool.destroy()
+process.exit(0)
+
+/** How far all routers had sampled when the fleet was last seen running; a restart goes on from there. */
+async function sampledUntil(): Promise<number> {
+  const text = await readFile(memoryFile, 'utf8').catch(() => '{}')
+  const { sampledUntilMs } = JSON.parse(text) as { sampledUntilMs?: number }
+  return sampledUntilMs ?? 0
+}
+
+async function rememberTime(): Promise<void> {
+  await pause(specs.length * startEveryMs + rememberEveryMs)
+  while (!signal.aborted) {
+    await writeFile(`${memoryFile}.part`, JSON.stringify({ sampledUntilMs: systemClock() - config.REPORT_EVERY_MS }))
+    await rename(`${memoryFile}.part`, memoryFile)
+    await pause(rememberEveryMs)
+  }
+}
+
+/** The routers run without groups too, so a refusal is said and passed over; an absent service is waited for. */
+async function prepare(apiKey: string): Promise<void> {
+  const backoff = createBackoff({ maxMs: 10_000 })
+  for (let tries = 0; tries < 6 && !signal.aborted; tries += 1) {
+    try {
+      return await setUpDemo({
+        baseUrl: config.BASE_URL,
+        apiKey,
+        organizationId: config.ORGANIZATION_ID,
+        specs,
+        dispatcher: pool,
+        log,
+      })
+    } catch (error) {
+      log('demo_not_prepared', { detail: error instanceof Error ? error.message : String(error) })
+      await pause(backoff.next())
+    }
+  }
+}

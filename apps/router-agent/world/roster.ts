@@ -1,0 +1,213 @@
+import type { MissingValue } from './modem.ts'
+import { type Shadow, type Site, shadowsAlong, sitesAlong, sitesOver, type Terrain } from './network.ts'
+import { integerBetween, numberBetween, pick, uniform } from './noise.ts'
+import { type Path, walkStreets, windThrough } from './paths.ts'
+import { cities, corridors, seaLanes } from './places.ts'
+import type { ReceiverHabits } from './receiver.ts'
+import { makeTimetable, standing, type Timetable } from './timetable.ts'
+
+export type DeviceClass = 'vehicle' | 'ship' | 'fixed-site'
+
+/** Everything that makes one simulated router what it is; derived from the seed and its number alone. */
+export type RouterSpec = {
+  serial: string
+  name: string
+  model: string
+  tags: string[]
+  deviceClass: DeviceClass
+  seed: number
+  path: Path
+  timetable: Timetable
+  surroundings: { terrain: Terrain; sites: Site[]; shadows: Shadow[] }
+  homePlmn: string
+  receiver: ReceiverHabits
+  rfEveryMs: number
+  missing: MissingValue
+  firmware: string
+  /** Reports a fault in its system samples. */
+  fault: string | undefined
+  /** On battery: awake for a while, then dark; undefined for routers that are always on. */
+  sleep: { awakeMs: number; asleepMs: number } | undefined
+}
+
+type Line = {
+  line: string
+  terrain: Terrain
+  path: Path
+  plmns: string[]
+  sitesOf: (plmn: string) => Site[]
+  shadows: Shadow[]
+}
+
+const missingValues: readonly MissingValue[] = ['absent', 'absent', 'minus200', 'int32max', 'dash', 'ninetyNine']
+const firmwares = ['4.2.0', '4.2.0', '4.2.1', '4.3.0']
+const batteryRouters = 3
+
+/** The whole fleet: 70 % vehicles, 12 % ships, the rest fixed sites. */
+export function makeRoster(count: number, seed: number): RouterSpec[] {
+  const roads = makeRoads(seed)
+  const lanes = makeLanes(seed)
+  const vehicles = Math.round(count * 0.7)
+  const ships = Math.round(count * 0.12)
+  return Array.from({ length: count }, (_, index) => {
+    const ofClass = (lines: Line[]) => lines[index % lines.length]
+    if (index < vehicles) return vehicleOn(ofClass(roads), index + 1, seed)
+    if (index < vehicles + ships) return shipOn(ofClass(lanes), index - vehicles + 1, seed)
+    return siteBeside(ofClass(roads), index - vehicles - ships + 1, seed)
+  }).filter((spec) => spec !== undefined)
+}
+
+function makeRoads(seed: number): Line[] {
+  const onCorridors = corridors.map(({ line, plmn, through, mountains }, index): Line => {
+    const terrain: Terrain = mountains ? 'mountains' : 'road'
+    const path = windThrough(through, mountains ? 0.11 : 0.05, seed + index)
+    const sitesOf = remember((operator, salt) =>
+      sitesAlong(path, terrain, [operator], through, seed * 31 + index * 7 + salt),
+    )
+    return { line, terrain, path, plmns: plmn, sitesOf, shadows: shadowsAlong(path, terrain, seed + index) }
+  })
+  const inCities = cities.map((city, index): Line => {
+    const path = walkStreets(city, seed + 100 + index)
+    const sitesOf = remember((operator, salt) => sitesOver(city, operator, seed * 37 + index * 11 + salt))
+    return {
+      line: city.line,
+      terrain: 'city',
+      path,
+      plmns: city.plmn,
+      sitesOf,
+      shadows: shadowsAlong(path, 'city', seed + index),
+    }
+  })
+  return [...onCorridors, ...inCities]
+}
+
+const makeLanes = (seed: number): Line[] =>
+  seaLanes.map(({ line, plmn, through }, index) => {
+    const path = windThrough(through, 0.01, seed + 200 + index, 1_000)
+    const sitesOf = remember(() => sitesAlong(path, 'sea', plmn, through, seed * 41 + index))
+    return { line, terrain: 'sea', path, plmns: plmn, sitesOf, shadows: [] }
+  })
+
+/** The masts of an operator on a line are made once and shared by all its routers there. */
+function remember(make: (plmn: string, salt: number) => Site[]): (plmn: string) => Site[] {
+  const known = new Map<string, Site[]>()
+  return (plmn) => {
+    const sites = known.get(plmn) ?? make(plmn, Number(plmn) % 97)
+    known.set(plmn, sites)
+    return sites
+  }
+}
+
+function vehicleOn(line: Line | undefined, number: number, fleetSeed: number): RouterSpec | undefined {
+  if (!line) return undefined
+  const seed = fleetSeed * 100_003 + number
+  const inCity = line.terrain === 'city'
+  const stretchM = Math.min(line.path.lengthM, inCity ? 9_000 : numberBetween(16_000, 38_000, seed, 1))
+  const fromM = numberBetween(0, line.path.lengthM - stretchM, seed, 2)
+  const timetable = makeTimetable(
+    {
+      fromM,
+      toM: fromM + stretchM,
+      speedMps: inCity ? [6, 13] : line.terrain === 'mountains' ? [13, 21] : [18, 25],
+      depotMinutes: [6, 14],
+      stopEveryM: inCity ? [3_500, 7_000] : [12_000, 24_000],
+      stopMinutes: [5.5, 9],
+      lightEveryM: inCity ? [300, 900] : [2_500, 6_000],
+      lightSeconds: [10, 60],
+    },
+    seed,
+  )
+  const kind = inCity ? 'Van' : 'Truck'
+  return specOf('vehicle', line, timetable, number, seed, {
+    name: `${kind} ${padded(number)} ${line.line}`,
+    model: 'RF-520',
+    rfEveryMs: pick([1_000, 2_000, 2_000, 5_000, 5_000, 5_000, 10_000, 10_000], seed, 3) ?? 5_000,
+    receiver: receiverOf(100, inCity ? 5 : 2.5, 10_000, seed),
+    // One modem stands too close to an engine.
+    fault: number === 7 ? 'modem_overheated' : undefined,
+  })
+}
+
+function shipOn(line: Line | undefined, number: number, fleetSeed: number): RouterSpec | undefined {
+  if (!line) return undefined
+  const seed = fleetSeed * 200_003 + number
+  const timetable = makeTimetable(
+    {
+      fromM: 0,
+      toM: line.path.lengthM,
+      speedMps: [7, 11],
+      depotMinutes: [40, 90],
+      stopEveryM: [4_000_000, 5_000_000],
+      stopMinutes: [0, 0],
+      lightEveryM: [20_000, 40_000],
+      lightSeconds: [0, 1],
+    },
+    seed,
+  )
+  return specOf('ship', line, timetable, number, seed, {
+    name: `Ship ${padded(number)} ${line.line}`,
+    model: 'RF-720M',
+    rfEveryMs: 10_000,
+    receiver: receiverOf(250, 3, 20_000, seed),
+    fault: undefined,
+  })
+}
+
+function siteBeside(line: Line | undefined, number: number, fleetSeed: number): RouterSpec | undefined {
+  if (!line) return undefined
+  const seed = fleetSeed * 300_007 + number
+  const timetable = standing(numberBetween(0.02, 0.98, seed, 1) * line.path.lengthM)
+  const spec = specOf('fixed-site', line, timetable, number, seed, {
+    name: `Site ${padded(number)} ${line.line}`,
+    model: 'RF-310',
+    rfEveryMs: pick([10_000, 30_000], seed, 3) ?? 10_000,
+    receiver: { ...receiverOf(100, 3, 60_000, seed), source: uniform(seed, 4) < 0.3 ? 'manual' : 'gnss' },
+    fault: undefined,
+  })
+  return number <= batteryRouters ? { ...spec, sleep: { awakeMs: 360_000, asleepMs: 540_000 } } : spec
+}
+
+type ClassTraits = Pick<RouterSpec, 'name' | 'model' | 'rfEveryMs' | 'receiver' | 'fault'>
+
+function specOf(
+  deviceClass: DeviceClass,
+  line: Line,
+  timetable: Timetable,
+  number: number,
+  seed: number,
+  traits: ClassTraits,
+): RouterSpec {
+  const homePlmn = line.plmns[integerBetween(0, line.plmns.length - 1, seed, 10)] ?? '00101'
+  const [start = 'depot'] = line.line.split('–')
+  return {
+    ...traits,
+    serial: `${traits.model.replace('-', '')}-${String(number).padStart(5, '0')}`,
+    tags: ['demo', deviceClass, `line-${slug(line.line)}`, `depot-${slug(start)}`],
+    deviceClass,
+    seed,
+    path: line.path,
+    timetable,
+    surroundings: { terrain: line.terrain, sites: line.sitesOf(homePlmn), shadows: line.shadows },
+    homePlmn,
+    missing: pick(missingValues, seed, 11) ?? 'absent',
+    firmware: pick(firmwares, seed, 12) ?? '4.2.0',
+    sleep: undefined,
+  }
+}
+
+const receiverOf = (refreshM: number, noiseM: number, repeatEveryMs: number, seed: number): ReceiverHabits => ({
+  refreshM,
+  noiseM,
+  repeatEveryMs,
+  sendsFixTime: uniform(seed, 13) < 0.5,
+  source: 'gnss',
+})
+
+const padded = (number: number) => String(number).padStart(3, '0')
+
+const slug = (text: string) =>
+  text
+    .normalize('NFD')
+    .replace(/[\u0300-\u036fł]/g, (character) => (character === 'ł' ? 'l' : ''))
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')

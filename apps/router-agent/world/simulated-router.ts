@@ -1,0 +1,127 @@
+import type { Sample, SampleSource } from '../sample.ts'
+import { readModem } from './modem.ts'
+import { shadowAt } from './network.ts'
+import { gaussian, uniform } from './noise.ts'
+import { spotAt } from './paths.ts'
+import { cellIdentity, type Reception, receive } from './radio.ts'
+import { createReceiver } from './receiver.ts'
+import type { RouterSpec } from './roster.ts'
+import { movementAt } from './timetable.ts'
+
+export type SimulatedBoot = {
+  /** From when on samples are taken; before `bootedAtMs` it is the history a new demo begins with. */
+  fromMs: number
+  bootedAtMs: number
+  rebootReason: string | undefined
+  firmware: () => string
+}
+
+const secondMs = 1_000
+/** History is taken more sparsely: it is there to fill the map, not to load the machine that starts. */
+const historyAgeMs = 90_000
+const historyRfEveryMs = 20_000
+const historyRepeatEveryMs = 60_000
+const connectionEveryMs = 30_000
+const systemEveryMs = 60_000
+
+/** The samples of one simulated router between a boot and the next. */
+export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): SampleSource {
+  const { seed, surroundings } = spec
+  const phaseMs = Math.floor(uniform(seed, 20) * 10) * secondMs
+  const receiver = createReceiver(spec.receiver, seed)
+  const historyReceiver = createReceiver({ ...spec.receiver, repeatEveryMs: historyRepeatEveryMs }, seed)
+  let nextMs = Math.ceil(boot.fromMs / secondMs) * secondMs
+  let reception: Reception | undefined
+  let reason = boot.rebootReason
+  let receivedBytes = 0
+  let sentBytes = 0
+
+  const isDue = (everyMs: number, atMs: number) => (atMs + phaseMs) % everyMs === 0
+
+  function systemAt(ts: number): Sample {
+    const warmth = 6 * Math.sin((((ts / 3_600_000) % 24) / 24) * 2 * Math.PI)
+    const sample: Sample = {
+      ts,
+      kind: 'system',
+      cpuPct: Math.round(8 + 20 * uniform(seed, ts, 30)),
+      memUsedPct: Math.round(41 + 8 * uniform(seed, Math.floor(ts / 3_600_000), 31)),
+      diskUsedPct: 23,
+      load1: Math.round((0.1 + 0.5 * uniform(seed, ts, 32)) * 100) / 100,
+      temperatureC: Math.round((34 + warmth + gaussian(seed, ts, 33)) * 10) / 10,
+      modemTemperatureC: Math.round((41 + warmth + (spec.fault ? 44 : 0) + gaussian(seed, ts, 34)) * 10) / 10,
+      inputVoltageV: Math.round((spec.deviceClass === 'fixed-site' ? 24 : 13.6) * 10 + gaussian(seed, ts, 35) * 2) / 10,
+      // Before its first boot here the router is taken to have run since a day earlier.
+      uptimeS: Math.round((ts - boot.bootedAtMs) / secondMs) + (boot.rebootReason === undefined ? 86_400 : 0),
+      firmware: boot.firmware(),
+      clients: Math.floor(uniform(seed, Math.floor(ts / 600_000), 36) * 6),
+      ...(reason === undefined ? {} : { rebootReason: reason }),
+      ...(spec.fault === undefined ? {} : { fault: spec.fault }),
+    }
+    reason = undefined
+    return sample
+  }
+
+  function connectionAt(ts: number, now: Reception): Sample {
+    if (!now.serving) return { ts, kind: 'connection', state: 'searching', interface: 'wwan0', rat: 'none', simSlot: 0 }
+    const { plmn } = now.serving.site
+    receivedBytes += Math.round(40_000 * (1 + uniform(seed, ts, 40) * 20))
+    sentBytes += Math.round(30_000 * (1 + uniform(seed, ts, 41) * 5))
+    const distress = Math.max(0, 8 - now.sinrDb)
+    return {
+      ts,
+      kind: 'connection',
+      state: 'connected',
+      interface: 'wwan0',
+      rat: now.rat,
+      registration: plmn === spec.homePlmn ? 'home' : 'roaming',
+      plmn,
+      apn: 'fleet.iot',
+      simSlot: 0,
+      uptimeS: Math.max(0, Math.round((ts - boot.bootedAtMs) / secondMs)),
+      latencyMs: Math.round(28 + distress * 9 + Math.abs(gaussian(seed, ts, 42)) * 12),
+      jitterMs: Math.round(3 + distress + Math.abs(gaussian(seed, ts, 43)) * 4),
+      lossPct: Math.round(Math.min(30, distress > 9 ? distress / 2 : 0) * 10) / 10,
+      rxBytes: receivedBytes,
+      txBytes: sentBytes,
+    }
+  }
+
+  function samplesAt(ts: number, isHistory: boolean): Sample[] {
+    const movement = movementAt(spec.timetable, ts)
+    const onPath = spotAt(spec.path, movement.alongM)
+    const spot = movement.forward ? onPath : { ...onPath, headingDeg: (onPath.headingDeg + 180) % 360 }
+    const sky = shadowAt(surroundings.shadows, movement.alongM)?.sky ?? true
+    const taken: Sample[] = []
+    const location = (isHistory ? historyReceiver : receiver).observe(spot, movement.speedMps, sky, ts)
+    if (location) taken.push(location)
+    const measure = isDue(isHistory ? Math.max(historyRfEveryMs, spec.rfEveryMs) : spec.rfEveryMs, ts)
+    if (measure || !reception) {
+      const current = reception?.serving ? cellIdentity(reception.serving) : undefined
+      reception = receive(surroundings, spot, movement.alongM, ts, seed, current)
+      if (measure) taken.push(readModem(reception, ts, spec.missing, seed))
+    }
+    if (isDue(connectionEveryMs * (isHistory ? 4 : 1), ts)) taken.push(connectionAt(ts, reception))
+    if (reason !== undefined || isDue(systemEveryMs * (isHistory ? 5 : 1), ts)) taken.push(systemAt(ts))
+    return taken
+  }
+
+  const isAsleep = (atMs: number): boolean => {
+    if (!spec.sleep || atMs < boot.bootedAtMs) return false
+    const { awakeMs, asleepMs } = spec.sleep
+    return (atMs - boot.bootedAtMs) % (awakeMs + asleepMs) >= awakeMs
+  }
+
+  return {
+    collect(nowMs) {
+      const taken: Sample[] = []
+      for (; nextMs <= nowMs; nextMs += secondMs) {
+        if (isAsleep(nextMs)) continue
+        // Pushed one by one: a spread of hours of history would be a second copy of it.
+        for (const sample of samplesAt(nextMs, nowMs - nextMs > historyAgeMs)) taken.push(sample)
+      }
+      return taken
+    },
+    isLinkUp: (nowMs) => !isAsleep(nowMs) && reception !== undefined && reception.rat !== 'none',
+    isExhausted: () => false,
+  }
+}
