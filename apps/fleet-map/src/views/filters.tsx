@@ -148,6 +148,21 @@ export function Filters({ shown, total, phase, operators }: FiltersProps) {
             ))}
           </div>
         </fieldset>
+        <div class="pair">
+          <button
+            type="button"
+            class="button small"
+            aria-pressed={params.panel === 'dead-zones'}
+            onClick={() =>
+              setParams({ panel: params.panel === 'dead-zones' ? null : 'dead-zones', device: null, cell: null })
+            }
+          >
+            Dead zones
+          </button>
+          <button type="button" class="button small" onClick={() => setParams({ as: 'table' })}>
+            <Icon name="table" size={14} /> As a table
+          </button>
+        </div>
       </div>
     </aside>
   )

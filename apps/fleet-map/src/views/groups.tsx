@@ -6,9 +6,11 @@ import { ago, count } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { StatusLabel } from '../components/labels.tsx'
 import { MoreButton, usePages } from '../components/pages.tsx'
+import { useResource } from '../components/resource.ts'
 import { Empty, Failure, Loading } from '../components/states.tsx'
 import { homeOrganizationId } from '../state/session.ts'
 import { goTo, linkTo, place } from '../state/url.ts'
+import { MemberDialog } from './member-dialog.tsx'
 import { OrganizationPicker } from './shell.tsx'
 
 const tagsOf = (text: string) =>
@@ -134,11 +136,19 @@ function GroupDialog({ title, submitLabel, group, onClose, onSave }: GroupDialog
 }
 
 function GroupDetail({ org, id }: { org: string; id: string }) {
-  const [dialog, setDialog] = useState<'reboot' | 'edit' | 'delete' | null>(null)
+  const [dialog, setDialog] = useState<'reboot' | 'edit' | 'add' | 'delete' | null>(null)
   const members = usePages<GroupMember>(`/orgs/${org}/groups/${id}/devices`, {})
-  const groups = usePages<Group>(`/orgs/${org}/groups`, {})
-  const group = groups.items.find((one) => one.id === id)
+  const groups = useResource(`group ${id}`, (signal) => call<Group>(`/orgs/${org}/groups/${id}`, { signal }))
+  const group = groups.value
   const close = () => setDialog(null)
+  const reload = () => {
+    groups.reload()
+    members.reload()
+  }
+  const remove = async (deviceId: string) => {
+    await call(`/orgs/${org}/groups/${id}/members/${deviceId}`, { method: 'DELETE' })
+    reload()
+  }
   return (
     <>
       <div class="page-head">
@@ -148,6 +158,9 @@ function GroupDetail({ org, id }: { org: string; id: string }) {
         <a class="button" href={linkTo('map', { group: id })}>
           Show on the map
         </a>
+        <button type="button" class="button" onClick={() => setDialog('add')}>
+          Add devices
+        </button>
         <button type="button" class="button" disabled={!group} onClick={() => setDialog('edit')}>
           Edit
         </button>
@@ -180,6 +193,9 @@ function GroupDetail({ org, id }: { org: string; id: string }) {
                 <th scope="col">Serial</th>
                 <th scope="col">Belongs by</th>
                 <th scope="col">Last seen</th>
+                <th scope="col">
+                  <span class="visually-hidden">Actions</span>
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -196,6 +212,13 @@ function GroupDetail({ org, id }: { org: string; id: string }) {
                   </td>
                   <td>{{ explicit: 'hand', smartTag: 'tag', both: 'hand and tag' }[device.membership]}</td>
                   <td>{ago(device.lastSeenAt)}</td>
+                  <td class="number">
+                    {device.membership === 'smartTag' ? null : (
+                      <button type="button" class="button quiet small" onClick={() => remove(device.id)}>
+                        Remove
+                      </button>
+                    )}
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -212,8 +235,18 @@ function GroupDetail({ org, id }: { org: string; id: string }) {
           onSave={async (body) => {
             await call(`/orgs/${org}/groups/${id}`, { method: 'PATCH', body })
             close()
-            groups.reload()
-            members.reload()
+            reload()
+          }}
+        />
+      ) : null}
+      {dialog === 'add' ? (
+        <MemberDialog
+          org={org}
+          groupId={id}
+          onClose={close}
+          onAdded={() => {
+            close()
+            reload()
           }}
         />
       ) : null}

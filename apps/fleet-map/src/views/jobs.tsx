@@ -6,8 +6,9 @@ import { jobLook, jobStatuses, kindLabel } from '../components/labels.tsx'
 import { MoreButton, usePages } from '../components/pages.tsx'
 import { useResource } from '../components/resource.ts'
 import { Empty, Failure, Loading } from '../components/states.tsx'
+import { useDeviceNames } from '../state/device-names.ts'
 import { homeOrganizationId } from '../state/session.ts'
-import { linkTo, place } from '../state/url.ts'
+import { linkTo, place, setParams } from '../state/url.ts'
 import { OrganizationPicker } from './shell.tsx'
 
 const isOpen = (batch: Batch) => !['finished', 'cancelled'].includes(batch.status)
@@ -112,12 +113,22 @@ function BatchDetail({ org, id }: { org: string; id: string }) {
   const batch = useResource(`batch ${id}`, (signal) => call<Batch>(`/orgs/${org}/job-batches/${id}`, { signal }), {
     everyMs: 2_000,
   })
+  const nameOf = useDeviceNames(org)
   const jobs = usePages<Job>(`/orgs/${org}/jobs`, { batchId: id, status: place.value.params.status })
   const act = async (verb: 'cancel' | 'pause' | 'resume' | 'retry') => {
     setError(undefined)
     try {
       await call(`/orgs/${org}/job-batches/${id}/${verb}`, { method: 'POST' })
       batch.reload()
+      jobs.reload()
+    } catch (failure) {
+      if (failure instanceof ApiError) setError(failure)
+    }
+  }
+  const actOn = async (job: Job, verb: 'cancel' | 'retry') => {
+    setError(undefined)
+    try {
+      await call(`/orgs/${org}/jobs/${job.id}/${verb}`, { method: 'POST' })
       jobs.reload()
     } catch (failure) {
       if (failure instanceof ApiError) setError(failure)
@@ -173,6 +184,24 @@ function BatchDetail({ org, id }: { org: string; id: string }) {
           {value.skipped.length > 0 ? `, ${count(value.skipped.length)} devices skipped` : ''}
         </span>
       </div>
+      <div class="toolbar">
+        <label class="label" for="job-state">
+          Show
+        </label>
+        <select
+          id="job-state"
+          class="input"
+          value={place.value.params.status ?? ''}
+          onChange={(event) => setParams({ status: event.currentTarget.value || null })}
+        >
+          <option value="">every job</option>
+          {jobStatuses.map((status) => (
+            <option key={status} value={status}>
+              {jobLook[status].label.toLowerCase()} ({count(value.counts[status])})
+            </option>
+          ))}
+        </select>
+      </div>
       {jobs.error ? <Failure error={jobs.error} retry={jobs.reload} /> : null}
       <div class="card table-frame">
         <table class="table">
@@ -186,15 +215,16 @@ function BatchDetail({ org, id }: { org: string; id: string }) {
                 Attempt
               </th>
               <th scope="col">Changed</th>
+              <th scope="col">
+                <span class="visually-hidden">Actions</span>
+              </th>
             </tr>
           </thead>
           <tbody>
             {jobs.items.map((job) => (
               <tr key={job.id}>
                 <td>
-                  <a href={linkTo('map', { device: job.deviceId })}>
-                    <code>{job.deviceId.slice(-12)}</code>
-                  </a>
+                  <a href={linkTo('map', { device: job.deviceId })}>{nameOf(job.deviceId)}</a>
                 </td>
                 <td>
                   <span class="status">
@@ -208,6 +238,17 @@ function BatchDetail({ org, id }: { org: string; id: string }) {
                   {job.attempt} of {job.maxAttempts}
                 </td>
                 <td>{ago(job.updatedAt)}</td>
+                <td class="number">
+                  {job.finishedAt === null ? (
+                    <button type="button" class="button quiet small" onClick={() => actOn(job, 'cancel')}>
+                      Cancel
+                    </button>
+                  ) : job.status === 'succeeded' ? null : (
+                    <button type="button" class="button quiet small" onClick={() => actOn(job, 'retry')}>
+                      Retry
+                    </button>
+                  )}
+                </td>
               </tr>
             ))}
           </tbody>
