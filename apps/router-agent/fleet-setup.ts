@@ -21,13 +21,16 @@ type SetupOptions = {
   log: Log
 }
 
+/** The service answered and will answer the same again; waiting does not help. */
+export class SetupRefused extends Error {}
+
 type Named = { name: string }
 type Page<Item> = { items: Item[]; nextCursor: string | null }
 
 /**
  * Prepares the demo organization through the public API as an operator would: registers the routers with their tags,
  * makes groups by tag and one config profile. What is there already stays as it is, so it can run at every start.
- * Throws with the service's own words when a call is refused.
+ * Throws SetupRefused with the service's own words for a 4xx, another error when it cannot be reached yet.
  */
 export async function setUpDemo(options: SetupOptions): Promise<void> {
   const { specs, log } = options
@@ -76,7 +79,8 @@ function createCaller({ baseUrl, apiKey, dispatcher }: SetupOptions): Call {
     })
     const text = await answer.body.text()
     if (answer.statusCode < 300) return JSON.parse(text)
-    throw new Error(`${method} ${path} was answered ${answer.statusCode}: ${text.slice(0, 300)}`)
+    const sentence = `${method} ${path} was answered ${answer.statusCode}: ${text.slice(0, 300)}`
+    throw answer.statusCode < 500 && answer.statusCode !== 429 ? new SetupRefused(sentence) : new Error(sentence)
   }
 }
 

@@ -7,7 +7,7 @@ import { createBackoff } from './backoff.ts'
 import { readFleetConfig } from './config.ts'
 import { createEdgeClient } from './edge-client.ts'
 import { runFleetRouter } from './fleet-router.ts'
-import { setUpDemo } from './fleet-setup.ts'
+import { SetupRefused, setUpDemo } from './fleet-setup.ts'
 import { createLog } from './log.ts'
 import { makeRoster } from './world/roster.ts'
 
@@ -88,6 +88,7 @@ async function prepare(apiKey: string): Promise<void> {
       })
     } catch (error) {
       log('demo_not_prepared', { detail: error instanceof Error ? error.message : String(error) })
+      if (error instanceof SetupRefused) return
       await pause(backoff.next())
     }
   }

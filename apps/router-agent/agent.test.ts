@@ -1,0 +1,176 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Agent as ConnectionPool } from 'undici'
+import { afterEach, expect, test, vi } from 'vitest'
+import { accepted, type EdgePeer, enrolled, type PeerAnswer, type Received, startEdgePeer } from '#test/edge-peer'
+import { type Agent, type AgentEnd, createAgent } from './agent.ts'
+import { createEdgeClient } from './edge-client.ts'
+import type { Sample } from './sample.ts'
+import { openSampleBuffer } from './sample-buffer.ts'
+import { openStateFile } from './state-file.ts'
+
+const cleanUp: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const step of cleanUp.splice(0).reverse()) await step()
+})
+
+type Router = { agent: Agent; ended: Promise<AgentEnd>; take: (count: number) => void; events: string[] }
+
+/** A router over a folder; `take` makes samples numbered on from the last, as its sensors would. */
+async function startRouter(baseUrl: string, folder: string, longPollSeconds = 0): Promise<Router> {
+  const pool = new ConnectionPool({ connections: 4 })
+  const events: string[] = []
+  let waiting: Sample[] = []
+  let taken = 0
+  const agent = createAgent({
+    connect: (signal) => createEdgeClient(baseUrl, pool, signal),
+    enrollment: { enrollmentKey: 'fle_test', serial: 'S-1', model: 'router' },
+    folder,
+    state: await openStateFile(folder, '1.0.0'),
+    buffer: await openSampleBuffer(join(folder, 'buffer')),
+    source: { collect: () => waiting.splice(0), isLinkUp: () => true, isExhausted: () => false },
+    clock: Date.now,
+    random: () => 0,
+    log: (event) => events.push(event),
+    bootedAtMs: Date.now(),
+    reportEveryMs: 20,
+    longPollSeconds,
+  })
+  const ended = agent.run()
+  cleanUp.push(async () => {
+    agent.stop()
+    await ended
+    await pool.destroy()
+  })
+  return {
+    agent,
+    ended,
+    events,
+    take: (count) => {
+      waiting = [...waiting, ...Array.from({ length: count }, () => ({ ts: ++taken, kind: 'system' as const }))]
+    },
+  }
+}
+
+async function startPeer(answer: (request: Received) => PeerAnswer | Promise<PeerAnswer>): Promise<EdgePeer> {
+  const peer = await startEdgePeer((request) => (request.path === '/device/enroll' ? enrolled : answer(request)))
+  cleanUp.push(peer.close)
+  return peer
+}
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-'))
+  cleanUp.push(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+const timesOf = (report: { samples: Record<string, unknown>[] }) => report.samples.map(({ ts }) => ts)
+
+test('enrolls once, keeps its token, and reports gzipped NDJSON with sentAt and batchId', async () => {
+  const peer = await startPeer(() => accepted())
+  const folder = await newFolder()
+  const router = await startRouter(peer.baseUrl, folder)
+  router.take(3)
+  await vi.waitFor(() => expect(peer.reports()).toHaveLength(1))
+  router.agent.stop()
+  await router.ended
+  const again = await startRouter(peer.baseUrl, folder)
+  again.take(1)
+  await vi.waitFor(() => expect(peer.reports()).toHaveLength(2))
+
+  expect(peer.received.filter(({ path }) => path === '/device/enroll')).toHaveLength(1)
+  const [report] = peer.reports()
+  expect(report && timesOf(report)).toEqual([1, 2, 3])
+  expect(Math.abs((report?.header.sentAt ?? 0) - (report?.atMs ?? 0))).toBeLessThan(2_000)
+  expect(report?.header.batchId).toMatch(/^[0-9a-f-]{36}$/)
+  const { headers } = peer.received.find(({ path }) => path === '/telemetry') ?? { headers: {} }
+  expect(headers).toMatchObject({
+    authorization: 'Bearer fld_test',
+    'content-type': 'application/x-ndjson',
+    'content-encoding': 'gzip',
+  })
+})
+
+test('over cut connections, 503 and 500 every sample arrives in order, the same batch under the same id', async () => {
+  const failures: PeerAnswer[] = ['cut', { status: 503 }, { status: 500 }]
+  const peer = await startPeer(() => failures.shift() ?? accepted())
+  const router = await startRouter(peer.baseUrl, await newFolder())
+  router.take(2_500)
+  await vi.waitFor(() => expect(peer.reports()).toHaveLength(3 + 3), { timeout: 25_000, interval: 50 })
+
+  const reports = peer.reports()
+  expect(new Set(reports.slice(0, 4).map(({ header }) => header.batchId)).size).toBe(1)
+  expect(reports.slice(3).flatMap(timesOf)).toEqual(Array.from({ length: 2_500 }, (_, index) => index + 1))
+  expect(Math.max(...reports.map(({ samples }) => samples.length))).toBe(1_000)
+  const waits = reports.slice(1, 4).map(({ atMs }, index) => atMs - (reports[index]?.atMs ?? 0))
+  for (const [failure, waitMs] of waits.entries()) expect(waitMs).toBeGreaterThanOrEqual(500 * 2 ** failure - 30)
+})
+
+test('Retry-After is waited for', async () => {
+  const answers: PeerAnswer[] = [{ status: 429, headers: { 'retry-after': '2' } }]
+  const peer = await startPeer(() => answers.shift() ?? accepted())
+  const router = await startRouter(peer.baseUrl, await newFolder())
+  router.take(1)
+  await vi.waitFor(() => expect(peer.reports()).toHaveLength(2), { timeout: 10_000 })
+  const [first, second] = peer.reports()
+  expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(1_950)
+})
+
+test('samples the service lists as rejected are never sent again', async () => {
+  const rejected = [{ index: 0, code: 'ts_out_of_range', detail: '' }]
+  const peer = await startPeer(() => accepted({ accepted: 1, rejected }))
+  const router = await startRouter(peer.baseUrl, await newFolder())
+  router.take(2)
+  await vi.waitFor(() => expect(peer.reports()).toHaveLength(1))
+  router.take(1)
+  await vi.waitFor(() => expect(peer.reports()).toHaveLength(2))
+  expect(peer.reports().map(timesOf)).toEqual([[1, 2], [3]])
+  expect(router.events).toContain('samples_rejected')
+})
+
+test('a batch answered 413 is halved until it fits, in order', async () => {
+  const lines = ({ body }: Received) => body.trim().split('\n').length - 1
+  const peer = await startPeer((request) => (lines(request) > 30 ? { status: 413 } : accepted()))
+  const router = await startRouter(peer.baseUrl, await newFolder())
+  router.take(100)
+  await vi.waitFor(() => expect(router.events.filter((event) => event === 'batch_halved')).toHaveLength(3))
+  await vi.waitFor(() => {
+    const taken = peer.reports().filter(({ samples }) => samples.length <= 30)
+    expect(taken.flatMap(timesOf)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1))
+  })
+})
+
+test('an undecodable batch does not hold up what comes after it', async () => {
+  const answers: PeerAnswer[] = [{ status: 400 }]
+  const peer = await startPeer(() => answers.shift() ?? accepted())
+  const router = await startRouter(peer.baseUrl, await newFolder())
+  router.take(1)
+  await vi.waitFor(() => expect(router.events).toContain('batch_dropped'))
+  router.take(1)
+  await vi.waitFor(() => expect(peer.reports().map(timesOf)).toEqual([[1], [2]]))
+})
+
+test.each([401, 403])('after %i it says so, slows down, and keeps its samples on disk', async (status) => {
+  const peer = await startPeer(() => ({ status }))
+  const folder = await newFolder()
+  const router = await startRouter(peer.baseUrl, folder)
+  router.take(5)
+  await vi.waitFor(() => expect(router.events).toContain('telemetry_refused'))
+  router.take(5)
+  router.agent.stop()
+  await router.ended
+  expect(peer.reports()).toHaveLength(1)
+  expect((await openSampleBuffer(join(folder, 'buffer'))).figures().samples).toBeGreaterThanOrEqual(5)
+})
+
+test('a stop in the middle of a request loses nothing', async () => {
+  const peer = await startPeer(() => new Promise<PeerAnswer>(() => undefined))
+  const folder = await newFolder()
+  const router = await startRouter(peer.baseUrl, folder)
+  router.take(7)
+  await vi.waitFor(() => expect(peer.reports()).toHaveLength(1))
+  router.agent.stop()
+  expect(await router.ended).toEqual({ kind: 'stopped' })
+  expect((await openSampleBuffer(join(folder, 'buffer'))).figures().samples).toBe(7)
+})
