@@ -4,7 +4,7 @@ import { recordAudit } from '#fleet/audit'
 import type { FleetContext } from '#fleet/context'
 import type { Keyring } from '#fleet/keyring'
 import { authorize } from '#fleet/principal'
-import { openSettings, sealSettings } from '#fleet/profile-secrets'
+import { loadSettings, sealSettings } from '#fleet/profile-secrets'
 import { mergeSettings, readSettings } from '#fleet/profile-settings'
 import { type Profile, readProfile } from '#fleet/profiles'
 import { type Json, type SettingsObject, sameSettings } from '#fleet/settings-tree'
@@ -61,10 +61,12 @@ export async function updateProfile(
 ): Promise<Profile> {
   authorize(ctx.principal, organizationId, 'config:write')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const stored = await lockProfile(connection, organizationId, profileId)
+    // Two statements: one that waited for the lock would still see the versions of before the wait.
+    await lockProfile(connection, organizationId, profileId)
     const current = await readProfile(connection, organizationId, profileId)
     const place = { organizationId, profileId, version: current.version }
-    const before = await openSettings(connection, keyring, place, { settings: current.settings, secrets: stored })
+    const before = await loadSettings(connection, keyring, place)
+    if (!before) throw new Error('A profile lacks its present version.')
     const settings = change.settings === undefined ? before : mergeSettings(before, change.settings, ctx.clock())
     await requireActiveSubscription(ctx, connection, organizationId)
     precondition(current)
@@ -128,17 +130,13 @@ async function refuseInUse(db: Queryable, organizationId: string, profileId: str
   if (rowCount) throw conflict('profile_in_use', 'Jobs that are not finished apply this profile.')
 }
 
-/** Locks the profile until the transaction ends and returns its present version's sealed secrets. Throws 404. */
-async function lockProfile(db: Queryable, organizationId: string, profileId: string) {
-  const { rows } = await db.query<{ secrets: { [pointer: string]: { sealed: string; updatedAt: string } } }>(
-    `SELECT v.secrets FROM config_profile p
-     JOIN config_profile_version v
-       ON v.organization_id = p.organization_id AND v.profile_id = p.id AND v.version = p.version
-     WHERE p.organization_id = $1 AND p.id = $2 FOR UPDATE OF p`,
+/** Locks the profile until the transaction ends. Throws 404. */
+async function lockProfile(db: Queryable, organizationId: string, profileId: string): Promise<void> {
+  const { rowCount } = await db.query(
+    'SELECT 1 FROM config_profile WHERE organization_id = $1 AND id = $2 FOR UPDATE',
     [organizationId, isUuid(profileId) ? profileId : null],
   )
-  if (!rows[0]) throw notFound('profile', profileId)
-  return rows[0].secrets
+  if (!rowCount) throw notFound('profile', profileId)
 }
 
 async function insertVersion(

@@ -40,19 +40,25 @@ export async function sealSettings(
   return { settings, secrets: Object.fromEntries(secrets) }
 }
 
-/** The inverse of `sealSettings`. */
-export async function openSettings(
-  connection: Queryable,
+/** Reads one version's settings and opens their secrets. Undefined when the profile or version is gone. */
+export async function loadSettings(
+  db: Queryable,
   keyring: Keyring,
   place: ProfileVersion,
-  stored: StoredSettings,
-): Promise<SettingsObject> {
-  const found = Object.entries(stored.secrets)
-  if (found.length === 0) return stored.settings
-  const key = await dataKeyOf(connection, keyring, place.organizationId)
-  const secrets = found.map(([pointer, { sealed, updatedAt }]) => {
-    const json = key.open(Buffer.from(sealed, 'base64'), placeOf(place, pointer))
-    return [pointer, new SettingsSecret(json, updatedAt)] as const
+): Promise<SettingsObject | undefined> {
+  const { rows } = await db.query<StoredSettings>(
+    `SELECT settings, secrets FROM config_profile_version
+     WHERE organization_id = $1 AND profile_id = $2 AND version = $3`,
+    [place.organizationId, place.profileId, place.version],
+  )
+  const stored = rows[0]
+  if (!stored) return undefined
+  const sealed = Object.entries(stored.secrets)
+  if (sealed.length === 0) return stored.settings
+  const key = await dataKeyOf(db, keyring, place.organizationId)
+  const secrets = sealed.map(([pointer, secret]) => {
+    const json = key.open(Buffer.from(secret.sealed, 'base64'), placeOf(place, pointer))
+    return [pointer, new SettingsSecret(json, secret.updatedAt)] as const
   })
   return restoreSecrets(stored.settings, new Map(secrets))
 }
@@ -65,11 +71,6 @@ export async function revealSettings(
   source: { pool: Queryable; keyring: Keyring },
   place: ProfileVersion,
 ): Promise<{ [key: string]: Json } | undefined> {
-  const { rows } = await source.pool.query<StoredSettings>(
-    `SELECT settings, secrets FROM config_profile_version
-     WHERE organization_id = $1 AND profile_id = $2 AND version = $3`,
-    [place.organizationId, place.profileId, place.version],
-  )
-  if (!rows[0]) return undefined
-  return revealSecrets(await openSettings(source.pool, source.keyring, place, rows[0]))
+  const settings = await loadSettings(source.pool, source.keyring, place)
+  return settings && revealSecrets(settings)
 }
