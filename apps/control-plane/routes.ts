@@ -7,6 +7,7 @@ import { documentationRoutes } from './routes/documentation.ts'
 import { groupRoutes } from './routes/groups.ts'
 import { operationRoutes } from './routes/operations.ts'
 import { organizationRoutes } from './routes/organizations.ts'
+import { telemetryRoutes } from './routes/telemetry.ts'
 
 /** Everything the control plane serves, in the order the documentation shows it. */
 export const routes: readonly Route[] = [
@@ -14,6 +15,7 @@ export const routes: readonly Route[] = [
   ...authRoutes,
   ...groupRoutes,
   ...configRoutes,
+  ...telemetryRoutes,
   ...deviceEdgeRoutes,
   ...operationRoutes,
   ...documentationRoutes(() => createOpenApi(routes)),

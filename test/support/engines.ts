@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '#postgres/migrate'
+import { applySchema } from '#questdb/schema'
+import { openQuestdbSql } from '#questdb/sql'
 import { startPostgres } from '../../apps/stack/engines/postgres.ts'
 import { startQuestdb } from '../../apps/stack/engines/questdb.ts'
 
@@ -42,6 +44,7 @@ export default async function startEngines(project: TestProject): Promise<() => 
     await makeTemplate(postgres.value.url)
     project.provide('postgresUrl', postgres.value.url)
     const { httpUrl, pgUrl, user, password } = questdb.value
+    await makeTables(pgUrl)
     project.provide('questdb', { httpUrl, pgUrl, user, password })
   } catch (error) {
     // Vitest calls the tear-down only of a set-up that succeeded.
@@ -57,6 +60,12 @@ async function makeTemplate(postgresUrl: string): Promise<void> {
   await client.query(`CREATE DATABASE ${templateDatabase}`)
   await client.end()
   await migrate(withDatabase(postgresUrl, templateDatabase))
+}
+
+async function makeTables(questdbPgUrl: string): Promise<void> {
+  const questdb = openQuestdbSql(questdbPgUrl, { applicationName: 'test-schema', maxConnections: 1 })
+  await applySchema(questdb, { ttlDays: 90 })
+  await questdb.end()
 }
 
 /** The same server's connection string for another database. */

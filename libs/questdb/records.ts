@@ -1,0 +1,83 @@
+import { fieldsOf, type Kind } from '#telemetry/fields'
+import { type Signal, signalQuality } from '#telemetry/quality'
+import { columnName } from '#telemetry/tables'
+
+/** A stored sample as the API shows it: `ts`, `kind`, then every field of the kind, null where nothing usable was sent. */
+export type TelemetryRecord = Record<string, unknown> & { ts: string; kind: Kind }
+
+export type StoredSample = { tsMs: number; organizationId: string; receivedAtMs: number; record: TelemetryRecord }
+
+type Reader = { name: string; column: string; read(value: unknown): unknown }
+
+const asIs = (value: unknown) => value
+const asTime = (value: unknown) => (typeof value === 'number' ? new Date(value).toISOString() : null)
+const asJson = (value: unknown) => (typeof value === 'string' ? JSON.parse(value) : null)
+
+// A cellular record's position is the aligned one: a position the router stamped itself is aligned as `device`.
+const alignedColumns: Record<string, string> = {
+  lat: 'aligned_lat',
+  lon: 'aligned_lon',
+  fixAgeMs: 'aligned_fix_age_ms',
+}
+
+const added: Record<Kind, Reader[]> = {
+  connection: [],
+  system: [],
+  location: [{ name: 'usable', column: 'usable', read: asIs }],
+  cellular: [
+    { name: 'alignment', column: 'alignment', read: asIs },
+    { name: 'alignErrorM', column: 'align_error_m', read: asIs },
+  ],
+}
+
+function readersOf(kind: Kind): Reader[] {
+  const fields = fieldsOf(kind).map(([name, field]) => ({
+    name,
+    column: (kind === 'cellular' && alignedColumns[name]) || columnName(name),
+    read: field.type === 'time' ? asTime : field.type === 'cells' ? asJson : asIs,
+  }))
+  return [...fields, ...added[kind]]
+}
+
+const readers: Record<Kind, Reader[]> = {
+  connection: readersOf('connection'),
+  cellular: readersOf('cellular'),
+  system: readersOf('system'),
+  location: readersOf('location'),
+}
+
+const leading = ['ts', 'org_id', 'received_at', 'ts_corrected']
+
+/** The columns a query must select, in this order, for `storedSample` to read its rows. */
+export const sampleColumns = (kind: Kind): string =>
+  [...leading, ...readers[kind].map((reader) => reader.column)].join(', ')
+
+/** Names of everything a record of this kind says beside `ts` and `kind`. */
+export const recordFields = (kind: Kind): string[] => [
+  'tsCorrected',
+  ...readers[kind].map((reader) => reader.name),
+  ...(kind === 'cellular' ? ['quality', 'qualityBasis'] : []),
+]
+
+/** One row of `sampleColumns` as a record; a cellular record also says how good its signal is. */
+export function storedSample(kind: Kind, row: readonly unknown[]): StoredSample {
+  const [tsMs, organizationId, receivedAtMs, tsCorrected] = row as [number, string, number, boolean]
+  const record: TelemetryRecord = { ts: new Date(tsMs).toISOString(), kind, tsCorrected }
+  let column = leading.length
+  for (const reader of readers[kind]) record[reader.name] = reader.read(row[column++] ?? null)
+  if (kind === 'cellular') Object.assign(record, signalQuality(record as Signal))
+  return { tsMs, organizationId, receivedAtMs, record }
+}
+
+const identities: ReadonlySet<string> = new Set(['imsi', 'iccid'])
+
+/** Masks what only `device:sensitive` may see: identities keep their last four digits, addresses are left out. */
+export function maskSensitive(record: TelemetryRecord, sensitiveFields: readonly string[]): TelemetryRecord {
+  const masked = { ...record }
+  for (const name of sensitiveFields) {
+    const value = masked[name]
+    if (typeof value !== 'string') continue
+    masked[name] = identities.has(name) ? value.slice(-4).padStart(value.length, '*') : null
+  }
+  return masked
+}

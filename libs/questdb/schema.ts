@@ -1,0 +1,39 @@
+import type { QuestdbSql } from '#questdb/sql'
+import { views } from '#questdb/views'
+import { addColumnSql, createTableSql, tables } from '#telemetry/tables'
+
+/**
+ * Brings QuestDB to the schema of this version: missing tables, columns and views are made, and a view whose definition
+ * changed is built anew. What is there already stays as it is. `ttlDays`: how long rows are kept.
+ */
+export async function applySchema(questdb: QuestdbSql, options: { ttlDays: number }): Promise<void> {
+  const { ttlDays } = options
+  for (const table of Object.values(tables)) {
+    await questdb.query(createTableSql(table, ttlDays))
+    const known = await questdb.query<{ column: string }>(`SHOW COLUMNS FROM ${table.name}`)
+    const present = new Set(known.map(({ column }) => column))
+    for (const column of table.columns) {
+      if (!present.has(column.name)) await questdb.query(addColumnSql(table, column))
+    }
+    await questdb.query(`ALTER TABLE ${table.name} SET TTL ${ttlDays} DAYS`)
+  }
+  await applyViews(questdb, ttlDays)
+}
+
+type ViewRow = { view_name: string; view_sql: string }
+
+async function applyViews(questdb: QuestdbSql, ttlDays: number): Promise<void> {
+  const known = await questdb.query<ViewRow>('SELECT view_name, view_sql FROM materialized_views()')
+  const definitions = new Map(known.map((row) => [row.view_name, wordsOf(row.view_sql)]))
+  const outdated = views.findIndex(({ name, create }) => {
+    const definition = definitions.get(name)
+    return definition === undefined || !wordsOf(create(ttlDays)).includes(definition)
+  })
+  if (outdated < 0) return
+  // Views build on each other: from the first that changed, all go, the last first, and come back in order.
+  const stale = views.slice(outdated)
+  for (const { name } of [...stale].reverse()) await questdb.query(`DROP MATERIALIZED VIEW IF EXISTS ${name}`)
+  for (const { create } of stale) await questdb.query(create(ttlDays))
+}
+
+const wordsOf = (sql: string): string => sql.replace(/\s+/g, ' ').trim()

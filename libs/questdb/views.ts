@@ -1,0 +1,36 @@
+/** A materialized view: made when absent, and made anew when its text changed. */
+export type View = { name: string; create: (ttlDays: number) => string }
+
+/**
+ * One vote per device, H3 cell and UTC minute: the row with the latest ts, whatever its RAT or PLMN, no service
+ * included. The refresh works minute by minute from what the table then holds, so late, replaced and realigned rows
+ * are voted on again.
+ */
+const coverageVotes: View = {
+  name: 'coverage_vote_1m',
+  create: (ttlDays) => `
+    CREATE MATERIALIZED VIEW coverage_vote_1m WITH BASE cellular
+    REFRESH EVERY 1m START '2026-01-01T00:00:00.000000Z' AS (
+      SELECT ts, org_id, device_id, h3_10, h3_5, last(ts) voted_at, last(rat) rat, last(plmn) plmn,
+             last(rsrp_dbm) rsrp_dbm, last(sinr_db) sinr_db
+      FROM cellular WHERE h3_10 IS NOT NULL SAMPLE BY 1m
+    ), INDEX (device_id CAPACITY 64) PARTITION BY DAY TTL ${ttlDays} DAYS`,
+}
+
+/**
+ * Votes counted per hour, organization, cell, RAT, PLMN and 1 dB bins of RSRP and SINR. It refreshes 20 s after the
+ * votes do, so that a sample needs at most a minute and a half to be counted.
+ */
+const coverageHours: View = {
+  name: 'coverage_1h',
+  create: (ttlDays) => `
+    CREATE MATERIALIZED VIEW coverage_1h WITH BASE coverage_vote_1m
+    REFRESH EVERY 1m START '2026-01-01T00:00:20.000000Z' AS (
+      SELECT ts, org_id, h3_10, h3_5, rat, plmn, floor(rsrp_dbm + 0.5) rsrp_bin, floor(sinr_db + 0.5) sinr_bin,
+             count() votes, max(voted_at) last_at
+      FROM coverage_vote_1m SAMPLE BY 1h
+    ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
+}
+
+/** In the order they build on each other. */
+export const views: readonly View[] = [coverageVotes, coverageHours]

@@ -1,0 +1,66 @@
+import type { QuestdbSql, SqlValue } from '#questdb/sql'
+import { type Column, type TableName, tables } from '#telemetry/tables'
+
+/** A stored row by the keys of its table's columns, as the writer would leave it; times are epoch milliseconds. */
+export type StoredRow = { tsMs: number; deviceId: string; organizationId: string; receivedAtMs?: number } & Record<
+  string,
+  unknown
+>
+
+const columnsOf = (table: TableName): Column[] => [
+  { name: 'ts', key: 'tsMs', type: 'TIMESTAMP' },
+  { name: 'device_id', key: 'deviceId', type: 'SYMBOL' },
+  { name: 'org_id', key: 'organizationId', type: 'SYMBOL' },
+  ...tables[table].columns,
+]
+
+const rowsAtOnce = 200
+
+/** Puts rows into a table and waits until queries see them. */
+export async function storeRows(questdb: QuestdbSql, table: TableName, rows: readonly StoredRow[]): Promise<void> {
+  const columns = columnsOf(table)
+  for (let start = 0; start < rows.length; start += rowsAtOnce) {
+    const tuples = rows.slice(start, start + rowsAtOnce).map((row) => {
+      const filled: StoredRow = { receivedAtMs: row.tsMs, ...row }
+      return `(${columns.map((column) => literal(column, filled[column.key])).join(', ')})`
+    })
+    await questdb.query(
+      `INSERT INTO ${table} (${columns.map(({ name }) => name).join(', ')}) VALUES ${tuples.join(', ')}`,
+    )
+  }
+  await applied(questdb, table)
+}
+
+/** Waits until everything written to a table or view so far is visible. */
+export async function applied(questdb: QuestdbSql, table: string): Promise<void> {
+  await questdb.query(`SELECT wait_wal_table('${table}')`)
+}
+
+/** Brings the coverage views up to date now instead of at their next turn. */
+export async function refreshCoverage(questdb: QuestdbSql): Promise<void> {
+  for (const view of ['coverage_vote_1m', 'coverage_1h']) {
+    await questdb.query(`REFRESH MATERIALIZED VIEW ${view} INCREMENTAL`)
+    await refreshed(questdb, view)
+  }
+}
+
+async function refreshed(questdb: QuestdbSql, view: string): Promise<void> {
+  const deadlineMs = Date.now() + 20_000
+  for (;;) {
+    const [state] = await questdb.query<{ behind: boolean }>(
+      'SELECT refresh_base_table_txn < base_table_txn behind FROM materialized_views() WHERE view_name = $1',
+      [view],
+    )
+    if (state && !state.behind) break
+    if (Date.now() > deadlineMs) throw new Error(`${view} did not refresh.`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  await applied(questdb, view)
+}
+
+function literal(column: Column, value: unknown): SqlValue {
+  if (value === null || value === undefined) return column.type === 'BOOLEAN' ? 'false' : 'null'
+  if (column.type === 'TIMESTAMP') return `'${new Date(Number(value)).toISOString()}'`
+  if (column.type === 'SYMBOL' || column.type === 'VARCHAR') return `'${String(value).replaceAll("'", "''")}'`
+  return String(value)
+}
