@@ -12,10 +12,10 @@ export async function registerDevice(db: Queryable, organizationId: string, fact
      VALUES ($1, $2, $1::uuid::text, $3, 'R1', $4, $5)`,
     [id, organizationId, name, tags, status],
   )
-  await db.query('INSERT INTO device_ownership (device_id, organization_id, owned_from) VALUES ($1, $2, now() - interval '30 days')', [
-    id,
-    organizationId,
-  ])
+  await db.query(
+    'INSERT INTO device_ownership (device_id, organization_id, owned_from) VALUES ($1, $2, now() - make_interval(days => 30))',
+    [id, organizationId],
+  )
   await db.query(
     `INSERT INTO organization_usage (organization_id, device_count) VALUES ($1, 1)
      ON CONFLICT (organization_id) DO UPDATE SET device_count = organization_usage.device_count + 1`,
