@@ -3,6 +3,7 @@ import type { Route } from './route.ts'
 import { authRoutes } from './routes/auth.ts'
 import { configRoutes } from './routes/configs.ts'
 import { deviceEdgeRoutes } from './routes/device-edge.ts'
+import { deviceRoutes } from './routes/devices.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { groupRoutes } from './routes/groups.ts'
 import { operationRoutes } from './routes/operations.ts'
@@ -13,6 +14,7 @@ import { telemetryRoutes } from './routes/telemetry.ts'
 export const routes: readonly Route[] = [
   ...organizationRoutes,
   ...authRoutes,
+  ...deviceRoutes,
   ...groupRoutes,
   ...configRoutes,
   ...telemetryRoutes,

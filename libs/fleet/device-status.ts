@@ -61,7 +61,8 @@ const toChange = (row: ChangedRow): StatusChange => ({
   to: row.status_after,
 })
 
-function foldReports(reports: readonly DeviceReport[]): Map<string, DeviceReport> {
+/** One report a device: the newest values, whatever order the reports came in. */
+export function foldReports(reports: readonly DeviceReport[]): Map<string, DeviceReport> {
   const byDevice = new Map<string, DeviceReport>()
   for (const report of reports) {
     const known = byDevice.get(report.deviceId)

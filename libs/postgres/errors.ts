@@ -5,10 +5,10 @@ const codeOf = (error: unknown): string | undefined =>
 export const isUniqueViolation = (error: unknown, constraint: string): boolean =>
   codeOf(error) === '23505' && error instanceof Error && 'constraint' in error && error.constraint === constraint
 
-// Class 08: connection exceptions; 57P: the server is stopping or starting; 53300: too many connections.
-const unavailable = /^(?:08...|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
+// 08: connection exceptions; 40001, 40P01: lost against another transaction; 53300: too many connections; 57P: stopping.
+const unavailable = /^(?:08...|40001|40P01|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
 const messages = /timeout exceeded when trying to connect|Connection terminated|not queryable/
 
-/** True when the database could not be reached or went away: worth another try later, and not the caller's fault. */
+/** True when the database could not be reached, went away or gave way to another transaction: worth another try later, and not the caller's fault. */
 export const isUnavailable = (error: unknown): boolean =>
   unavailable.test(codeOf(error) ?? '') || (error instanceof Error && messages.test(error.message))

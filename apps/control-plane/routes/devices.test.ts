@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+const device = (organizationId: string, serial = 'SN-1', more = {}) => ({
+  organizationId,
+  serial,
+  name: 'Bus 42',
+  model: 'RX-500',
+  tags: ['bus', 'bus', 'night'],
+  ...more,
+})
+
+async function create(organization: { id: string; key: string }, serial?: string, more = {}) {
+  const answer = await api.call('POST', '/devices', {
+    token: organization.key,
+    json: device(organization.id, serial, more),
+  })
+  expect(answer.status).toBe(201)
+  return answer.body
+}
+
+describe('POST /devices', () => {
+  test('201 creates a provisioning device with each tag once, its address in Location', async () => {
+    const organization = await api.newOrganization()
+    const answer = await api.call('POST', '/devices', { token: organization.key, json: device(organization.id) })
+    expect(answer.status).toBe(201)
+    expect(answer.body).toEqual({
+      id: expect.any(String),
+      organizationId: organization.id,
+      serial: 'SN-1',
+      name: 'Bus 42',
+      model: 'RX-500',
+      tags: ['bus', 'night'],
+      status: 'provisioning',
+      lastSeenAt: null,
+      firmware: null,
+      configProfile: null,
+      location: null,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    })
+    expect(answer.headers.get('location')).toBe(`/devices/${answer.body.id}`)
+    const read = await api.call('GET', `/devices/${answer.body.id}`, { token: organization.key })
+    expect(read.body).toEqual(answer.body)
+    expect(read.headers.get('etag')).toBe(answer.headers.get('etag'))
+  })
+
+  test.each([
+    ['a missing serial', { serial: undefined }, '/serial', 'invalid_type'],
+    ['a blank name', { name: '   ' }, '/name', 'too_small'],
+    ['a serial that is too long', { serial: 'x'.repeat(65) }, '/serial', 'too_big'],
+    ['a control character', { model: 'RX\u0000' }, '/model', 'invalid_format'],
+    ['an unknown field', { colour: 'red' }, '/colour', 'unknown_field'],
+    ['an organization that is no id', { organizationId: 'mine' }, '/organizationId', 'invalid_format'],
+    ['a tag that is no text', { tags: [1] }, '/tags/0', 'invalid_type'],
+  ])('400 %s', async (_what, more, pointer, code) => {
+    const organization = await api.newOrganization()
+    const answer = await api.call('POST', '/devices', {
+      token: organization.key,
+      json: device(organization.id, 'SN', more),
+    })
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer, code }] } })
+  })
+
+  test('400 for a body that is not JSON, 415 for one that does not say it is', async () => {
+    const { key } = await api.newOrganization()
+    const json = { 'content-type': 'application/json' }
+    expect(await api.call('POST', '/devices', { token: key, body: '{', headers: json })).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_json' },
+    })
+    expect(
+      await api.call('POST', '/devices', { token: key, body: '{}', headers: { 'content-type': 'text/plain' } }),
+    ).toMatchObject({
+      status: 415,
+      body: { code: 'unsupported_media_type' },
+    })
+  })
+
+  test('401 without a token, and with a device’s', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const { body } = await api.call('POST', `/devices/${id}/token`, { token: organization.key })
+    expect((await api.call('POST', '/devices', { json: device(organization.id) })).status).toBe(401)
+    expect((await api.call('POST', '/devices', { token: body.token, json: device(organization.id) })).status).toBe(401)
+  })
+
+  test('402 under a suspended subscription', async () => {
+    const organization = await api.newOrganization()
+    await api.services.pool.query("UPDATE organization SET subscription_status = 'suspended' WHERE id = $1", [
+      organization.id,
+    ])
+    expect(
+      await api.call('POST', '/devices', { token: organization.key, json: device(organization.id) }),
+    ).toMatchObject({
+      status: 402,
+      body: { code: 'subscription_inactive' },
+    })
+  })
+
+  test('403 without device:create', async () => {
+    const { id } = await api.newOrganization()
+    const token = await api.newKey([id], 'viewer')
+    expect(await api.call('POST', '/devices', { token, json: device(id) })).toMatchObject({
+      status: 403,
+      body: { code: 'insufficient_scope' },
+    })
+  })
+
+  test('403 beyond the quota, with limit and used', async () => {
+    const organization = await api.newOrganization({ plan: 'free' })
+    for (let n = 0; n < 10; n += 1) await create(organization, `SN-${n}`)
+    expect(
+      await api.call('POST', '/devices', { token: organization.key, json: device(organization.id, 'SN-10') }),
+    ).toMatchObject({
+      status: 403,
+      body: { code: 'device_quota_exceeded', limit: 10, used: 10 },
+    })
+  })
+
+  test('404 for another organization, as for one that does not exist', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    const nowhere = '00000000-0000-4000-8000-000000000000'
+    const foreign = await api.call('POST', '/devices', { token: mine.key, json: device(other.id) })
+    const absent = await api.call('POST', '/devices', { token: mine.key, json: device(nowhere) })
+    expect(foreign).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect(absent.body.detail.replace(nowhere, '')).toBe(foreign.body.detail.replace(other.id, ''))
+    expect((await api.call('POST', '/devices', { token: api.platformKey, json: device(nowhere) })).status).toBe(404)
+  })
+
+  test('409 for a serial the organization has; another organization may use it', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    await create(mine)
+    expect(await api.call('POST', '/devices', { token: mine.key, json: device(mine.id) })).toMatchObject({
+      status: 409,
+      body: { code: 'serial_taken' },
+    })
+    await create(other)
+  })
+
+  test('413 for a body larger than 1 MiB', async () => {
+    const organization = await api.newOrganization()
+    const json = device(organization.id, 'SN', { name: 'x'.repeat(1024 * 1024) })
+    expect(await api.call('POST', '/devices', { token: organization.key, json })).toMatchObject({
+      status: 413,
+      body: { code: 'body_too_large' },
+    })
+  })
+})

@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import { deleteDevice } from '#fleet/device-deletion'
+import { listDevices } from '#fleet/device-list'
+import { createDevice } from '#fleet/device-registration'
+import { deviceStatuses } from '#fleet/device-status'
+import { issueDeviceToken } from '#fleet/device-tokens'
+import { transferDevice } from '#fleet/device-transfer'
+import { getDevice, updateDevice } from '#fleet/devices'
+import { entityReply, notModified, preconditionFailed } from '../entity-tags.ts'
+import { writeErrors } from '../openapi-errors.ts'
+import { pageReply, pageRequest } from '../paging.ts'
+import { type Route, route } from '../route.ts'
+import { instantOut, pageOf, pageQuery, tags, text, uuid } from '../schemas.ts'
+import {
+  deviceFilter,
+  deviceParams,
+  deviceSchema,
+  exampleDevice,
+  ifUnchanged,
+  newDeviceFields,
+} from './device-schemas.ts'
+
+const tag = 'Devices'
+const one = { description: 'The device.', schema: deviceSchema, headers: ['ETag'] }
+const serialTaken = { 409: { description: 'Another device of the organization has the serial (`serial_taken`).' } }
+const quota = { 403: { description: 'A scope is missing, or `device_quota_exceeded` with `limit` and `used`.' } }
+
+export const deviceRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/devices',
+    summary: 'List devices',
+    tag,
+    access: 'device:read',
+    query: z.strictObject({ ...deviceFilter, ...pageQuery }),
+    answers: {
+      200: { description: 'Newest first.', schema: pageOf(deviceSchema) },
+      404: { description: 'No such organization for you.' },
+    },
+    example: { answer: { items: [exampleDevice], nextCursor: null } },
+    handle: async (input) => pageReply(input, await listDevices(input.ctx, input.query, pageRequest(input))),
+  }),
+  route({
+    method: 'post',
+    path: '/devices',
+    summary: 'Create a device',
+    tag,
+    access: 'device:create',
+    body: z.strictObject({ organizationId: uuid(), ...newDeviceFields }),
+    idempotent: 'replay',
+    answers: {
+      201: { ...one, headers: ['Location', 'ETag'] },
+      404: { description: 'No such organization for you.' },
+      ...writeErrors,
+      ...quota,
+      ...serialTaken,
+    },
+    example: {
+      body: {
+        organizationId: exampleDevice.organizationId,
+        serial: 'SN-0042',
+        name: 'Bus 42',
+        model: 'RX-500',
+        tags: ['bus'],
+      },
+      answer: { ...exampleDevice, status: 'provisioning', lastSeenAt: null, firmware: null, location: null },
+    },
+    handle: async ({ ctx, body: { organizationId, ...input } }) => {
+      const created = await createDevice(ctx, organizationId, input)
+      const headers = { Location: `/devices/${created.device.id}`, ETag: created.tag }
+      return { status: 201, body: created.device, headers }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/devices/:id',
+    summary: 'Get a device',
+    tag,
+    access: 'device:read',
+    params: deviceParams,
+    answers: { 200: one, ...notModified },
+    example: { answer: exampleDevice },
+    handle: async ({ ctx, params, http }) => {
+      const found = await getDevice(ctx, params.id)
+      return entityReply(http, found.tag, found.device)
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/devices/:id',
+    summary: 'Change a device’s name, tags or status',
+    description:
+      'Status `disabled` refuses its telemetry and jobs until another status is set. The serial may be sent unchanged; changing it is `serial_immutable`.',
+    tag,
+    access: 'device:update',
+    params: deviceParams,
+    body: z.strictObject({
+      name: text().optional(),
+      tags: tags().optional(),
+      status: z.enum(deviceStatuses).optional(),
+      serial: text(64).optional(),
+    }),
+    answers: { 200: one, ...writeErrors, ...preconditionFailed },
+    example: { body: { name: 'Bus 42 (depot)', status: 'disabled' } },
+    handle: async ({ ctx, params, body, http }) => {
+      const updated = await updateDevice(ctx, params.id, body, ifUnchanged(http))
+      return { status: 200, body: updated.device, headers: { ETag: updated.tag } }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/devices/:id/transfer',
+    summary: 'Move a device to another organization',
+    description:
+      'Needs `device:transfer` in both. Groups, profile, open jobs, tokens and last location stay behind; history stays with the old owner.',
+    tag,
+    access: 'device:transfer',
+    params: deviceParams,
+    body: z.strictObject({ toOrgId: uuid(), reason: text(500).optional() }),
+    idempotent: 'replay',
+    answers: {
+      200: one,
+      ...writeErrors,
+      ...quota,
+      409: { description: 'It is there already (`same_organization`), or its serial is taken there (`serial_taken`).' },
+      ...preconditionFailed,
+    },
+    example: { body: { toOrgId: exampleDevice.organizationId, reason: 'Sold with the bus' } },
+    handle: async ({ ctx, params, body, http }) => {
+      const moved = await transferDevice(ctx, params.id, body, ifUnchanged(http))
+      return { status: 200, body: moved.device, headers: { ETag: moved.tag } }
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/devices/:id',
+    summary: 'Delete a device and its history',
+    tag,
+    access: 'device:delete',
+    params: deviceParams,
+    answers: { 204: { description: 'Gone.' }, ...preconditionFailed },
+    handle: async ({ ctx, params, http }) => {
+      await deleteDevice(ctx, params.id, ifUnchanged(http))
+      return { status: 204 }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/devices/:id/token',
+    summary: 'Issue a device token',
+    description: 'Shown once. Earlier tokens work 24 h more, or stop at once with `revoke`.',
+    tag,
+    access: 'device:update',
+    params: deviceParams,
+    body: z.strictObject({ revoke: z.boolean().default(false) }),
+    idempotent: 'secret',
+    answers: {
+      201: {
+        description: 'The token.',
+        schema: z.object({
+          token: z.string(),
+          expiresAt: instantOut().nullable().describe('Null: it does not expire.'),
+        }),
+      },
+      ...writeErrors,
+    },
+    example: { body: { revoke: true } },
+    handle: async ({ ctx, params, body }) => ({ status: 201, body: await issueDeviceToken(ctx, params.id, body) }),
+  }),
+]
