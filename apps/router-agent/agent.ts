@@ -106,7 +106,8 @@ export function createAgent(options: AgentOptions): Agent {
       } else {
         const result = await uploader.drain()
         notBeforeMs = clock() + result.waitMs
-        if (result.jobsPending) wakeJobLoop()
+        const resultsWait = state.read().jobs.some(({ phase, reported }) => phase === 'done' && !reported)
+        if (result.jobsPending || (result.sent > 0 && resultsWait)) wakeJobLoop()
         if (source.isExhausted(nowMs) && buffer.figures().samples === 0) return finish({ kind: 'exhausted' })
       }
       await pause(options.reportEveryMs * (0.9 + random() / 5))
@@ -124,8 +125,8 @@ export function createAgent(options: AgentOptions): Agent {
       uptimeS: () => Math.round((clock() - options.bootedAtMs) / 1_000),
       bufferFigures: buffer.figures,
     })
-    await runner.reportFinished()
     while (!signal.aborted) {
+      await runner.reportFinished()
       if (options.longPollSeconds === 0) await new Promise<void>((resolve) => (wakeJobLoop = resolve))
       else if (!source.isLinkUp(clock())) await pause(1_000)
       if (signal.aborted) return

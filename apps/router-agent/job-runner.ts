@@ -8,7 +8,7 @@ import type { JobRecord } from './state-file.ts'
 export type JobTurn = { took: boolean; waitMs: number; restart?: { reason: string } }
 
 export type JobRunner = {
-  /** After a start: reports what was done before it, the result of the restart itself included. */
+  /** Reports what is done and not answered for yet; after a start that includes the result of the restart itself. */
   reportFinished: () => Promise<void>
   /** Asks for one job, waiting up to `waitSeconds` at the service, and does it. */
   takeOne: (waitSeconds: number) => Promise<JobTurn>
