@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { ApiError, call } from '../api/client.ts'
 import type { Batch, Job, Page } from '../api/types.ts'
 import { ago, count, moment } from '../components/format.ts'
@@ -135,6 +135,9 @@ function BatchDetail({ org, id }: { org: string; id: string }) {
     }
   }
   const value = batch.value
+  // The rows follow the counts: they are read again only when something happened.
+  const happened = JSON.stringify(value?.counts)
+  useEffect(() => jobs.reload(), [happened])
   if (!value) return batch.error ? <Failure error={batch.error} retry={batch.reload} /> : <Loading />
   const unsuccessful = value.total - value.counts.succeeded
   return (
