@@ -81,17 +81,20 @@ const lockedJob = (row: JobRow): LockedJob => ({
   },
 })
 
+/** When, and whom history names: `key:…`, `user:…`, `device:…` or `system`. */
+export type ChangeBy = { by: string | ((job: LockedJob) => string); nowMs: number }
+
 export type Outcome = 'changed' | 'same' | Refusal
 
 /**
  * Asks the state machine about each locked job and writes what it decided, in one statement for all. Returns the outcome
- * for each job id; the jobs given are brought up to date. `by` is who history names.
+ * for each job id; the jobs given are brought up to date.
  */
 export async function changeJobs(
   connection: Connection,
   jobs: readonly LockedJob[],
   eventOf: (job: LockedJob) => JobEvent,
-  { by, nowMs }: { by: string; nowMs: number },
+  { by, nowMs }: ChangeBy,
 ): Promise<Map<string, Outcome>> {
   const outcomes = new Map<string, Outcome>()
   const changes: { job: LockedJob; from: JobState }[] = []
@@ -109,7 +112,7 @@ export async function changeJobs(
 async function writeChanges(
   connection: Connection,
   changes: readonly { job: LockedJob; from: JobState }[],
-  by: string,
+  by: ChangeBy['by'],
   nowMs: number,
 ): Promise<void> {
   const column = <Value>(pick: (job: LockedJob, from: JobState) => Value) =>
@@ -117,7 +120,7 @@ async function writeChanges(
   const moment = (ms: number | null) => (ms === null ? null : new Date(ms))
   const { rows } = await connection.query<{ written: number }>(writeText, [
     new Date(nowMs),
-    by,
+    column((job) => (typeof by === 'string' ? by : by(job))),
     column((job) => job.id),
     column((_, from) => from.status),
     column((_, from) => from.attempt),
@@ -145,10 +148,10 @@ async function writeChanges(
  */
 const writeText = `
 WITH change AS (
-  SELECT * FROM unnest($3::uuid[], $4::text[], $5::int[], $6::text[], $7::int[], $8::int[], $9::timestamptz[],
+  SELECT * FROM unnest($2::text[], $3::uuid[], $4::text[], $5::int[], $6::text[], $7::int[], $8::int[], $9::timestamptz[],
     $10::timestamptz[], $11::timestamptz[], $12::boolean[], $13::boolean[], $14::smallint[], $15::jsonb[], $16::text[],
     $17::text[], $18::boolean[])
-    AS t (id, from_status, from_attempt, status, attempt, max_attempts, not_before, deadline_at, expires_at,
+    AS t (by, id, from_status, from_attempt, status, attempt, max_attempts, not_before, deadline_at, expires_at,
       cancel_requested, acknowledged, progress, result, error_code, error_detail, final)
 ), changed AS (
   UPDATE job SET status = c.status, attempt = c.attempt, max_attempts = c.max_attempts, not_before = c.not_before,
@@ -159,11 +162,11 @@ WITH change AS (
     enqueued_at = CASE WHEN c.status = c.from_status AND c.attempt = c.from_attempt THEN job.enqueued_at END
   FROM change c
   WHERE job.id = c.id AND job.status = c.from_status AND job.attempt = c.from_attempt
-  RETURNING job.id, job.organization_id, job.batch_id, job.device_id, job.kind, job.attempt, job.status, c.from_status,
+  RETURNING c.by, job.id, job.organization_id, job.batch_id, job.device_id, job.kind, job.attempt, job.status, c.from_status,
     c.final, coalesce(old.hold = 'rollout', false) AS was_held
 ), history AS (
   INSERT INTO job_event (job_id, at, attempt, status, by)
-  SELECT id, $1, attempt, status, $2 FROM changed WHERE status <> from_status
+  SELECT id, $1, attempt, status, by FROM changed WHERE status <> from_status
 ), counted AS (
   SELECT batch_id, organization_id, count(*) FILTER (WHERE was_held) AS held, ${[
     'queued',

@@ -36,7 +36,13 @@ export async function createJobFleet(pool: Pool, deviceCount: number, clock = Da
   })
   const ctx: FleetContext = {
     pool,
-    principal: { id: 'key:test', platform: true, homeOrganizationId: null, grants: new Map() },
+    principal: {
+      id: 'key:test',
+      platform: true,
+      homeOrganizationId: null,
+      grants: new Map(),
+      rateLimit: { key: 'test', perMinute: 1_000_000 },
+    },
     plans: await loadPlans(),
     clock,
     requestId: newId(),

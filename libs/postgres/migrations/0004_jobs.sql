@@ -76,7 +76,8 @@ CREATE TABLE job (
   finished_at timestamptz
 ) WITH (fillfactor = 70);
 CREATE INDEX job_list ON job (organization_id, id);
-CREATE INDEX job_by_device ON job (device_id, id);
+-- With the status, so that a device's open jobs are found without reading through its past.
+CREATE INDEX job_by_device ON job (device_id, status, id);
 CREATE INDEX job_expiry ON job (expires_at)
   WHERE status IN ('queued', 'dispatched') AND (batch_id IS NULL OR attempt > 1);
 CREATE INDEX job_not_enqueued ON job (organization_id, id)

@@ -1,0 +1,111 @@
+import { changeJobs, holdJobs, jobTransaction, type LockedJob, lockJobs } from '#fleet/job-changes'
+import type { JobEvent } from '#fleet/job-states'
+import type { Connection, Pool } from '#postgres/pool'
+
+/** One attempt of one job: all that a queue is told. */
+export type JobReference = { jobId: string; attempt: number }
+
+/** Channel on which the device edge hears whose jobs wait; the payload is device ids, separated by commas. */
+export const deviceJobsChannel = 'device_jobs'
+
+const system = (nowMs: number) => ({ by: 'system', nowMs })
+
+/**
+ * Releases queued jobs to their devices' mailboxes and wakes the devices that wait. A job whose device is gone or disabled
+ * ends; one whose batch is paused, or whose device is busy with another exclusive job, is taken back from the queue.
+ */
+export async function dispatchJobs(pool: Pool, references: readonly JobReference[], nowMs: number): Promise<void> {
+  const attempts = new Map(references.map(({ jobId, attempt }) => [jobId, attempt]))
+  await jobTransaction(pool, null, async (connection) => {
+    const locked = await lockWithRivals(connection, [...attempts.keys()])
+    const wanted = locked.filter((job) => attempts.get(job.id) === job.state.attempt && job.state.status === 'queued')
+    const surroundings = await readSurroundings(connection, wanted)
+    const paused = wanted.filter((job) => surroundings.get(job.id)?.batchStatus === 'paused')
+    const blocked = blockedByRivals(locked, wanted, nowMs)
+    const going = wanted.filter((job) => !blocked.includes(job) && !paused.includes(job))
+
+    await changeJobs(connection, going, (job) => eventFor(job, surroundings.get(job.id)), system(nowMs))
+    await holdJobs(connection, paused, 'rollout')
+    await holdJobs(
+      connection,
+      blocked.filter((job) => !paused.includes(job)),
+      'device',
+    )
+    const dispatched = going.filter((job) => job.state.status === 'dispatched')
+    await notifyDevices(connection, [...new Set(dispatched.map(({ deviceId }) => deviceId))])
+  })
+}
+
+/** Ends or retries jobs that were taken and not reported final in time. */
+export async function endOverdueJobs(pool: Pool, references: readonly JobReference[], nowMs: number): Promise<void> {
+  const attempts = new Map(references.map(({ jobId, attempt }) => [jobId, attempt]))
+  await jobTransaction(pool, null, async (connection) => {
+    const jobs = await lockJobs(connection, 'SELECT unnest($1::uuid[])', [[...attempts.keys()]])
+    await changeJobs(
+      connection,
+      jobs,
+      (job) => ({ type: 'deadline', attempt: attempts.get(job.id) ?? 0 }),
+      system(nowMs),
+    )
+  })
+}
+
+/** The jobs, and with each exclusive one the other open exclusive jobs of its device. */
+const lockWithRivals = (connection: Connection, jobIds: readonly string[]): Promise<LockedJob[]> =>
+  lockJobs(
+    connection,
+    `SELECT unnest($1::uuid[])
+     UNION
+     SELECT rival.id FROM job wanted JOIN job rival ON rival.device_id = wanted.device_id AND rival.exclusive
+       AND rival.status IN ('queued', 'dispatched', 'inProgress')
+     WHERE wanted.id = ANY($1::uuid[]) AND wanted.exclusive`,
+    [jobIds],
+  )
+
+/** Exclusive jobs run one at a time on a device, in order of creation among those that may run at all. */
+function blockedByRivals(locked: readonly LockedJob[], wanted: readonly LockedJob[], nowMs: number): LockedJob[] {
+  const exclusive = locked.filter((job) => job.exclusive)
+  const running = exclusive.filter(({ state }) => state.status === 'dispatched' || state.status === 'inProgress')
+  const busy = new Set(running.map(({ deviceId }) => deviceId))
+  const blocked: LockedJob[] = []
+  for (const job of exclusive) {
+    if (job.state.status !== 'queued' || job.hold === 'rollout') continue
+    if (job.state.notBeforeMs !== null && job.state.notBeforeMs > nowMs) continue
+    if (!busy.has(job.deviceId)) busy.add(job.deviceId)
+    else if (wanted.includes(job)) blocked.push(job)
+  }
+  return blocked
+}
+
+type Surroundings = { deviceStatus: string | null; batchStatus: string | null }
+
+async function readSurroundings(
+  connection: Connection,
+  jobs: readonly LockedJob[],
+): Promise<Map<string, Surroundings>> {
+  const { rows } = await connection.query<{ id: string } & Surroundings>(
+    `SELECT j.id, d.status AS "deviceStatus", b.status AS "batchStatus"
+     FROM job j LEFT JOIN device d ON d.organization_id = j.organization_id AND d.id = j.device_id
+       LEFT JOIN job_batch b ON b.id = j.batch_id
+     WHERE j.id = ANY($1::uuid[])`,
+    [jobs.map(({ id }) => id)],
+  )
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+function eventFor(job: LockedJob, surroundings: Surroundings | undefined): JobEvent {
+  if (!surroundings?.deviceStatus) return { type: 'withdraw', because: 'deviceGone' }
+  if (surroundings.deviceStatus === 'disabled') return { type: 'withdraw', because: 'deviceDisabled' }
+  if (surroundings.batchStatus === 'cancelled') return { type: 'cancel' }
+  return { type: 'dispatch', attempt: job.state.attempt }
+}
+
+// A notice may have 8,000 bytes; an id with its comma takes 37.
+const idsPerNotice = 200
+
+async function notifyDevices(connection: Connection, deviceIds: readonly string[]): Promise<void> {
+  for (let start = 0; start < deviceIds.length; start += idsPerNotice) {
+    const payload = deviceIds.slice(start, start + idsPerNotice).join(',')
+    await connection.query(`SELECT pg_notify('${deviceJobsChannel}', $1)`, [payload])
+  }
+}

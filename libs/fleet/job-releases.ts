@@ -1,0 +1,120 @@
+import { recordAudit } from '#fleet/audit'
+import { cancelRest } from '#fleet/job-batch-control'
+import { type BatchStatus, jobOfBatchSql } from '#fleet/job-batch-reads'
+import { type Release, type Rollout, rolloutStep, withinLastMinute } from '#fleet/job-rollout'
+import { type Schedule, scheduleAt } from '#fleet/job-schedule'
+import { type Connection, type Pool, transaction } from '#postgres/pool'
+
+type GatedBatch = {
+  id: string
+  organization_id: string
+  status: BatchStatus
+  schedule: Schedule | null
+  rollout: Rollout | null
+  window_open: boolean
+  recent_releases: Release[]
+  total: number
+  held: number
+  queued: number
+  dispatched: number
+  in_progress: number
+  succeeded: number
+  failed: number
+  timed_out: number
+  rejected: number
+}
+
+const gatedBatches = `
+  SELECT b.id, b.organization_id FROM job_batch b
+  WHERE b.finished_at IS NULL
+    AND (b.status = 'cancelled' OR b.schedule IS NOT NULL OR (b.held > 0 AND b.status IN ('scheduled', 'running')))`
+
+/**
+ * Moves every batch on that has a schedule or a rollout, or was paused or cancelled: opens and closes windows, lets as
+ * many held jobs go as the rollout allows, stops what has failed too often, and finishes interrupted cancellations.
+ * Returns how many jobs were let go.
+ */
+export async function releaseBatches(pool: Pool, nowMs: number): Promise<number> {
+  const { rows } = await pool.query<{ id: string; organization_id: string }>(gatedBatches)
+  let released = 0
+  for (const { id, organization_id: organizationId } of rows) {
+    const step = await transaction(pool, (connection) => stepBatch(connection, id, nowMs))
+    released += step.released
+    if (step.status === 'cancelled') await cancelRest(pool, organizationId, id, { by: 'system', nowMs })
+  }
+  return released
+}
+
+type BatchStep = { status: BatchStatus; released: number }
+
+async function stepBatch(connection: Connection, batchId: string, nowMs: number): Promise<BatchStep> {
+  // One worker at a time counts and releases; without this lock two of them would each use the whole allowance.
+  const { rows: locks } = await connection.query<{ mine: boolean }>(
+    'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS mine',
+    [batchId],
+  )
+  const { rows } = await connection.query<GatedBatch>('SELECT * FROM job_batch WHERE id = $1', [batchId])
+  const batch = rows[0]
+  if (!locks[0]?.mine || !batch) return { status: 'running', released: 0 }
+  const { started, open } = scheduleAt(batch.schedule, nowMs)
+  const canRelease = open && (batch.status === 'running' || batch.status === 'scheduled')
+  const step = rolloutStep(batch.rollout ?? {}, figuresOf(batch), nowMs)
+  if (canRelease && step.abort) return abortBatch(connection, batch)
+  const released = canRelease && step.release > 0 ? await releaseJobs(connection, batchId, step.release) : 0
+  await noteStep(connection, batch, { started, open, released, nowMs })
+  return { status: batch.status, released }
+}
+
+const figuresOf = (batch: GatedBatch) => ({
+  total: batch.total,
+  held: batch.held,
+  open: batch.queued + batch.dispatched + batch.in_progress - batch.held,
+  succeeded: batch.succeeded,
+  failed: batch.failed + batch.timed_out + batch.rejected,
+  recentReleases: batch.recent_releases,
+})
+
+const chunkSize = 5_000
+
+async function releaseJobs(connection: Connection, batchId: string, limit: number): Promise<number> {
+  const { rowCount } = await connection.query(
+    `UPDATE job SET hold = NULL, enqueued_at = NULL WHERE id IN (
+       SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
+       WHERE b.id = $1 AND j.status = 'queued' AND j.hold = 'rollout'
+       ORDER BY j.id LIMIT $2 FOR UPDATE OF j SKIP LOCKED)`,
+    [batchId, Math.min(limit, chunkSize)],
+  )
+  return rowCount ?? 0
+}
+
+async function noteStep(
+  connection: Connection,
+  batch: GatedBatch,
+  { started, open, released, nowMs }: { started: boolean; open: boolean; released: number; nowMs: number },
+): Promise<void> {
+  const begins = batch.status === 'scheduled' && started && open
+  if (!begins && released === 0 && open === batch.window_open) return
+  const recent = batch.rollout?.maxPerMinute === undefined ? [] : withinLastMinute(batch.recent_releases, nowMs)
+  if (released > 0 && batch.rollout?.maxPerMinute !== undefined) recent.push({ atMs: nowMs, count: released })
+  await connection.query(
+    `UPDATE job_batch SET window_open = $2, held = held - $3, recent_releases = $4,
+       status = CASE WHEN $5 AND status = 'scheduled' THEN 'running' ELSE status END
+     WHERE id = $1`,
+    [batch.id, open, released, JSON.stringify(recent), begins],
+  )
+}
+
+async function abortBatch(connection: Connection, batch: GatedBatch): Promise<BatchStep> {
+  await connection.query(`UPDATE job_batch SET status = 'cancelled' WHERE id = $1 AND finished_at IS NULL`, [batch.id])
+  await recordAudit(connection, [
+    {
+      organizationId: batch.organization_id,
+      actor: 'system',
+      action: 'job_batch.aborted',
+      subjectType: 'job_batch',
+      subjectId: batch.id,
+      detail: { failed: batch.failed, timedOut: batch.timed_out, rejected: batch.rejected, total: batch.total },
+    },
+  ])
+  return { status: 'cancelled', released: 0 }
+}
