@@ -4,6 +4,7 @@ import { systemClock } from '#core/clock'
 import { createAccessTokens } from '#fleet/access-tokens'
 import { createIdentityProvider } from '#fleet/identity-provider'
 import { createKeyring } from '#fleet/keyring'
+import { accessChangedChannel } from '#fleet/notices'
 import { loadPlans } from '#fleet/plans'
 import { createCursors } from '#http/cursor'
 import { httpReadiness } from '#http/health'
@@ -17,9 +18,6 @@ import { createAuthenticator } from './authentication.ts'
 import type { Config } from './config.ts'
 import { createDeviceEdge } from './proxy.ts'
 import type { Services } from './services.ts'
-
-/** The channel on which the database tells which key changed. */
-const accessChangedChannel = 'access_changed'
 
 /** Opens everything the routes reach, and says how to close it again. */
 export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
