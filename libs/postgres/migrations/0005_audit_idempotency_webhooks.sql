@@ -24,16 +24,14 @@ CREATE TABLE idempotency_record (
 );
 CREATE INDEX idempotency_record_age ON idempotency_record (created_at);
 
--- What must follow a committed change (webhooks, wake-ups): read by the relay with FOR UPDATE SKIP LOCKED.
+-- What must follow a committed change: taken out by the relay once it has become deliveries.
 CREATE TABLE outbox_event (
   id uuid PRIMARY KEY,
   organization_id uuid NOT NULL,
   type text NOT NULL,
   payload jsonb NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT now(),
-  relayed_at timestamptz
+  created_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX outbox_event_pending ON outbox_event (id) WHERE relayed_at IS NULL;
 
 CREATE TABLE webhook (
   id uuid PRIMARY KEY,
@@ -63,4 +61,5 @@ CREATE TABLE webhook_delivery (
   UNIQUE (webhook_id, event_id),
   FOREIGN KEY (organization_id, webhook_id) REFERENCES webhook (organization_id, id) ON DELETE CASCADE
 );
-CREATE INDEX webhook_delivery_due ON webhook_delivery (next_attempt_at) WHERE delivered_at IS NULL;
+CREATE INDEX webhook_delivery_due ON webhook_delivery (webhook_id, next_attempt_at) WHERE delivered_at IS NULL;
+CREATE INDEX webhook_delivery_age ON webhook_delivery (created_at);

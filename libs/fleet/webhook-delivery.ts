@@ -1,0 +1,164 @@
+import type { Clock } from '#core/clock'
+import { recordAudit } from '#fleet/audit'
+import { dataKeyOf } from '#fleet/data-keys'
+import type { Keyring } from '#fleet/keyring'
+import type { WebhookOutcome, WebhookSender } from '#fleet/webhook-sender'
+import { webhookSecretPlace } from '#fleet/webhooks'
+import { type Pool, type Queryable, transaction } from '#postgres/pool'
+
+export type WebhookWorker = { pool: Pool; keyring: Keyring; sender: WebhookSender; clock: Clock }
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+
+/** How long to wait after each failed attempt: a day in all, then the webhook is disabled. */
+export const retryDelaysMs: readonly number[] = [
+  5_000,
+  30_000,
+  2 * minuteMs,
+  10 * minuteMs,
+  30 * minuteMs,
+  hourMs,
+  2 * hourMs,
+  4 * hourMs,
+  8 * hourMs,
+  8 * hourMs,
+]
+
+// Longer than one attempt can take: a delivery whose worker died is due again after this.
+const leaseMs = minuteMs
+const relayedAtOnce = 1_000
+// So that one receiver with a long backlog does not hold up the others.
+const claimedPerWebhook = 8
+const claimedAtOnce = 64
+const keptDays = 3
+
+type Delivery = {
+  id: string
+  organization_id: string
+  webhook_id: string
+  event_id: string
+  type: string
+  payload: Record<string, unknown>
+  attempt: number
+  created_at: Date
+  url: string
+  sealed_secret: Buffer
+}
+
+/** Turns committed events into one delivery per subscribed webhook; returns how many events it took. */
+export async function relayEvents(pool: Queryable): Promise<number> {
+  const { rowCount } = await pool.query(
+    `WITH taken AS MATERIALIZED (
+       DELETE FROM outbox_event WHERE id IN (
+         SELECT id FROM outbox_event ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING *
+     ), queued AS (
+       INSERT INTO webhook_delivery (id, organization_id, webhook_id, event_id, type, payload, created_at)
+       SELECT uuidv7(), taken.organization_id, webhook.id, taken.id, taken.type, taken.payload, taken.created_at
+       FROM taken JOIN webhook ON webhook.organization_id = taken.organization_id
+         AND taken.type = ANY (webhook.events) AND webhook.disabled_at IS NULL
+     )
+     SELECT id FROM taken`,
+    [relayedAtOnce],
+  )
+  return rowCount ?? 0
+}
+
+/**
+ * Relays what has happened and makes the attempts that are due. Returns how many events and attempts there were; called
+ * again at once while that is not zero. Any number of workers may do so beside each other: at-least-once.
+ */
+export async function deliverDueWebhooks(worker: WebhookWorker): Promise<number> {
+  const relayed = await relayEvents(worker.pool)
+  const due = await claimDue(worker)
+  await Promise.all(due.map((delivery) => attempt(worker, delivery)))
+  return relayed + due.length
+}
+
+async function claimDue({ pool, clock }: WebhookWorker): Promise<Delivery[]> {
+  const nowMs = clock()
+  const { rows } = await pool.query<Delivery>(
+    `WITH due AS MATERIALIZED (
+       SELECT waiting.id, webhook.url, webhook.sealed_secret
+       FROM webhook CROSS JOIN LATERAL (
+         SELECT id FROM webhook_delivery
+         WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $1
+         ORDER BY next_attempt_at LIMIT $3 FOR UPDATE SKIP LOCKED
+       ) waiting
+       WHERE webhook.disabled_at IS NULL LIMIT $4
+     )
+     UPDATE webhook_delivery SET attempt = attempt + 1, next_attempt_at = $2 FROM due
+     WHERE webhook_delivery.id = due.id
+     RETURNING webhook_delivery.*, due.url, due.sealed_secret`,
+    [new Date(nowMs), new Date(nowMs + leaseMs), claimedPerWebhook, claimedAtOnce],
+  )
+  return rows
+}
+
+async function attempt(worker: WebhookWorker, delivery: Delivery): Promise<void> {
+  const { pool, keyring, sender, clock } = worker
+  const { event_id, organization_id, webhook_id } = delivery
+  const key = await dataKeyOf(pool, keyring, organization_id)
+  const outcome = await sender.send({
+    id: event_id,
+    url: delivery.url,
+    secret: key.open(delivery.sealed_secret, webhookSecretPlace(webhook_id)),
+    timestampS: Math.floor(clock() / 1000),
+    body: JSON.stringify({
+      type: delivery.type,
+      timestamp: delivery.created_at.toISOString(),
+      organizationId: organization_id,
+      data: delivery.payload,
+    }),
+  })
+  if (outcome.delivered) return markDelivered(pool, delivery.id, clock())
+  const delayMs = outcome.gone ? undefined : retryDelaysMs[delivery.attempt - 1]
+  if (delayMs === undefined) return disable(worker, delivery, outcome)
+  await pool.query('UPDATE webhook_delivery SET next_attempt_at = $2, last_error = $3 WHERE id = $1', [
+    delivery.id,
+    new Date(clock() + delayMs),
+    outcome.reason,
+  ])
+}
+
+const markDelivered = async (pool: Queryable, id: string, nowMs: number): Promise<void> => {
+  await pool.query('UPDATE webhook_delivery SET delivered_at = $2, last_error = NULL WHERE id = $1', [
+    id,
+    new Date(nowMs),
+  ])
+}
+
+/** Gives a webhook up: what waits for it is not sent, and its list entry and the audit log say so. */
+async function disable(
+  { pool, clock }: WebhookWorker,
+  { organization_id, webhook_id }: Delivery,
+  { reason, gone }: Extract<WebhookOutcome, { delivered: false }>,
+): Promise<void> {
+  const told = gone ? 'The receiver wants no more (410).' : `Every attempt for a day failed; the last one ${reason}.`
+  await transaction(pool, async (connection) => {
+    const { rowCount } = await connection.query(
+      'UPDATE webhook SET disabled_at = $2, disabled_reason = $3 WHERE id = $1 AND disabled_at IS NULL',
+      [webhook_id, new Date(clock()), told],
+    )
+    if (!rowCount) return
+    await connection.query('DELETE FROM webhook_delivery WHERE webhook_id = $1 AND delivered_at IS NULL', [webhook_id])
+    await recordAudit(connection, [
+      {
+        organizationId: organization_id,
+        actor: 'system',
+        action: 'webhook.disabled',
+        subjectType: 'webhook',
+        subjectId: webhook_id,
+        detail: { reason: told },
+      },
+    ])
+  })
+}
+
+/** Forgets deliveries that were made long ago. */
+export async function pruneWebhookDeliveries({ pool, clock }: Pick<WebhookWorker, 'pool' | 'clock'>): Promise<void> {
+  await pool.query('DELETE FROM webhook_delivery WHERE delivered_at IS NOT NULL AND created_at < $1', [
+    new Date(clock() - keptDays * 24 * hourMs),
+  ])
+}

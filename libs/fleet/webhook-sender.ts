@@ -1,0 +1,98 @@
+import { createHmac } from 'node:crypto'
+import { lookup as resolve } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { Agent } from 'undici'
+import { isPublicAddress } from '#core/public-address'
+
+/** One message. `id` is the same at every attempt, so that the receiver can drop what it already has. */
+export type WebhookMessage = { id: string; url: string; secret: string; body: string; timestampS: number }
+
+/** `reason` is short and quotes nothing the receiver sent; `gone` means it wants no more (410). */
+export type WebhookOutcome = { delivered: true } | { delivered: false; reason: string; gone: boolean }
+
+export type WebhookSender = { send(message: WebhookMessage): Promise<WebhookOutcome>; close(): Promise<void> }
+
+type SenderOptions = {
+  /** Which addresses may be connected to. Default: those on the public Internet. */
+  isAllowed?: (address: string) => boolean
+  /** Certificates to trust besides the system's. */
+  ca?: string | undefined
+  timeoutMs?: number
+}
+
+class RefusedAddress extends Error {}
+
+/** The Standard Webhooks signature: HMAC-SHA256 over id, timestamp and body with the bytes behind `whsec_`. */
+export function signWebhook({ id, timestampS, body, secret }: WebhookMessage): string {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestampS}.${body}`).digest('base64')}`
+}
+
+/**
+ * Sends webhooks over https. The address is checked where the connection is made, after the name was resolved, so that a
+ * name that changes its mind cannot lead inside; redirects are not followed.
+ */
+export function createWebhookSender({
+  isAllowed = isPublicAddress,
+  ca,
+  timeoutMs = 15_000,
+}: SenderOptions = {}): WebhookSender {
+  const agent = new Agent({
+    connect: { lookup: guardedLookup(isAllowed), timeout: timeoutMs, ...(ca === undefined ? {} : { ca }) },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    keepAliveTimeout: 5_000,
+    pipelining: 1,
+  })
+  return {
+    async send(message) {
+      const { origin, pathname, search, hostname, protocol } = new URL(message.url)
+      const host = hostname.replace(/^\[|\]$/g, '')
+      // A literal address is connected to without a look-up.
+      if (protocol !== 'https:' || (isIP(host) !== 0 && !isAllowed(host))) return refused
+      try {
+        const answer = await agent.request({
+          origin,
+          path: pathname + search,
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            'user-agent': 'routerfleet-webhooks/1',
+            'webhook-id': message.id,
+            'webhook-timestamp': String(message.timestampS),
+            'webhook-signature': signWebhook(message),
+          },
+          body: message.body,
+          signal: AbortSignal.timeout(timeoutMs),
+        })
+        answer.body.on('error', () => {}).destroy()
+        if (answer.statusCode >= 200 && answer.statusCode < 300) return { delivered: true }
+        return { delivered: false, reason: `answered ${answer.statusCode}`, gone: answer.statusCode === 410 }
+      } catch (error) {
+        return causes(error).some((cause) => cause instanceof RefusedAddress) ? refused : failed(error)
+      }
+    },
+    close: () => agent.close(),
+  }
+}
+
+const refused: WebhookOutcome = { delivered: false, reason: 'the address is not on the public Internet', gone: false }
+
+const failed = (error: unknown): WebhookOutcome => {
+  const code = causes(error).map((cause) => (cause instanceof Error && 'code' in cause ? cause.code : undefined))
+  return { delivered: false, reason: `could not be reached (${code.find(Boolean) ?? 'timeout'})`, gone: false }
+}
+
+const causes = (error: unknown): unknown[] =>
+  error instanceof Error && error.cause !== undefined ? [error, ...causes(error.cause)] : [error]
+
+const guardedLookup =
+  (isAllowed: (address: string) => boolean): LookupFunction =>
+  (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      const first = addresses?.[0]
+      if (error || !first) return callback(error ?? new Error('no address'), '', 4)
+      if (!addresses.every(({ address }) => isAllowed(address))) return callback(new RefusedAddress(), '', 4)
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family)
+    })
+  }
