@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest'
+import type { Sample } from '../sample.ts'
+import { distanceM, spotAt } from './paths.ts'
+import { makeRoster, type RouterSpec } from './roster.ts'
+import { createSimulatedRouter } from './simulated-router.ts'
+import { movementAt } from './timetable.ts'
+
+const startMs = Date.UTC(2026, 10, 21, 8)
+const hourMs = 3_600_000
+const roster = makeRoster(200, 1)
+
+const boot = (spec: RouterSpec, fromMs: number, bootedAtMs = fromMs) => ({
+  fromMs,
+  bootedAtMs,
+  rebootReason: undefined,
+  firmware: () => spec.firmware,
+})
+
+/** An hour as it happens: collected every ten seconds, as the agent does. */
+function liveHour(spec: RouterSpec): Sample[] {
+  const router = createSimulatedRouter(spec, boot(spec, startMs))
+  return Array.from({ length: 360 }, (_, step) => router.collect(startMs + step * 10_000)).flat()
+}
+
+const some = roster.filter((_, index) => index % 7 === 0)
+const hours = new Map(some.map((spec) => [spec, liveHour(spec)]))
+const samples = [...hours.values()].flat()
+const ofKind = (kind: Sample['kind']) => samples.filter((sample) => sample.kind === kind)
+const share = (part: unknown[], whole: unknown[]) => part.length / whole.length
+
+test('the roster is 200 routers of three classes with unique serials, the same for the same seed', () => {
+  expect(roster).toHaveLength(200)
+  expect(new Set(roster.map(({ serial }) => serial)).size).toBe(200)
+  expect(makeRoster(200, 1).map(({ name, tags }) => [name, tags])).toEqual(roster.map(({ name, tags }) => [name, tags]))
+  const classes = Map.groupBy(roster, ({ deviceClass }) => deviceClass)
+  expect([classes.get('vehicle')?.length, classes.get('ship')?.length, classes.get('fixed-site')?.length]).toEqual([
+    140, 24, 36,
+  ])
+  for (const { tags, deviceClass, name, serial } of roster) {
+    expect(tags).toContain(deviceClass)
+    for (const text of [...tags, name, serial]) expect(text).toMatch(/^\P{Cc}{1,64}$/u)
+  }
+})
+
+test('a position is a function of seed and time: nobody jumps, and asking again gives the same place', () => {
+  const placeOf = (spec: RouterSpec, atMs: number) => {
+    const { lat, lon } = spotAt(spec.path, movementAt(spec.timetable, atMs).alongM)
+    return [lat, lon] as const
+  }
+  for (const spec of some) {
+    for (let atMs = startMs; atMs < startMs + 3 * hourMs; atMs += 7_000) {
+      const place = placeOf(spec, atMs)
+      expect(placeOf(spec, atMs)).toEqual(place)
+      expect(distanceM(place, placeOf(spec, atMs + 1_000))).toBeLessThan(30)
+    }
+  }
+})
+
+test('the same hour simulated twice is the same, sample by sample', () => {
+  for (const spec of some.slice(0, 5)) expect(liveHour(spec)).toEqual(hours.get(spec))
+})
+
+test('samples are in order, and one of a kind in a millisecond', () => {
+  for (const taken of hours.values()) {
+    expect(taken.map(({ ts }) => ts)).toEqual(taken.map(({ ts }) => ts).sort((a, b) => a - b))
+    expect(new Set(taken.map(({ ts, kind }) => `${ts} ${kind}`)).size).toBe(taken.length)
+  }
+})
+
+test('moving fixes are about 100 m apart and repeated in between; speed is frozen with them', () => {
+  const [truck] = some
+  const fixes = (hours.get(truck as RouterSpec) ?? []).filter(({ kind, fix }) => kind === 'location' && fix === '3d')
+  const places = fixes.map(({ lat, lon }) => `${lat},${lon}`)
+  expect(new Set(places).size).toBeLessThan(places.length)
+  for (const [index, fix] of fixes.entries()) {
+    const before = fixes[index - 1]
+    if (before && places[index] === places[index - 1]) expect(fix.speedMps).toBe(before.speedMps)
+  }
+})
+
+test('readings keep to what a modem can say, sentinels apart', () => {
+  const within = (field: string, from: number, to: number) => {
+    const values = ofKind('cellular').map((sample) => sample[field])
+    const readings = values.filter((value) => typeof value === 'number' && ![-200, 99, 2_147_483_647].includes(value))
+    expect(readings.length).toBeGreaterThan(1_000)
+    expect(Math.min(...(readings as number[]))).toBeGreaterThanOrEqual(from)
+    expect(Math.max(...(readings as number[]))).toBeLessThanOrEqual(to)
+  }
+  within('rsrpDbm', -140, -44)
+  within('rsrqDb', -20, -3)
+  within('sinrDb', -20, 30)
+  within('rssiDbm', -113, -30)
+  within('pci', 0, 1_007)
+  within('cellId', 256, 2 ** 28 - 1)
+})
+
+test('the fleet shows what real fleets show', () => {
+  const cellular = ofKind('cellular')
+  const ofRat = (rat: string) => cellular.filter((sample) => sample.rat === rat)
+  for (const rat of ['lte', 'nr-nsa', 'umts', 'none']) expect(ofRat(rat).length, rat).toBeGreaterThan(10)
+  expect(share(ofRat('none'), cellular)).toBeLessThan(0.25)
+  for (const sentinel of [-200, 2_147_483_647, '-', 99]) {
+    expect(cellular.filter((sample) => sample.sinrDb === sentinel).length, String(sentinel)).toBeGreaterThan(0)
+  }
+  expect(ofRat('nr-nsa').every(({ nrRsrpDbm }) => typeof nrRsrpDbm === 'number')).toBe(true)
+  expect(ofKind('location').some(({ fix }) => fix === 'none')).toBe(true)
+  expect(new Set(cellular.map(({ cellId }) => cellId)).size).toBeGreaterThan(100)
+})
+
+test('at any time some vehicles stand and most move, and each stands over five minutes within three hours', () => {
+  const vehicles = roster.filter(({ deviceClass }) => deviceClass === 'vehicle')
+  const standing = vehicles.filter(({ timetable }) => movementAt(timetable, startMs).speedMps === 0)
+  expect(share(standing, vehicles)).toBeGreaterThan(0.15)
+  expect(share(standing, vehicles)).toBeLessThan(0.65)
+  for (const { timetable } of vehicles) {
+    expect(timetable.legs.some(({ fromM, toM, durationMs }) => fromM === toM && durationMs >= 300_000)).toBe(true)
+    expect(timetable.cycleMs).toBeLessThan(3 * hourMs)
+  }
+})
+
+test('without a bearer the link is down, so that samples wait', () => {
+  for (const spec of some.slice(0, 8)) {
+    const router = createSimulatedRouter(spec, boot(spec, startMs))
+    for (let atMs = startMs; atMs < startMs + hourMs; atMs += spec.rfEveryMs) {
+      const last = router.collect(atMs).findLast(({ kind }) => kind === 'cellular')
+      if (last && last.ts === atMs && !spec.sleep) expect(router.isLinkUp(atMs)).toBe(last.rat !== 'none')
+    }
+  }
+})
+
+test('two hours of history are a few batches, thinner than live data', () => {
+  for (const spec of some) {
+    const history = createSimulatedRouter(spec, boot(spec, startMs, startMs + 2 * hourMs)).collect(startMs + 2 * hourMs)
+    expect(history.length).toBeGreaterThan(200)
+    expect(history.length).toBeLessThan(3_000)
+  }
+})
