@@ -1,5 +1,18 @@
-import { createLineBuffer, escapeName, type LineBuffer } from './line-buffer.ts'
-import type { Column, Table } from './tables.ts'
+import {
+  type Chunk,
+  chunkOf,
+  createLineBuffer,
+  escapeSymbol,
+  type LineBuffer,
+  putChunk,
+  putDouble,
+  putLineEnd,
+  putQuoted,
+  putTimestamp,
+  reserve,
+  writtenBytes,
+} from './line-buffer.ts'
+import type { Column, ColumnType, Table } from './tables.ts'
 
 /** Where the rows of one report come from; the same object for all its rows, so that it is encoded once. */
 export type RowOrigin = { deviceId: string; organizationId: string; receivedAtMs: number }
@@ -8,7 +21,7 @@ export type RowOrigin = { deviceId: string; organizationId: string; receivedAtMs
 export type EncodedRows = { table: string; bytes: Buffer; rowEnds: number[] }
 
 export type RowEncoder = {
-  /** Adds a row. `row` has a member for each column's key; null and undefined leave the column out. */
+  /** Adds a row. Members are written in their own order, null ones left out; those without a column are ignored. */
   append: (row: { tsMs: number }, origin: RowOrigin) => void
   /** Bytes waiting. */
   size: () => number
@@ -16,110 +29,132 @@ export type RowEncoder = {
   take: () => EncodedRows
 }
 
-type Write = (buffer: LineBuffer, value: unknown) => void
-type PlannedColumn = { key: string; write: Write }
+type PlannedColumn = { name: string; key: string; type: ColumnType; prefix: Chunk; symbols: Map<unknown, Chunk> }
 
-const ascii = (text: string): Uint8Array => Buffer.from(text, 'utf8')
+/** Longest value of fixed size: a LONG in decimal, its unit and the end of the line. */
+const maxFixedValueBytes = 64
 
 /** Past this many different words a column's symbols are no longer remembered but escaped each time. */
 const maxRememberedSymbols = 4096
 
-function symbolWriter(name: string): Write {
-  const remembered = new Map<unknown, Uint8Array>()
-  return (buffer, value) => {
-    let bytes = remembered.get(value)
-    if (bytes === undefined) {
-      bytes = ascii(`,${name}=${escapeName(value as string)}`)
-      if (remembered.size < maxRememberedSymbols) remembered.set(value, bytes)
-    }
-    buffer.bytes(bytes)
-  }
+const yes = chunkOf('t')
+const no = chunkOf('f')
+
+function planColumn({ name, key, type }: Column): PlannedColumn {
+  // Protocol version 2: a second `=` and the entity type announce a binary double.
+  const binaryMark = type === 'DOUBLE' ? '=\x10' : ''
+  return { name, key, type, prefix: chunkOf(`,${name}=${binaryMark}`), symbols: new Map() }
 }
 
-function fieldWriter({ name, type }: Column): Write {
-  const prefix = ascii(`,${name}=`)
-  switch (type) {
-    case 'DOUBLE': {
-      // Protocol version 2: a second `=`, the entity type of a double, then its eight bytes, lowest first.
-      const binaryPrefix = Buffer.concat([prefix, Buffer.of(0x3d, 0x10)])
-      return (buffer, value) => {
-        buffer.bytes(binaryPrefix)
-        buffer.double(value as number)
-      }
-    }
-    case 'LONG':
-      return (buffer, value) => {
-        buffer.bytes(prefix)
-        buffer.bytes(ascii(`${value as number | bigint}i`))
-      }
-    case 'BOOLEAN': {
-      const yes = ascii(`,${name}=t`)
-      const no = ascii(`,${name}=f`)
-      return (buffer, value) => buffer.bytes(value ? yes : no)
-    }
+function symbolChunk({ name, symbols }: PlannedColumn, value: unknown): Chunk {
+  const remembered = symbols.get(value)
+  if (remembered !== undefined) return remembered
+  const chunk = chunkOf(`,${name}=${escapeSymbol(String(value))}`)
+  if (symbols.size < maxRememberedSymbols) symbols.set(value, chunk)
+  return chunk
+}
+
+function putField(buffer: LineBuffer, column: PlannedColumn, value: unknown, tailBytes: number): void {
+  putChunk(buffer, column.prefix)
+  switch (column.type) {
+    case 'DOUBLE':
+      putDouble(buffer, value as number)
+      break
     case 'TIMESTAMP':
-      return (buffer, value) => {
-        buffer.bytes(prefix)
-        buffer.timestamp(value as number)
-      }
+      putTimestamp(buffer, value as number)
+      break
+    case 'BOOLEAN':
+      putChunk(buffer, value ? yes : no)
+      break
+    case 'LONG':
+      putChunk(buffer, chunkOf(`${value as number | bigint}i`))
+      break
     default:
-      return (buffer, value) => {
-        buffer.bytes(prefix)
-        buffer.quoted(value as string)
-      }
+      putQuoted(buffer, value as string, tailBytes)
   }
 }
 
 /**
  * Encodes rows of one table as InfluxDB line protocol in QuestDB's version 2 (binary doubles, microsecond times), byte
- * for byte what QuestDB's own client writes with the columns in the same order: symbols first, then `received_at`,
- * then the rest in table order.
+ * for byte what QuestDB's own client writes: symbols first, then `received_at`, then the other columns.
  */
 export function createRowEncoder(table: Table, initialBytes = 1 << 20): RowEncoder {
-  const symbols: PlannedColumn[] = []
-  const fields: PlannedColumn[] = []
+  const columns = new Map<string, PlannedColumn>()
   for (const column of table.columns) {
-    if (column.key === 'receivedAtMs') continue
-    if (column.type === 'SYMBOL') symbols.push({ key: column.key, write: symbolWriter(column.name) })
-    else fields.push({ key: column.key, write: fieldWriter(column) })
+    if (column.key !== 'receivedAtMs') columns.set(column.key, planColumn(column))
   }
+  const prefixBytes = [...columns.values()].reduce((sum, { prefix }) => sum + prefix.length, 0)
+  const maxFixedBytes = prefixBytes + (columns.size + 1) * maxFixedValueBytes
 
   let buffer = createLineBuffer(initialBytes)
   let rowEnds: number[] = []
-  let origin: RowOrigin | null = null
-  let lineStart = ascii('')
-  let receivedAt = ascii('')
+  let lastOrigin: RowOrigin | null = null
+  let lineStart = chunkOf('')
+  let receivedAt = chunkOf('')
+  // Columns by position of the row's members. Rows of a table have one shape, and reading them in the order of that
+  // shape is several times faster than looking members up by the names of the columns.
+  let shape: { key: string; column: PlannedColumn | undefined }[] = []
 
-  const useOrigin = (next: RowOrigin) => {
-    origin = next
-    lineStart = ascii(`${table.name},device_id=${escapeName(next.deviceId)},org_id=${escapeName(next.organizationId)}`)
-    receivedAt = ascii(` received_at=${next.receivedAtMs}000t`)
+  const learnShape = (row: object) => {
+    shape = Object.keys(row).map((key) => ({ key, column: columns.get(key) }))
+  }
+
+  const useOrigin = (origin: RowOrigin) => {
+    lastOrigin = origin
+    const [deviceId, organizationId] = [escapeSymbol(origin.deviceId), escapeSymbol(origin.organizationId)]
+    lineStart = chunkOf(`${table.name},device_id=${deviceId},org_id=${organizationId}`)
+    receivedAt = chunkOf(` received_at=${origin.receivedAtMs}000t`)
+  }
+
+  const putMembers = (row: Record<string, unknown>, symbols: boolean): boolean => {
+    let position = 0
+    for (const key in row) {
+      const value = row[key]
+      const member = shape[position++]
+      if (member === undefined || member.key !== key) return false
+      const { column } = member
+      if (value === null || value === undefined || column === undefined) continue
+      if (column.type === 'SYMBOL') {
+        if (symbols) putSymbol(column, value)
+      } else if (!symbols) putField(buffer, column, value, maxFixedBytes)
+    }
+    return true
+  }
+
+  const putSymbol = (column: PlannedColumn, value: unknown) => {
+    const chunk = symbolChunk(column, value)
+    reserve(buffer, chunk.length + maxFixedBytes)
+    putChunk(buffer, chunk)
+  }
+
+  const putRow = (row: Record<string, unknown>, tsMs: number): boolean => {
+    reserve(buffer, lineStart.length + receivedAt.length + maxFixedBytes)
+    putChunk(buffer, lineStart)
+    if (!putMembers(row, true)) return false
+    putChunk(buffer, receivedAt)
+    if (!putMembers(row, false)) return false
+    putLineEnd(buffer, tsMs)
+    return true
   }
 
   return {
-    append: (row, rowOrigin) => {
-      if (rowOrigin !== origin) useOrigin(rowOrigin)
-      const values = row as Record<string, unknown> & { tsMs: number }
-      buffer.bytes(lineStart)
-      writePresent(symbols, values, buffer)
-      buffer.bytes(receivedAt)
-      writePresent(fields, values, buffer)
-      buffer.endLine(row.tsMs)
-      rowEnds.push(buffer.size())
+    append: (row, origin) => {
+      if (origin !== lastOrigin) useOrigin(origin)
+      const members = row as Record<string, unknown> & { tsMs: number }
+      const start = buffer.at
+      if (!putRow(members, row.tsMs)) {
+        buffer.at = start
+        learnShape(row)
+        putRow(members, row.tsMs)
+      }
+      rowEnds.push(buffer.at)
     },
-    size: () => buffer.size(),
+    size: () => buffer.at,
     take: () => {
-      const taken = { table: table.name, bytes: buffer.contents(), rowEnds }
+      const taken = { table: table.name, bytes: writtenBytes(buffer), rowEnds }
       buffer = createLineBuffer(initialBytes)
       rowEnds = []
       return taken
     },
-  }
-}
-
-function writePresent(columns: PlannedColumn[], values: Record<string, unknown>, buffer: LineBuffer): void {
-  for (const column of columns) {
-    const value = values[column.key]
-    if (value !== null && value !== undefined) column.write(buffer, value)
   }
 }

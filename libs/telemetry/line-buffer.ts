@@ -1,17 +1,7 @@
-/** A growing byte buffer with the few primitives line protocol is made of. */
-export type LineBuffer = {
-  bytes: (part: Uint8Array) => void
-  double: (value: number) => void
-  /** Epoch milliseconds as microseconds with their unit: `1700000000000000t`. */
-  timestamp: (epochMs: number) => void
-  /** A string value, quoted and escaped. */
-  quoted: (text: string) => void
-  /** Closes a line with its designated timestamp. */
-  endLine: (epochMs: number) => void
-  size: () => number
-  /** What has been written; shares memory with the buffer, which must not be used again. */
-  contents: () => Buffer
-}
+import { endianness } from 'node:os'
+
+/** Bytes of line protocol in the making. A plain record and functions on it: this is the innermost loop of the writer. */
+export type LineBuffer = { memory: Buffer; view: DataView; at: number }
 
 const space = 0x20
 const newline = 0x0a
@@ -21,87 +11,104 @@ const backslash = 0x5c
 const zero = 0x30
 const letterT = 0x74
 
-/** Escapes a symbol value (or a table or column name) the way line protocol wants it outside of quotes. */
-export const escapeName = (text: string): string => text.replace(/[ ,=\n\r\\]/g, '\\$&')
-
-/** Room for anything of fixed size: a double, a time, quotes. */
-const slack = 64
+const isLittleEndian = endianness() === 'LE'
 
 export function createLineBuffer(initialBytes: number): LineBuffer {
-  let memory = Buffer.allocUnsafeSlow(initialBytes)
-  let view = new DataView(memory.buffer)
-  let at = 0
-
-  const reserve = (length: number) => {
-    const needed = at + length + slack
-    if (needed <= memory.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.max(memory.length * 2, needed))
-    memory.copy(larger, 0, 0, at)
-    memory = larger
-    view = new DataView(memory.buffer)
-  }
-
-  const writeDigits = (value: number) => {
-    let rest = value
-    let digitCount = 1
-    for (let bound = 10; rest >= bound; bound *= 10) digitCount++
-    for (let position = at + digitCount - 1; position >= at; position--) {
-      const tenth = Math.floor(rest / 10)
-      memory[position] = zero + rest - tenth * 10
-      rest = tenth
-    }
-    at += digitCount
-  }
-
-  const writeTimestamp = (epochMs: number) => {
-    reserve(0)
-    if (epochMs > 0) {
-      writeDigits(epochMs)
-      memory[at++] = zero
-      memory[at++] = zero
-      memory[at++] = zero
-    } else at += memory.write(String(epochMs * 1000), at, 'latin1')
-    memory[at++] = letterT
-  }
-
-  return {
-    bytes: (part) => {
-      reserve(part.length)
-      // Parts are a dozen bytes: a loop beats the call behind `set`.
-      for (let index = 0; index < part.length; index++) memory[at + index] = part[index] as number
-      at += part.length
-    },
-    double: (value) => {
-      reserve(0)
-      view.setFloat64(at, value, true)
-      at += 8
-    },
-    timestamp: writeTimestamp,
-    quoted: (text) => {
-      // A UTF-16 unit takes at most three bytes, an escaped one two.
-      reserve(text.length * 3)
-      const start = at
-      memory[at++] = quote
-      for (let index = 0; index < text.length; index++) {
-        const code = text.charCodeAt(index)
-        if (code > 0x7f) {
-          at = start
-          at += memory.write(`"${text.replace(/[\n\r"\\]/g, '\\$&')}"`, at)
-          return
-        }
-        if (code === quote || code === backslash || code === newline || code === carriageReturn)
-          memory[at++] = backslash
-        memory[at++] = code
-      }
-      memory[at++] = quote
-    },
-    endLine: (epochMs) => {
-      reserve(0)
-      memory[at++] = space
-      writeTimestamp(epochMs)
-      memory[at++] = newline
-    },
-    size: () => at,
-    contents: () => memory.subarray(0, at),
-  }
+  const memory = Buffer.allocUnsafeSlow(initialBytes)
+  return { memory, view: new DataView(memory.buffer), at: 0 }
 }
+
+/** What has been written; shares memory with the buffer, which must not be written to any more. */
+export const writtenBytes = (buffer: LineBuffer): Buffer => buffer.memory.subarray(0, buffer.at)
+
+/** Makes room. The `put` functions of fixed size rely on it having been called; those of text call it themselves. */
+export function reserve(buffer: LineBuffer, length: number): void {
+  const needed = buffer.at + length
+  if (needed <= buffer.memory.length) return
+  const larger = Buffer.allocUnsafeSlow(Math.max(buffer.memory.length * 2, needed))
+  buffer.memory.copy(larger, 0, 0, buffer.at)
+  buffer.memory = larger
+  buffer.view = new DataView(larger.buffer)
+}
+
+/** A byte string to be written over and over, kept as 32-bit words: four bytes a step. */
+export type Chunk = { words: Int32Array; length: number }
+
+export function chunkOf(text: string): Chunk {
+  const bytes = Buffer.from(text)
+  const words = new Int32Array(Math.ceil(bytes.length / 4))
+  new Uint8Array(words.buffer).set(bytes)
+  return { words, length: bytes.length }
+}
+
+/** May touch up to three bytes behind the chunk, which `reserve` must have covered. */
+export function putChunk(buffer: LineBuffer, { words, length }: Chunk): void {
+  const { view, at } = buffer
+  for (let index = 0; index < words.length; index++)
+    view.setInt32(at + index * 4, words[index] as number, isLittleEndian)
+  buffer.at = at + length
+}
+
+export function putDouble(buffer: LineBuffer, value: number): void {
+  buffer.view.setFloat64(buffer.at, value, true)
+  buffer.at += 8
+}
+
+/** Epoch milliseconds as microseconds with their unit: `1700000000000000t`. */
+export function putTimestamp(buffer: LineBuffer, epochMs: number): void {
+  const { memory } = buffer
+  let { at } = buffer
+  if (epochMs <= 0) {
+    buffer.at = at + memory.write(`${epochMs * 1000}t`, at, 'latin1')
+    return
+  }
+  let digitCount = 1
+  for (let bound = 10; epochMs >= bound; bound *= 10) digitCount++
+  // Two halves, so that the division runs on small integers.
+  let high = Math.floor(epochMs / 1e6)
+  let low = epochMs - high * 1e6
+  for (let position = at + digitCount - 1; position >= at; position--) {
+    const isLow = position >= at + digitCount - 6
+    const rest = isLow ? low : high
+    const tenth = (rest / 10) | 0
+    memory[position] = zero + rest - tenth * 10
+    if (isLow) low = tenth
+    else high = tenth
+  }
+  at += digitCount
+  memory[at] = zero
+  memory[at + 1] = zero
+  memory[at + 2] = zero
+  memory[at + 3] = letterT
+  buffer.at = at + 4
+}
+
+/** Closes a line with its designated timestamp. */
+export function putLineEnd(buffer: LineBuffer, epochMs: number): void {
+  buffer.memory[buffer.at++] = space
+  putTimestamp(buffer, epochMs)
+  buffer.memory[buffer.at++] = newline
+}
+
+/** A string value, quoted and escaped. `tailBytes` more are reserved behind it. */
+export function putQuoted(buffer: LineBuffer, text: string, tailBytes: number): void {
+  // A UTF-16 unit takes at most three bytes, an escaped one two.
+  reserve(buffer, text.length * 3 + 2 + tailBytes)
+  const { memory } = buffer
+  let at = buffer.at
+  memory[at++] = quote
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code > 0x7f) {
+      buffer.at += memory.write(`"${text.replace(/[\n\r"\\]/g, '\\$&')}"`, buffer.at, 'utf8')
+      return
+    }
+    if (code === quote || code === backslash || code === newline || code === carriageReturn) memory[at++] = backslash
+    memory[at++] = code
+  }
+  memory[at++] = quote
+  buffer.at = at
+}
+
+/** Escapes a symbol value the way line protocol wants it outside of quotes. */
+export const escapeSymbol = (text: string): string => text.replace(/[ ,=\n\r\\]/g, '\\$&')

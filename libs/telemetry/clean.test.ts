@@ -1,0 +1,178 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeBatch } from './accept.ts'
+import { cleanSample } from './clean.ts'
+import { fieldsOf, type Kind, kinds } from './fields.ts'
+import type { RowOf } from './rows.ts'
+
+const receivedAtMs = Date.UTC(2026, 0, 15, 12)
+
+/** Sends one sample through decoding and cleaning; also what was taken away, as `reason field`. */
+function clean<K extends Kind>(kind: K, fields: Record<string, unknown>, sentAt?: number) {
+  const body = Buffer.from(JSON.stringify({ sentAt, samples: [{ kind, ts: receivedAtMs, ...fields }] }))
+  const batch = decodeBatch(body, 'json', { receivedAtMs, oldestTsMs: 0 })
+  const accepted = batch.ok ? batch.samples[0] : undefined
+  if (accepted === undefined) throw new Error('not accepted')
+  const losses: string[] = []
+  const row = cleanSample(accepted, (reason, _kind, field) => losses.push(`${reason} ${field}`)) as RowOf<K>
+  return { row, losses }
+}
+
+describe('every field of every kind', () => {
+  const everyField = kinds.flatMap((kind) => fieldsOf(kind).map(([name, field]) => ({ kind, name, field })))
+
+  it.each(everyField.filter(({ field }) => field.type !== 'time' && field.type !== 'cells'))(
+    '$kind.$name has null for the words that mean nothing',
+    ({ kind, name }) => {
+      for (const word of ['--', '-', 'N/A', 'n/a', '', ' ']) {
+        const { row, losses } = clean(kind, { [name]: word })
+        expect((row as Record<string, unknown>)[name]).toBeNull()
+        expect(losses).toEqual([`null_word ${name}`])
+      }
+      expect(clean(kind, { [name]: null }).losses).toEqual([])
+      expect(clean(kind, { [name]: true }).losses).toEqual([`wrong_type ${name}`])
+    },
+  )
+
+  it.each(everyField.filter(({ field }) => field.type === 'number'))(
+    '$kind.$name keeps its range, also as text, and nothing outside',
+    ({ kind, name, field }) => {
+      if (field.type !== 'number') return
+      const read = (value: unknown) => (clean(kind, { [name]: value }).row as Record<string, unknown>)[name]
+      expect([read(field.min), read(field.max)]).toEqual([field.min, field.max])
+      expect(read(` ${field.max} `)).toBe(field.max)
+      expect([read(field.min - 1), read(String(field.min - 1)), read('1e999')]).toEqual([null, null, null])
+      if (field.max < 2 ** 53) expect(read(field.max + 0.5)).toBeNull()
+      expect(read('12 dB')).toBeNull()
+    },
+  )
+})
+
+it("nulls the radio's own sentinels, not the sample", () => {
+  for (const sentinel of [99, 255, -200, -32768, 2147483647]) {
+    const { row } = clean('cellular', {
+      rat: 'lte',
+      rsrpDbm: sentinel,
+      rsrqDb: sentinel,
+      sinrDb: sentinel,
+      cqi: sentinel,
+    })
+    expect(row).toMatchObject({ rat: 'lte', rsrpDbm: null, rsrqDb: null, sinrDb: null, cqi: null })
+  }
+})
+
+it('nulls and counts words that are not in the list, exactly as written', () => {
+  const { row, losses } = clean('cellular', { rat: 'LTE', operatorName: ' Net 1 ' })
+  expect(row).toMatchObject({ rat: null, operatorName: 'Net 1' })
+  expect(losses).toEqual(['unknown_word rat'])
+})
+
+it.each([
+  [10805003, '10805003'],
+  ['10805003', '10805003'],
+  ['0xA4DF0B', '10805003'],
+  ['0x0A4df0b', '10805003'],
+  ['0010805003', '10805003'],
+  [68719476735, '68719476735'],
+  [68719476736, null],
+  [2147483647, null],
+  [-1, null],
+  [1.5, null],
+  ['A4DF0B', null],
+])('cellId %s is %s', (sent, kept) => expect(clean('cellular', { cellId: sent }).row.cellId).toBe(kept))
+
+it.each([
+  ['26203', '26203'],
+  ['00101', '00101'],
+  [26201, '26201'],
+  [310410, '310410'],
+  [101, '00101'],
+  ['0x6659', '26201'],
+  ['262-03', null],
+  ['1234567', null],
+  [2147483647, null],
+])('plmn %s is %s', (sent, kept) => expect(clean('cellular', { plmn: sent }).row.plmn).toBe(kept))
+
+describe('usable', () => {
+  const at = { lat: 51.9, lon: -8.4 }
+  it.each([
+    [{ ...at }, true],
+    [{ ...at, fix: '3d', accuracyM: 100 }, true],
+    [{ ...at, fix: 'none' }, false],
+    [{ ...at, accuracyM: 100.5 }, false],
+    [{ ...at, hdop: 20 }, true],
+    [{ ...at, hdop: 20.1 }, false],
+    [{ ...at, accuracyM: 5, hdop: 99 }, true],
+    [{ lat: 0, lon: 0 }, false],
+    [{ lat: 0, lon: 1 }, true],
+    [{ lat: 90.1, lon: 1 }, false],
+    [{ lat: 1, lon: -180.5 }, false],
+    [{ lat: 1 }, false],
+    [{ ...at, lat: '51.9' }, true],
+  ])('%j: %s', (fields, usable) => expect(clean('location', fields).row.usable).toBe(usable))
+})
+
+describe('fixTs', () => {
+  const fixTs = (fields: Record<string, unknown>, sentAt?: number) => {
+    const value = clean('location', { lat: 1, lon: 1, ...fields }, sentAt).row.fixTs
+    return value === null ? null : value - receivedAtMs
+  }
+
+  it('is taken as sent, or made from ageMs', () => {
+    expect(fixTs({ fixTs: receivedAtMs - 5000 })).toBe(-5000)
+    expect(fixTs({ fixTs: '2026-01-15T11:59:55Z' })).toBe(-5000)
+    expect(fixTs({ ageMs: 5000 })).toBe(-5000)
+    expect(fixTs({ ageMs: '5000', ts: undefined })).toBe(-5000)
+    expect(fixTs({})).toBeNull()
+  })
+
+  it('is null a day or more away from its sample', () => {
+    expect(fixTs({ fixTs: receivedAtMs - 86_400_001 })).toBeNull()
+    expect(fixTs({ fixTs: receivedAtMs + 300_001 })).toBeNull()
+    expect(fixTs({ fixTs: 'never' })).toBeNull()
+    expect(fixTs({ ageMs: -1 })).toBeNull()
+  })
+
+  it("follows a corrected clock, unless it already told the satellites' time", () => {
+    const sentAt = receivedAtMs - 3_600_000
+    expect(fixTs({ ts: sentAt, fixTs: sentAt - 5000 }, sentAt)).toBe(-5000)
+    expect(fixTs({ ts: sentAt, fixTs: receivedAtMs - 5000 }, sentAt)).toBe(-5000)
+  })
+})
+
+describe('cells', () => {
+  it('are cleaned like the serving cell', () => {
+    const cells = [{ role: 'neighbor', pci: '12', rsrpDbm: -200, cellId: '0x10', colour: 'red' }, 7, { role: 'friend' }]
+    const { row, losses } = clean('cellular', { cells })
+    expect(row.cells).toBe('[{"role":"neighbor","pci":12,"cellId":"16"},{}]')
+    expect(losses.sort()).toEqual([
+      'out_of_range cells.rsrpDbm',
+      'unknown_field cells',
+      'unknown_word cells.role',
+      'wrong_type cells',
+    ])
+  })
+
+  it('are at most 32', () => {
+    const { row, losses } = clean('cellular', { cells: Array(33).fill({ pci: 1 }) })
+    expect(JSON.parse(row.cells ?? '')).toHaveLength(32)
+    expect(losses).toEqual(['too_many cells'])
+    expect(clean('cellular', { cells: 'none' }).losses).toEqual(['wrong_type cells'])
+  })
+})
+
+it('gives every row of a kind the same members in the same order, whatever was sent', () => {
+  const names = kinds.flatMap((kind) => fieldsOf(kind).map(([name]) => name))
+  const value = fc.oneof(
+    fc.string(),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(fc.dictionary(fc.constantFrom(...names), fc.string())),
+  )
+  fc.assert(
+    fc.property(fc.constantFrom(...kinds), fc.dictionary(fc.constantFrom(...names), value), (kind, fields) => {
+      expect(Object.keys(clean(kind, fields).row)).toEqual(Object.keys(clean(kind, {}).row))
+    }),
+  )
+})
