@@ -6,6 +6,7 @@ import { dataFolder, emptyDataFolder, lockDataFolder, writePrivate } from './dat
 import { commandLine } from './engines/command-line.ts'
 import { startProcess, stopProcess } from './engines/process.ts'
 import { stopLeftovers } from './leftovers.ts'
+import { boundLogs } from './log-files.ts'
 
 const root = await mkdtemp(join(tmpdir(), 'routerfleet-data-'))
 afterAll(() => rm(root, { recursive: true, force: true }))
@@ -87,4 +88,22 @@ test('a private file is readable by its owner only', async () => {
   const folder = await freshFolder()
   await writePrivate(folder.accessFile, '{}')
   expect((await stat(folder.accessFile)).mode & 0o777).toBe(0o600)
+})
+
+test('a grown log is kept once and emptied under the process that writes it', async () => {
+  const folder = await freshFolder()
+  const logFile = join(folder.logs, 'ingest.log')
+  const pidFile = join(folder.run, 'ingest')
+  const writer = await startProcess('node', ['-e', "setInterval(() => console.log('x'.repeat(99)), 5)"], {
+    logFile,
+    pidFile,
+  })
+  const logs = boundLogs(folder, 1_000)
+  await expect.poll(async () => (await stat(logFile)).size).toBeGreaterThan(1_000)
+  await logs.now()
+  expect((await stat(`${logFile}.1`)).size).toBeGreaterThan(1_000)
+  await expect.poll(async () => (await stat(logFile)).size).toBeGreaterThan(0)
+  expect((await readFile(logFile, 'utf8'))[0]).toBe('x')
+  logs.end()
+  await stopProcess(writer, [{ signal: 'SIGKILL', deadlineMs: 5_000 }], pidFile)
 })

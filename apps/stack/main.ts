@@ -3,6 +3,7 @@ import { systemClock } from '#core/clock'
 import type { AccessFile } from './access.ts'
 import { type Options, readOptions } from './config.ts'
 import { dataFolder, lockDataFolder } from './data-folder.ts'
+import { boundLogs } from './log-files.ts'
 import { createParts } from './parts.ts'
 import { createProgress } from './progress.ts'
 import { interruption } from './signals.ts'
@@ -10,23 +11,23 @@ import { startOrder, startStack } from './stack.ts'
 
 const progress = createProgress(console.log, systemClock)
 
-/** Runs the product until it is told to stop; the exit code says whether it ever ran. */
-async function run(options: Options): Promise<number> {
+/** Runs the product until it is told to stop. Throws a sentence when it could not be started. */
+async function run(options: Options): Promise<void> {
   const folder = dataFolder(options.dataDir)
   const lock = await lockDataFolder(folder)
   const interrupted = interruption(progress)
   const parts = createParts(startOrder, progress, interrupted)
+  const logs = boundLogs(folder)
   try {
     progress.say(`Routerfleet starts with its data in ${shown(folder.dir)}`)
     const access = await startStack(options, folder, parts, progress)
     progress.say(welcome(access, options, shown(folder.accessFile)))
     if (!interrupted.aborted) await new Promise((resolve) => interrupted.addEventListener('abort', resolve))
-    return 0
   } catch (error) {
-    if (interrupted.aborted) return 0
-    console.error(sentenceOf(error))
-    return 1
+    if (interrupted.aborted) return
+    throw error
   } finally {
+    logs.end()
     await lock.stopping()
     await parts.stop()
     await lock.release()
@@ -48,12 +49,11 @@ function welcome(access: AccessFile, options: Options, accessFile: string): stri
 }
 
 const shown = (path: string) => relative(process.cwd(), path) || '.'
-const sentenceOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 try {
-  process.exitCode = await run(readOptions(process.argv.slice(2), process.env))
+  await run(readOptions(process.argv.slice(2), process.env))
 } catch (error) {
-  console.error(sentenceOf(error))
+  console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1
 }
 // An open channel to whoever started us would keep the process alive.

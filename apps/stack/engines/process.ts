@@ -1,6 +1,6 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 
@@ -19,15 +19,14 @@ export type ProcessOptions = Omit<SpawnOptions, 'stdio' | 'detached'> & {
   channel?: boolean
 }
 
-const maxLogBytes = 16 * 1024 * 1024
-
 /**
  * Starts a program in a process group of its own, so that a Ctrl-C in the terminal reaches only the supervisor, which
  * then stops everything in order. Throws one sentence when the program cannot be started.
  */
 export async function startProcess(command: string, args: string[], options: ProcessOptions): Promise<Running> {
   const { logFile, pidFile, channel, ...spawnOptions } = options
-  const log = await openLog(logFile)
+  await mkdir(dirname(logFile), { recursive: true })
+  const log = openSync(logFile, 'a', 0o600)
   try {
     const stdio: SpawnOptions['stdio'] = ['ignore', log, log, ...(channel ? (['ipc'] as const) : [])]
     const child = spawn(command, args, { ...spawnOptions, stdio, detached: true })
@@ -45,14 +44,6 @@ export async function startProcess(command: string, args: string[], options: Pro
   } finally {
     closeSync(log)
   }
-}
-
-/** Opens a log for appending; one that has grown large is first moved aside, so that a data folder stays bounded. */
-async function openLog(path: string): Promise<number> {
-  await mkdir(dirname(path), { recursive: true })
-  const known = await stat(path).catch(() => undefined)
-  if (known && known.size > maxLogBytes) await rename(path, `${path}.1`)
-  return openSync(path, 'a', 0o600)
 }
 
 /** Goes through the plan until the process is gone, then forgets its pid file. */

@@ -1,0 +1,30 @@
+import { copyFile, readdir, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DataFolder } from './data-folder.ts'
+
+const maxLogBytes = 16 * 1024 * 1024
+const lookEveryMs = 60_000
+
+/**
+ * Keeps the logs of all parts below about 32 MiB each: one that has grown is copied to `<name>.1` and emptied. The parts
+ * append to the same open file all the time, so it cannot be moved away under them; lines written in between the two
+ * steps are lost. Returns how to end it.
+ */
+export function boundLogs(folder: DataFolder, maxBytes = maxLogBytes): { now(): Promise<void>; end(): void } {
+  const now = async () => {
+    for (const path of await logFiles(folder)) {
+      const known = await stat(path).catch(() => undefined)
+      if (!known || known.size <= maxBytes) continue
+      await copyFile(path, `${path}.1`)
+      await truncate(path)
+    }
+  }
+  const timer = setInterval(() => now().catch(() => {}), lookEveryMs)
+  return { now, end: () => clearInterval(timer) }
+}
+
+async function logFiles(folder: DataFolder): Promise<string[]> {
+  const apps = (await readdir(folder.logs).catch(() => [])).filter((name) => name.endsWith('.log'))
+  const engines = [folder.postgres, folder.questdb].map((dir) => join(dir, 'server.log'))
+  return [...apps.map((name) => join(folder.logs, name)), ...engines]
+}
