@@ -5,6 +5,7 @@ import { configRoutes } from './routes/configs.ts'
 import { deviceEdgeRoutes } from './routes/device-edge.ts'
 import { deviceRoutes } from './routes/devices.ts'
 import { documentationRoutes } from './routes/documentation.ts'
+import { groupMemberRoutes } from './routes/group-members.ts'
 import { groupRoutes } from './routes/groups.ts'
 import { operationRoutes } from './routes/operations.ts'
 import { organizationRoutes } from './routes/organizations.ts'
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...authRoutes,
   ...deviceRoutes,
   ...groupRoutes,
+  ...groupMemberRoutes,
   ...configRoutes,
   ...telemetryRoutes,
   ...deviceEdgeRoutes,

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { addGroupMembers, listGroupMembers, removeGroupMember } from '#fleet/group-members'
+import { writeErrors } from '../openapi-errors.ts'
+import { pageReply, pageRequest } from '../paging.ts'
+import { type Route, route } from '../route.ts'
+import { distinct, pageOf, pageQuery, uuid } from '../schemas.ts'
+import { deviceSchema, exampleDevice } from './device-schemas.ts'
+import { groupParams } from './groups.ts'
+
+const memberSchema = deviceSchema
+  .extend({ membership: z.enum(['explicit', 'smartTag', 'both']) })
+  .meta({ id: 'GroupMember' })
+
+const tag = 'Groups'
+
+export const groupMemberRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/groups/:id/devices',
+    summary: 'List a group’s effective members',
+    description: 'Explicit members and devices with any of the smart tags; `membership` says which it is.',
+    tag,
+    access: 'group:read',
+    params: groupParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Newest device first.', schema: pageOf(memberSchema) } },
+    handle: async (input) =>
+      pageReply(input, await listGroupMembers(input.ctx, input.params.orgId, input.params.id, pageRequest(input))),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/groups/:id/members',
+    summary: 'Add explicit members to a group',
+    description: 'One unknown device refuses all; the 404 names them in `deviceIds`.',
+    tag,
+    access: 'group:write',
+    params: groupParams,
+    body: z.strictObject({ deviceIds: distinct(uuid(), 1_000, 1) }),
+    idempotent: 'replay',
+    answers: {
+      200: { description: 'How many are new.', schema: z.object({ added: z.int(), alreadyMembers: z.int() }) },
+      ...writeErrors,
+    },
+    example: { body: { deviceIds: [exampleDevice.id] }, answer: { added: 1, alreadyMembers: 0 } },
+    handle: async ({ ctx, params, body }) => ({
+      status: 200,
+      body: await addGroupMembers(ctx, params.orgId, params.id, body.deviceIds),
+    }),
+  }),
+  route({
+    method: 'delete',
+    path: '/orgs/:orgId/groups/:id/members/:deviceId',
+    summary: 'Remove an explicit member from a group',
+    tag,
+    access: 'group:write',
+    params: groupParams.extend({ deviceId: uuid() }),
+    answers: { 204: { description: 'It is no explicit member any more.' }, ...writeErrors },
+    handle: async ({ ctx, params }) => {
+      await removeGroupMember(ctx, params.orgId, params.id, params.deviceId)
+      return { status: 204 }
+    },
+  }),
+]
