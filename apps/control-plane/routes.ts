@@ -1,24 +1,32 @@
 import { createOpenApi } from './openapi.ts'
 import type { Route } from './route.ts'
+import { apiKeyRoutes } from './routes/api-keys.ts'
 import { authRoutes } from './routes/auth.ts'
 import { configRoutes } from './routes/configs.ts'
 import { deviceEdgeRoutes } from './routes/device-edge.ts'
 import { deviceRoutes } from './routes/devices.ts'
 import { documentationRoutes } from './routes/documentation.ts'
+import { enrollmentKeyRoutes } from './routes/enrollment-keys.ts'
 import { groupMemberRoutes } from './routes/group-members.ts'
 import { groupRoutes } from './routes/groups.ts'
 import { operationRoutes } from './routes/operations.ts'
+import { organizationBookRoutes } from './routes/organization-books.ts'
 import { organizationRoutes } from './routes/organizations.ts'
 import { telemetryRoutes } from './routes/telemetry.ts'
+import { webhookRoutes } from './routes/webhooks.ts'
 
 /** Everything the control plane serves, in the order the documentation shows it. */
 export const routes: readonly Route[] = [
   ...organizationRoutes,
+  ...organizationBookRoutes,
+  ...apiKeyRoutes,
+  ...enrollmentKeyRoutes,
   ...authRoutes,
   ...deviceRoutes,
   ...groupRoutes,
   ...groupMemberRoutes,
   ...configRoutes,
+  ...webhookRoutes,
   ...telemetryRoutes,
   ...deviceEdgeRoutes,
   ...operationRoutes,

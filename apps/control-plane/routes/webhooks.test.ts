@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+const json = { url: 'https://hooks.example.com/in?a=1', events: ['device.created', 'device.created', 'job.finished'] }
+
+describe('POST /orgs/:orgId/webhooks', () => {
+  test('201 shows the signing secret, which no later answer and no table shows', async () => {
+    const { id, key } = await api.newOrganization()
+    const path = `/orgs/${id}/webhooks`
+    const created = await api.call('POST', path, { token: key, json })
+    expect(created).toMatchObject({
+      status: 201,
+      body: { url: json.url, events: ['device.created', 'job.finished'], description: null, disabledAt: null },
+    })
+    expect(created.body.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    const { secret, ...shown } = created.body
+    const list = await api.call('GET', path, { token: key })
+    expect(list.body).toEqual({ items: [shown], nextCursor: null })
+    const { rows } = await api.services.pool.query('SELECT to_jsonb(webhook)::text AS row FROM webhook WHERE id = $1', [
+      created.body.id,
+    ])
+    expect(rows[0].row).not.toContain(secret.slice('whsec_'.length))
+  })
+
+  test.each([
+    ['http://hooks.example.com/'],
+    ['https://127.0.0.1/'],
+    ['https://[::1]/'],
+    ['https://169.254.169.254/latest/meta-data'],
+    ['https://user:password@hooks.example.com/'],
+    ['https://localhost/'],
+    ['nonsense'],
+  ])('400 for the URL %s', async (url) => {
+    const { id, key } = await api.newOrganization()
+    const answer = await api.call('POST', `/orgs/${id}/webhooks`, { token: key, json: { ...json, url } })
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/url', code: 'url_refused' }] } })
+  })
+
+  test('400 for an unknown event and for none', async () => {
+    const { id, key } = await api.newOrganization()
+    for (const events of [['device.exploded'], [], undefined]) {
+      expect((await api.call('POST', `/orgs/${id}/webhooks`, { token: key, json: { ...json, events } })).status).toBe(
+        400,
+      )
+    }
+  })
+
+  test('403 without webhook:manage, 404 for another organization’s key and for no organization', async () => {
+    const { id } = await api.newOrganization()
+    const operator = await api.newKey([id], 'operator')
+    expect((await api.call('POST', `/orgs/${id}/webhooks`, { token: operator, json })).status).toBe(403)
+    const { key: stranger } = await api.newOrganization()
+    expect((await api.call('POST', `/orgs/${id}/webhooks`, { token: stranger, json })).status).toBe(404)
+    const nowhere = `/orgs/${newId()}/webhooks`
+    expect((await api.call('POST', nowhere, { token: api.platformKey, json })).status).toBe(404)
+  })
+
+  test('409 already_issued when the same Idempotency-Key comes again', async () => {
+    const { id, key } = await api.newOrganization()
+    const headers = { 'idempotency-key': randomUUID() }
+    const post = () => api.call('POST', `/orgs/${id}/webhooks`, { token: key, json, headers })
+    expect((await post()).status).toBe(201)
+    expect(await post()).toMatchObject({ status: 409, body: { code: 'already_issued' } })
+  })
+})
+
+describe('DELETE /orgs/:orgId/webhooks/:id', () => {
+  test('204, then 404; 404 for another organization’s', async () => {
+    const { id, key } = await api.newOrganization()
+    const { body } = await api.call('POST', `/orgs/${id}/webhooks`, { token: key, json })
+    const stranger = await api.newOrganization()
+    const foreign = `/orgs/${stranger.id}/webhooks/${body.id}`
+    expect((await api.call('DELETE', foreign, { token: stranger.key })).status).toBe(404)
+    expect((await api.call('DELETE', `/orgs/${id}/webhooks/${body.id}`, { token: key })).status).toBe(204)
+    expect((await api.call('DELETE', `/orgs/${id}/webhooks/${body.id}`, { token: key })).status).toBe(404)
+  })
+})

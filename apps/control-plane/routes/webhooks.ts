@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { refusalOfUrl } from '#core/public-address'
+import { eventTypes } from '#fleet/outbox'
+import { createWebhook, deleteWebhook, listWebhooks } from '#fleet/webhooks'
+import { pageReply, pageRequest } from '../paging.ts'
+import { type Route, route } from '../route.ts'
+import { distinct, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
+
+const webhookSchema = z
+  .object({
+    id: uuid(),
+    url: z.string(),
+    events: z.array(z.enum(eventTypes)),
+    description: z.string().nullable(),
+    disabledAt: instantOut().nullable().describe('Since when nothing is sent any more; null while it works.'),
+    disabledReason: z.string().nullable(),
+    createdAt: instantOut(),
+  })
+  .meta({ id: 'Webhook' })
+
+const publicUrl = z
+  .string()
+  .trim()
+  .max(2_000)
+  .superRefine((url, check) => {
+    const refusal = refusalOfUrl(url)
+    if (refusal) check.addIssue({ code: 'custom', message: refusal, params: { code: 'url_refused' } })
+  })
+  .meta({ format: 'uri' })
+
+const tag = 'Webhooks'
+
+export const webhookRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/webhooks',
+    summary: 'Send events to a URL',
+    description:
+      'Deliveries are signed as Standard Webhooks describes, with the `secret` shown here once. At least once; retried for a day, then the webhook is disabled.',
+    tag,
+    access: 'webhook:manage',
+    params: orgParams,
+    body: z.strictObject({
+      url: publicUrl.describe('https, on the public Internet.'),
+      events: distinct(z.enum(eventTypes), eventTypes.length * 2, 1),
+      description: text().nullable().optional(),
+    }),
+    idempotent: 'secret',
+    answers: {
+      201: {
+        description: 'The webhook with its signing secret.',
+        schema: webhookSchema.extend({ secret: z.string().describe('`whsec_…`; shown once.') }),
+      },
+    },
+    example: { body: { url: 'https://hooks.example.com/routers', events: ['device.status_changed'] } },
+    handle: async ({ ctx, services, params, body }) => ({
+      status: 201,
+      body: await createWebhook(ctx, services.keyring, params.orgId, body),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/webhooks',
+    summary: 'List webhooks',
+    tag,
+    access: 'webhook:manage',
+    params: orgParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Newest first, without secrets.', schema: pageOf(webhookSchema) } },
+    handle: async (input) => pageReply(input, await listWebhooks(input.ctx, input.params.orgId, pageRequest(input))),
+  }),
+  route({
+    method: 'delete',
+    path: '/orgs/:orgId/webhooks/:id',
+    summary: 'Delete a webhook',
+    tag,
+    access: 'webhook:manage',
+    params: z.object({ orgId: uuid(), id: uuid() }),
+    answers: { 204: { description: 'Nothing more is sent to it.' } },
+    handle: async ({ ctx, params }) => {
+      await deleteWebhook(ctx, params.orgId, params.id)
+      return { status: 204 }
+    },
+  }),
+]
