@@ -2,7 +2,7 @@ import { badRequest, notFound } from '#core/errors'
 import { newId } from '#core/ids'
 import { recordAudit } from '#fleet/audit'
 import type { FleetContext } from '#fleet/context'
-import { authorize, organizationsWith, requirePlatform } from '#fleet/principal'
+import { authorize, organizationsWith, requirePlatform, sees } from '#fleet/principal'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 import { transaction } from '#postgres/pool'
@@ -145,6 +145,46 @@ export async function renameOrganization(
         subjectType: 'organization',
         subjectId: organizationId,
         detail: { name },
+        requestId: ctx.requestId,
+      },
+    ])
+    return toOrganization(ctx, row)
+  })
+}
+
+export type Subscription = { plan: string; status: SubscriptionStatus; deviceQuota?: number | undefined }
+
+/**
+ * Sets plan, status and contract quota, as a billing system does. Platform only: others who see the organization get
+ * 403. Without `deviceQuota` the plan's counts.
+ */
+export async function setSubscription(
+  ctx: FleetContext,
+  organizationId: string,
+  subscription: Subscription,
+): Promise<Organization> {
+  requirePlan(ctx, subscription.plan)
+  await requireOrganization(ctx, organizationId)
+  if (!sees(ctx.principal, organizationId)) throw notFound('organization', organizationId)
+  requirePlatform(ctx.principal)
+  return transaction(ctx.pool, async (connection) => {
+    const { rows } = await connection.query<OrganizationRow>(
+      `UPDATE organization
+          SET plan = $2, subscription_status = $3, device_quota = $4, updated_at = now(),
+              subscription_changed_at = CASE WHEN subscription_status = $3 THEN subscription_changed_at ELSE now() END
+        WHERE id = $1 RETURNING ${columns}`,
+      [organizationId, subscription.plan, subscription.status, subscription.deviceQuota ?? null],
+    )
+    const row = rows[0]
+    if (!row) throw notFound('organization', organizationId)
+    await recordAudit(connection, [
+      {
+        organizationId,
+        actor: ctx.principal.id,
+        action: 'organization.subscription_changed',
+        subjectType: 'organization',
+        subjectId: organizationId,
+        detail: subscription,
         requestId: ctx.requestId,
       },
     ])

@@ -1,7 +1,7 @@
 import { notFound, ServiceError } from '#core/errors'
-import { recordAudit } from '#fleet/audit'
 import type { FleetContext } from '#fleet/context'
 import type { SubscriptionStatus } from '#fleet/organizations'
+import { publishEvents } from '#fleet/outbox'
 import { type Plan, planNamed } from '#fleet/plans'
 import type { Connection, Queryable } from '#postgres/pool'
 
@@ -55,12 +55,16 @@ const featureNames = { smartTagGroups: 'smart-tag groups', fleetGps: 'fleet GPS'
  */
 export async function takeQuota(connection: Connection, entitlement: Entitlement, count: number): Promise<void> {
   const { organizationId, deviceQuota } = entitlement
-  const { rowCount } = await connection.query(
+  const taken = await connection.query<{ device_count: number }>(
     `UPDATE organization_usage SET device_count = device_count + $2
-      WHERE organization_id = $1 AND device_count + $2 <= $3`,
+      WHERE organization_id = $1 AND device_count + $2 <= $3 RETURNING device_count`,
     [organizationId, count, deviceQuota],
   )
-  if (rowCount) return
+  const used = taken.rows[0]?.device_count
+  if (used === deviceQuota) {
+    await publishEvents(connection, [{ organizationId, type: 'quota.reached', payload: { limit: deviceQuota, used } }])
+  }
+  if (used !== undefined) return
   const { rows } = await connection.query<{ device_count: number }>(
     'SELECT device_count FROM organization_usage WHERE organization_id = $1',
     [organizationId],
@@ -75,33 +79,5 @@ export async function returnQuota(connection: Connection, organizationId: string
   await connection.query('UPDATE organization_usage SET device_count = device_count - $2 WHERE organization_id = $1', [
     organizationId,
     count,
-  ])
-}
-
-/** Sets plan, status and contract quota, as a billing system does. Platform only (checked by the caller's route). */
-export async function writeSubscription(
-  ctx: FleetContext,
-  connection: Connection,
-  organizationId: string,
-  subscription: { plan: string; status: SubscriptionStatus; deviceQuota: number | null },
-): Promise<void> {
-  const { rowCount } = await connection.query(
-    `UPDATE organization
-        SET plan = $2, device_quota = $4, updated_at = now(), subscription_status = $3,
-            subscription_changed_at = CASE WHEN subscription_status = $3 THEN subscription_changed_at ELSE now() END
-      WHERE id = $1`,
-    [organizationId, subscription.plan, subscription.status, subscription.deviceQuota],
-  )
-  if (!rowCount) throw notFound('organization', organizationId)
-  await recordAudit(connection, [
-    {
-      organizationId,
-      actor: ctx.principal.id,
-      action: 'organization.subscription_changed',
-      subjectType: 'organization',
-      subjectId: organizationId,
-      detail: subscription,
-      requestId: ctx.requestId,
-    },
   ])
 }

@@ -10,6 +10,7 @@ CREATE TABLE audit_entry (
   at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX audit_entry_list ON audit_entry (organization_id, id DESC);
+CREATE INDEX audit_entry_subject ON audit_entry (organization_id, subject_id, id DESC);
 
 -- A first answer, kept 24 h; written in the transaction that did the work. headers and response are null for answers
 -- that show a secret once.

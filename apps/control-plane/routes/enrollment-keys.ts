@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { createEnrollmentKey, listEnrollmentKeys, revokeEnrollmentKey } from '#fleet/enrollment-keys'
+import { pageReply, pageRequest } from '../paging.ts'
+import { type Route, route } from '../route.ts'
+import { distinct, instantIn, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
+
+const tag = 'Access'
+
+export const enrollmentKeySchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    autoCreate: z.boolean(),
+    models: z.array(z.string()).nullable().describe('Null: any model.'),
+    maxDevices: z.int().nullable(),
+    enrolledCount: z.int(),
+    createdAt: instantOut(),
+    expiresAt: instantOut().nullable(),
+  })
+  .meta({ id: 'EnrollmentKey' })
+
+const keyParams = z.object({ orgId: uuid(), id: z.string().regex(/^[0-9a-f]{16}$/) })
+
+export const enrollmentKeyRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/enrollment-keys',
+    summary: 'Create an enrollment key',
+    description:
+      'Routers enroll themselves with it: unknown serials are registered with `autoCreate`, else only serials registered beforehand.',
+    tag,
+    access: 'org:write',
+    params: orgParams,
+    body: z.strictObject({
+      name: text(),
+      autoCreate: z.boolean(),
+      models: distinct(text(), 100, 1).optional(),
+      maxDevices: z.int().min(1).max(2_147_483_647).optional(),
+      expiresAt: instantIn().optional(),
+    }),
+    idempotent: 'secret',
+    answers: {
+      201: {
+        description: 'The key, shown once.',
+        schema: enrollmentKeySchema.extend({ key: z.string() }).meta({ id: 'NewEnrollmentKey' }),
+      },
+    },
+    example: { body: { name: 'Workshop', autoCreate: true, models: ['RX-500'], maxDevices: 200 } },
+    handle: async ({ ctx, params, body }) => ({
+      status: 201,
+      body: await createEnrollmentKey(ctx, params.orgId, body),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/enrollment-keys',
+    summary: 'List enrollment keys',
+    tag,
+    access: 'org:write',
+    params: orgParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Newest first, without their secrets.', schema: pageOf(enrollmentKeySchema) } },
+    handle: async (input) =>
+      pageReply(input, await listEnrollmentKeys(input.ctx, input.params.orgId, pageRequest(input))),
+  }),
+  route({
+    method: 'delete',
+    path: '/orgs/:orgId/enrollment-keys/:id',
+    summary: 'Revoke an enrollment key',
+    tag,
+    access: 'org:write',
+    params: keyParams,
+    answers: { 204: { description: 'Revoked.' } },
+    handle: async ({ ctx, params }) => {
+      await revokeEnrollmentKey(ctx, params.orgId, params.id)
+      return { status: 204 }
+    },
+  }),
+]
