@@ -90,6 +90,7 @@ async function runTests(args) {
   const checks = [
     ['style', ['node_modules/@biomejs/biome/bin/biome', 'check', '.']],
     ['types', ['node_modules/typescript/bin/tsc', '--noEmit']],
+    ['types of the page', ['node_modules/typescript/bin/tsc', '--noEmit', '--project', 'apps/fleet-map']],
     ['tests', ['node_modules/vitest/vitest.mjs', 'run', ...args]],
   ]
   const failed = []

@@ -61,7 +61,9 @@ export async function startStack(
   await untilReady(`${localUrl}/readyz`, progress)
   const { demoKey: apiKey, demoOrganizationId: organizationId } = access
   if (enrollmentKey && apiKey && organizationId) {
-    await keepApp(demoFleet({ environment, folder, localUrl, enrollmentKey, apiKey, organizationId }))
+    await keepApp(
+      demoFleet({ environment: options.environment, folder, localUrl, enrollmentKey, apiKey, organizationId }),
+    )
   }
   return access
 }
