@@ -20,8 +20,9 @@ const agentSchema = z.object({
   SPEED: z.coerce.number().positive().max(10_000).default(1),
   FIRMWARE: z.string().default('1.0.0'),
   LONG_POLL_SECONDS: z.coerce.number().int().min(0).max(55).default(50),
-  /** When the replay began; set by main.ts, so that a restart goes on with the drive instead of beginning it again. */
+  /** Set by main.ts, so that a restart goes on with the drive instead of beginning it again. */
   REPLAY_STARTED_AT_MS: z.coerce.number().optional(),
+  RESTARTED: z.stringbool().default(false),
   /** Keep running, for jobs, after the recording is through. */
   STAY: z.stringbool().default(false),
 })
@@ -52,7 +53,10 @@ function settings(schema: z.ZodObject, argv: string[]): Record<string, string | 
       .replaceAll('_', '-')
       .replace(/^device-token$/, 'token')
   const options = Object.fromEntries(
-    names.map((name) => [optionOf(name), { type: name === 'STAY' ? ('boolean' as const) : ('string' as const) }]),
+    names.map((name) => [
+      optionOf(name),
+      { type: name === 'STAY' || name === 'RESTARTED' ? ('boolean' as const) : ('string' as const) },
+    ]),
   )
   const { values } = parseArgs({ args: argv, options })
   return Object.fromEntries(names.map((name) => [name, values[optionOf(name)]?.toString() ?? process.env[name]]))

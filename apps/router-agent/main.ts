@@ -10,6 +10,7 @@ const program = fileURLToPath(new URL('./router-process.ts', import.meta.url))
 const arguments_ = process.argv.slice(2)
 const longRunMs = 60_000
 const replayStartedAtMs = Date.now()
+let restarted = false
 
 try {
   readAgentConfig(arguments_)
@@ -22,7 +23,9 @@ const crashes = createBackoff({ baseMs: 500, maxMs: 30_000 })
 const stopping = new AbortController()
 for (;;) {
   const startedAt = performance.now()
-  const agent = fork(program, [...arguments_, '--replay-started-at-ms', String(replayStartedAtMs)])
+  const replay = ['--replay-started-at-ms', String(replayStartedAtMs), ...(restarted ? ['--restarted'] : [])]
+  const agent = fork(program, [...arguments_, ...replay])
+  restarted = true
   const forward = (signal: NodeJS.Signals) => {
     stopping.abort()
     agent.kill(signal)

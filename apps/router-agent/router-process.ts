@@ -25,10 +25,11 @@ if (config.DEVICE_TOKEN !== undefined) await state.update({ token: config.DEVICE
 const rebootReason = state.read().restartReason
 const host = createHostSource({ firmware: () => state.read().firmware, rebootReason, bootedAtMs })
 const replayStartedAtMs = config.REPLAY_STARTED_AT_MS ?? bootedAtMs
+const resumedAtMs = config.RESTARTED ? bootedAtMs : replayStartedAtMs
 const drive =
   config.DRIVE === undefined
     ? undefined
-    : createDriveSource(readDrive(await readFile(config.DRIVE, 'utf8')), config.SPEED, replayStartedAtMs, bootedAtMs)
+    : createDriveSource(readDrive(await readFile(config.DRIVE, 'utf8')), config.SPEED, replayStartedAtMs, resumedAtMs)
 const source = drive ? mergeSources(config.STAY ? { ...drive, isExhausted: () => false } : drive, host) : host
 
 const agent = createAgent({

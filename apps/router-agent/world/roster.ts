@@ -1,8 +1,9 @@
 import type { MissingValue } from './modem.ts'
 import { type Shadow, type Site, shadowsAlong, sitesAlong, sitesOver, type Terrain } from './network.ts'
 import { integerBetween, numberBetween, pick, uniform } from './noise.ts'
-import { type Path, walkStreets, windThrough } from './paths.ts'
+import { type Path, spotAt, walkStreets, windThrough } from './paths.ts'
 import { cities, corridors, seaLanes } from './places.ts'
+import { receive } from './radio.ts'
 import type { ReceiverHabits } from './receiver.ts'
 import { makeTimetable, standing, type Timetable } from './timetable.ts'
 
@@ -156,7 +157,13 @@ function shipOn(line: Line | undefined, number: number, fleetSeed: number): Rout
 function siteBeside(line: Line | undefined, number: number, fleetSeed: number): RouterSpec | undefined {
   if (!line) return undefined
   const seed = fleetSeed * 300_007 + number
-  const timetable = standing(numberBetween(0.02, 0.98, seed, 1) * line.path.lengthM)
+  const homePlmn = homeOperator(line, seed)
+  const surroundings = { terrain: line.terrain, sites: line.sitesOf(homePlmn), shadows: line.shadows }
+  // Nobody puts a site where the modem finds no service.
+  const places = Array.from({ length: 20 }, (_, draw) => numberBetween(0.02, 0.98, seed, 1, draw) * line.path.lengthM)
+  const served = (alongM: number) =>
+    receive(surroundings, spotAt(line.path, alongM), alongM, 0, seed, undefined).rat !== 'none'
+  const timetable = standing(places.find(served) ?? 0)
   const spec = specOf('fixed-site', line, timetable, number, seed, {
     name: `Site ${padded(number)} ${line.line}`,
     model: 'RF-310',
@@ -177,7 +184,7 @@ function specOf(
   seed: number,
   traits: ClassTraits,
 ): RouterSpec {
-  const homePlmn = line.plmns[integerBetween(0, line.plmns.length - 1, seed, 10)] ?? '00101'
+  const homePlmn = homeOperator(line, seed)
   const [start = 'depot'] = line.line.split('–')
   return {
     ...traits,
@@ -194,6 +201,9 @@ function specOf(
     sleep: undefined,
   }
 }
+
+const homeOperator = (line: Line, seed: number): string =>
+  line.plmns[integerBetween(0, line.plmns.length - 1, seed, 10)] ?? '00101'
 
 const receiverOf = (refreshM: number, noiseM: number, repeatEveryMs: number, seed: number): ReceiverHabits => ({
   refreshM,

@@ -27,6 +27,8 @@ const systemEveryMs = 60_000
 /** The samples of one simulated router between a boot and the next. */
 export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): SampleSource {
   const { seed, surroundings } = spec
+  // Out of the coast's reach ships report by satellite; their cellular samples still say that there is no service.
+  const hasSatellite = spec.deviceClass === 'ship'
   const phaseMs = Math.floor(uniform(seed, 20) * 10) * secondMs
   const receiver = createReceiver(spec.receiver, seed)
   const historyReceiver = createReceiver({ ...spec.receiver, repeatEveryMs: historyRepeatEveryMs }, seed)
@@ -62,6 +64,8 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
   }
 
   function connectionAt(ts: number, now: Reception): Sample {
+    if (!now.serving && hasSatellite)
+      return { ts, kind: 'connection', state: 'connected', interface: 'sat0', latencyMs: 640 }
     if (!now.serving) return { ts, kind: 'connection', state: 'searching', interface: 'wwan0', rat: 'none', simSlot: 0 }
     const { plmn } = now.serving.site
     receivedBytes += Math.round(40_000 * (1 + uniform(seed, ts, 40) * 20))
@@ -121,7 +125,7 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
       }
       return taken
     },
-    isLinkUp: (nowMs) => !isAsleep(nowMs) && reception !== undefined && reception.rat !== 'none',
+    isLinkUp: (nowMs) => !isAsleep(nowMs) && reception !== undefined && (hasSatellite || reception.rat !== 'none'),
     isExhausted: () => false,
   }
 }

@@ -1,0 +1,99 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test, vi } from 'vitest'
+import { accepted, enrolled, type PeerAnswer, startEdgePeer } from '#test/edge-peer'
+
+const program = fileURLToPath(new URL('./main.ts', import.meta.url))
+const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
+
+const cleanUp: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const step of cleanUp.splice(0).reverse()) await step()
+})
+
+async function startProgram(baseUrl: string, ...options: string[]) {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-main-'))
+  const child = fork(program, ['--base-url', baseUrl, '--state-dir', folder, '--serial', 'S-1', ...options], {
+    execPath: node,
+    silent: true,
+    env: { ...process.env, ENROLLMENT_KEY: 'fle_test', REPORT_EVERY_MS: '200' },
+  })
+  const ended = once(child, 'exit')
+  cleanUp.push(async () => {
+    child.kill('SIGTERM')
+    await ended
+    await rm(folder, { recursive: true, force: true })
+  })
+  return { child, ended, folder }
+}
+
+async function startPeer(jobs: unknown[] = []) {
+  const peer = await startEdgePeer(({ path }): PeerAnswer => {
+    if (path === '/device/enroll') return enrolled
+    if (path === '/telemetry') return accepted()
+    if (path.endsWith('/status')) return { status: 200, body: { status: 'inProgress', cancelRequested: false } }
+    const job = jobs.shift()
+    return job ? { status: 200, body: job } : { status: 503, headers: { 'retry-after': '1' } }
+  })
+  cleanUp.push(peer.close)
+  return peer
+}
+
+const row = (second: number) =>
+  `2020.02.13_15.02.${String(second).padStart(2, '0')},-8.39,51.88,36,B,LTE,-93,-15,-3.0,10,-70,9CBA,10805003,-,-`
+
+test('reports a whole drive and ends; the token stays with its owner', async () => {
+  const peer = await startPeer()
+  const header =
+    'Timestamp,Longitude,Latitude,Speed,Operatorname,NetworkMode,RSRP,RSRQ,SNR,CQI,RSSI,LACHEX,RAWCELLID,NRxRSRP,NRxRSRQ'
+  const drive = join(await mkdtemp(join(tmpdir(), 'agent-drive-')), 'drive.csv')
+  await writeFile(drive, [header, ...Array.from({ length: 60 }, (_, second) => row(second))].join('\n'))
+  const { ended, folder } = await startProgram(peer.baseUrl, '--drive', drive, '--speed', '60')
+  expect(await ended).toEqual([0, null])
+
+  const samples = peer.reports().flatMap((report) => report.samples)
+  const radio = samples.filter(({ kind }) => kind === 'cellular').map(({ ts }) => Number(ts))
+  expect(radio).toHaveLength(60)
+  expect(samples.filter(({ kind }) => kind === 'location')).toHaveLength(60)
+  expect((radio.at(-1) ?? 0) - (radio[0] ?? 0)).toBe(59_000)
+  expect(Math.abs((radio.at(-1) ?? 0) - Date.now())).toBeLessThan(10_000)
+  expect(JSON.parse(await readFile(join(folder, 'state.json'), 'utf8')).token).toBe('fld_test')
+})
+
+test('a reboot job restarts the process, which then reports it and why it started', async () => {
+  const job = { id: 'a', kind: 'reboot', attempt: 1, parameters: {}, cancelRequested: false }
+  const peer = await startPeer([job])
+  await startProgram(peer.baseUrl)
+  const final = () => peer.received.filter(({ path, body }) => path.endsWith('/status') && body.includes('succeeded'))
+  await vi.waitFor(() => expect(final()).toHaveLength(1), { timeout: 20_000 })
+  const boots = () =>
+    peer
+      .reports()
+      .flatMap(({ samples }) => samples)
+      .filter(({ kind, uptimeS }) => kind === 'system' && Number(uptimeS) <= 1)
+  await vi.waitFor(() => expect(boots().map(({ rebootReason }) => rebootReason)).toEqual([undefined, 'job']), {
+    timeout: 20_000,
+  })
+})
+
+test('ends when its parent lets go of the channel', async () => {
+  const peer = await startPeer()
+  const { child, ended } = await startProgram(peer.baseUrl)
+  await vi.waitFor(() => expect(peer.reports().length).toBeGreaterThan(0), { timeout: 20_000 })
+  child.disconnect()
+  expect((await ended)[0]).toBe(0)
+})
+
+test('a wrong option is one sentence and code 2', async () => {
+  const { child, ended } = await startProgram('not an address')
+  let said = ''
+  child.stderr?.on('data', (chunk) => {
+    said += chunk
+  })
+  expect(await ended).toEqual([2, null])
+  expect(said).toMatch(/BASE_URL/)
+})
