@@ -2,6 +2,7 @@ import { createOpenApi } from './openapi.ts'
 import type { Route } from './route.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
 import { authRoutes } from './routes/auth.ts'
+import { configApplyRoutes } from './routes/config-apply.ts'
 import { configRoutes } from './routes/configs.ts'
 import { deviceEdgeRoutes } from './routes/device-edge.ts'
 import { deviceRoutes } from './routes/devices.ts'
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...groupRoutes,
   ...groupMemberRoutes,
   ...configRoutes,
+  ...configApplyRoutes,
   ...webhookRoutes,
   ...telemetryRoutes,
   ...deviceEdgeRoutes,

@@ -122,9 +122,8 @@ export async function deleteProfile(
 
 async function refuseInUse(db: Queryable, organizationId: string, profileId: string): Promise<void> {
   const { rowCount } = await db.query(
-    `SELECT 1 FROM job_batch b JOIN job j ON j.batch_id = b.id
-     WHERE b.organization_id = $1 AND b.profile_id = $2 AND j.status IN ('queued', 'dispatched', 'inProgress')
-     LIMIT 1`,
+    `SELECT 1 FROM job_batch
+     WHERE organization_id = $1 AND profile_id = $2 AND queued + dispatched + in_progress > 0 LIMIT 1`,
     [organizationId, profileId],
   )
   if (rowCount) throw conflict('profile_in_use', 'Jobs that are not finished apply this profile.')

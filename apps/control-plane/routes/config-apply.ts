@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { applyProfile } from '#fleet/profile-apply'
+import { writeErrors } from '../openapi-errors.ts'
+import { type Route, route } from '../route.ts'
+import { distinct, uuid } from '../schemas.ts'
+import { exampleDevice } from './device-schemas.ts'
+import { batchOptions, batchSchema } from './job-batch-schema.ts'
+
+const maxDevices = 10_000
+
+const applyBody = z
+  .strictObject({
+    deviceIds: distinct(uuid(), maxDevices, 1).optional(),
+    groupId: uuid().optional().describe('Instead of deviceIds: the group’s effective members.'),
+    ...batchOptions,
+  })
+  .refine(({ deviceIds, groupId }) => (deviceIds === undefined) !== (groupId === undefined), {
+    message: 'Send deviceIds or groupId, exactly one of them.',
+  })
+  .transform(({ deviceIds, groupId, ...options }) => ({
+    ...options,
+    target: groupId === undefined ? { deviceIds: deviceIds ?? [] } : { groupId },
+  }))
+
+export const configApplyRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/configs/:profileId/apply',
+    summary: 'Apply a config profile to devices or to a group',
+    description:
+      'Makes one `apply_config` job for every device, pinned to the profile’s present version. Disabled devices and those of another model than the profile’s are in `skipped`.',
+    tag: 'Config profiles',
+    access: 'config:apply',
+    params: z.object({ orgId: uuid(), profileId: uuid() }),
+    body: applyBody,
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
+      ...writeErrors,
+    },
+    example: { body: { deviceIds: [exampleDevice.id] } },
+    handle: async ({ ctx, params, body }) => {
+      const batch = await applyProfile(ctx, params.orgId, params.profileId, body)
+      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
+    },
+  }),
+]

@@ -1,0 +1,46 @@
+import { notFound } from '#core/errors'
+import { isUuid } from '#core/ids'
+import type { FleetContext } from '#fleet/context'
+import type { Batch, BatchTarget } from '#fleet/job-batch-reads'
+import { createBatch } from '#fleet/job-batches'
+import type { Rollout } from '#fleet/job-rollout'
+import type { Schedule } from '#fleet/job-schedule'
+import { authorize } from '#fleet/principal'
+import { boundPool, type Queryable, transaction } from '#postgres/pool'
+
+type ApplyInput = {
+  target: BatchTarget
+  schedule?: Schedule | undefined
+  rollout?: Rollout | undefined
+  expiresInSeconds?: number | undefined
+}
+
+/**
+ * Applies a profile's present version to devices or to a group: one `apply_config` job for every device, pinned to that
+ * version (`config:apply`). Throws 404 for an unknown profile, group or device, and 402.
+ */
+export async function applyProfile(
+  ctx: FleetContext,
+  organizationId: string,
+  profileId: string,
+  input: ApplyInput,
+): Promise<Batch> {
+  authorize(ctx.principal, organizationId, 'config:apply')
+  return transaction(ctx.pool, async (connection) => {
+    const profile = await holdProfile(connection, organizationId, profileId)
+    return createBatch(
+      { ...ctx, pool: boundPool(connection) },
+      { ...input, organizationId, kind: 'apply_config', profile },
+    )
+  })
+}
+
+/** Holds the profile as it is until the jobs that pin it are there, so that it is not deleted in between. Throws 404. */
+async function holdProfile(db: Queryable, organizationId: string, profileId: string) {
+  const { rows } = await db.query<{ id: string; version: number; model: string | null }>(
+    'SELECT id, version, model FROM config_profile WHERE organization_id = $1 AND id = $2 FOR SHARE',
+    [organizationId, isUuid(profileId) ? profileId : null],
+  )
+  if (!rows[0]) throw notFound('profile', profileId)
+  return rows[0]
+}
