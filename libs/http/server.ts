@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { ServiceError } from '#core/errors'
 import { newId } from '#core/ids'
@@ -6,14 +6,20 @@ import { toProblem } from '#http/problem'
 
 type Fetch = (request: Request, environment: never) => Response | Promise<Response>
 
+type Address = { host: string; port: number }
+
+/** `startListening` for an application that answers Requests with Responses. */
+export const startServer = (fetch: Fetch, address: Address): Promise<Server> =>
+  startListening(getRequestListener(fetch as never), address)
+
 /**
  * Listens with limits that slow or oversized heads cannot stretch, and resolves once it does. What is not HTTP at all is
  * answered with a problem document too, since no route ever sees it.
  */
-export async function startServer(fetch: Fetch, address: { host: string; port: number }): Promise<Server> {
+export async function startListening(listener: RequestListener, address: Address): Promise<Server> {
   const server = createServer(
     { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 65_000, maxHeaderSize: 16 * 1024 },
-    getRequestListener(fetch as never),
+    listener,
   )
   server.maxRequestsPerSocket = 0
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

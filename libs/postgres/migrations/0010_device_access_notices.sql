@@ -1,11 +1,11 @@
 -- Device edges keep tokens in memory; whatever changes what a token may do is told to them, whoever changes it.
--- Payload: device:<id> or organization:<id>. New tokens need no notice: what is not in memory is looked up.
+-- Payload: the device's id, or organization:<id>. New tokens need no notice: what is not in memory is looked up.
 CREATE FUNCTION tell_device_access_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_notify('device_access_changed', CASE TG_TABLE_NAME
+  PERFORM pg_notify('device_changed', CASE TG_TABLE_NAME
     WHEN 'organization' THEN 'organization:' || OLD.id
-    WHEN 'device' THEN 'device:' || OLD.id
-    ELSE 'device:' || (to_jsonb(OLD) ->> 'device_id') END);
+    WHEN 'device' THEN OLD.id::text
+    ELSE to_jsonb(OLD) ->> 'device_id' END);
   RETURN NULL;
 END $$;
 

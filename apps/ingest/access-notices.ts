@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { newId } from '#core/ids'
+import { deviceChangedChannel } from '#fleet/notices'
+import { type Listening, listen } from '#postgres/listen'
+import type { Pool } from '#postgres/pool'
+import type { DeviceAccess } from './device-access.ts'
+
+const heartbeatMs = 1_500
+const retryMs = 500
+
+/**
+ * Keeps device access true to the database: every notice refreshes what it names, and a heartbeat sent through the same
+ * channel proves that notices arrive. While it does not come back, all known tokens are asked about at every beat, so
+ * that a revocation counts within 5 s whatever happened to the connection. With Postgres away, what is known stays.
+ */
+export function followAccessNotices(url: string, pool: Pool, access: DeviceAccess): { stop(): Promise<void> } {
+  // Other replicas beat on the same channel.
+  const instance = newId()
+  let listening: Listening | undefined
+  let heard = 0
+  let sent = 0
+  const stopping = new AbortController()
+  const refreshAll = () => void access.refresh().catch(() => {})
+
+  const onNotice = (payload: string): void => {
+    const [subject, id, beat] = payload.split(':')
+    if (subject === 'beat') heard = id === instance ? Math.max(heard, Number(beat)) : heard
+    else if (subject === 'organization' && id) void access.refresh({ organizationId: id }).catch(() => {})
+    else if (subject) void access.refresh({ deviceId: subject }).catch(() => {})
+    else refreshAll()
+  }
+
+  async function follow(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      listening ??= await listen(
+        url,
+        [deviceChangedChannel],
+        (_channel, payload) => onNotice(payload),
+        refreshAll,
+      ).catch(() => undefined)
+      if (heard < sent || listening === undefined) await access.refresh().catch(() => {})
+      sent += 1
+      await pool.query('SELECT pg_notify($1, $2)', [deviceChangedChannel, `beat:${instance}:${sent}`]).catch(() => {})
+      await delay(listening === undefined ? retryMs : heartbeatMs, undefined, { signal: stopping.signal }).catch(
+        () => {},
+      )
+    }
+  }
+
+  const following = follow()
+  return {
+    async stop() {
+      stopping.abort()
+      await listening?.stop()
+      await following
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import { Hono } from 'hono'
+import { notFound, ServiceError } from '#core/errors'
+import { type ReadinessCheck, readiness } from '#http/health'
+import type { HttpMetrics } from '#http/metrics'
+import { problemResponse } from '#http/problem'
+import { requestIdFrom } from '#http/request-id'
+import { type Logger, logFailure, logRequest } from '#http/request-log'
+import { isUnavailable } from '#postgres/errors'
+
+/** What a request is known by on its way through the app. */
+export type EdgeVariables = { requestId: string }
+
+/** One call of the device edge beside `POST /telemetry`. */
+export type EdgeRoute = {
+  method: 'GET' | 'POST'
+  path: string
+  handle: (request: Request, context: { requestId: string; parameters: Record<string, string> }) => Promise<Response>
+}
+
+export type AppParts = {
+  logger: Logger
+  metrics: HttpMetrics
+  checks: readonly ReadinessCheck[]
+  routes: readonly EdgeRoute[]
+}
+
+/** Everything ingest answers except reports, which never come this far: health, metrics, the job channel, refusals. */
+export function createApp({ logger, metrics, checks, routes }: AppParts): Hono<{ Variables: EdgeVariables }> {
+  const app = new Hono<{ Variables: EdgeVariables }>()
+  const operations: EdgeRoute[] = [
+    { method: 'GET', path: '/livez', handle: async () => Response.json({ alive: true }) },
+    { method: 'GET', path: '/readyz', handle: () => answerReadiness(checks) },
+    { method: 'GET', path: '/metrics', handle: () => answerMetrics(metrics) },
+  ]
+  const served = [...operations, ...routes]
+  for (const { method, path, handle } of served) {
+    app.on(method, path, async (c) => {
+      const requestId = requestIdFrom(c.req.header('x-request-id'))
+      const startedMs = performance.now()
+      const response = await handle(c.req.raw, { requestId, parameters: c.req.param() }).catch((error: unknown) =>
+        answerError(error, requestId, logger),
+      )
+      response.headers.set('X-Request-Id', requestId)
+      const durationMs = performance.now() - startedMs
+      metrics.observe({ method, route: path, status: response.status, durationMs })
+      if (!operations.some((operation) => operation.path === path)) {
+        logRequest(logger, { requestId, method, route: path, status: response.status, durationMs })
+      }
+      return response
+    })
+  }
+  for (const path of ['/telemetry', ...new Set(served.map((route) => route.path))]) {
+    const allow = path === '/telemetry' ? ['POST'] : served.filter((route) => route.path === path).map(methodOf)
+    app.all(path, () => {
+      const methods = allow.join(', ')
+      throw new ServiceError(405, 'method_not_allowed', `Here you may use ${methods}.`, { headers: { Allow: methods } })
+    })
+  }
+  app.notFound(() => {
+    throw notFound('path')
+  })
+  app.onError((error, c) => {
+    const requestId = requestIdFrom(c.req.header('x-request-id'))
+    const response = answerError(error, requestId, logger)
+    response.headers.set('X-Request-Id', requestId)
+    return response
+  })
+  return app
+}
+
+const methodOf = ({ method }: EdgeRoute) => method
+
+async function answerReadiness(checks: readonly ReadinessCheck[]): Promise<Response> {
+  const state = await readiness(checks)
+  if (state.ready) return Response.json(state)
+  throw new ServiceError(503, 'not_ready', 'The device edge cannot do its work right now.', {
+    members: { checks: state.checks },
+    headers: { 'Retry-After': '1' },
+  })
+}
+
+async function answerMetrics({ registry }: HttpMetrics): Promise<Response> {
+  return new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } })
+}
+
+function answerError(error: unknown, requestId: string, logger: Logger): Response {
+  if (isUnavailable(error)) {
+    const detail = 'A part of the service is away. Try again shortly.'
+    return problemResponse(new ServiceError(503, 'unavailable', detail, { headers: { 'Retry-After': '2' } }), requestId)
+  }
+  if (!(error instanceof ServiceError)) logFailure(logger, requestId, error)
+  return problemResponse(error, requestId)
+}

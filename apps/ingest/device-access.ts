@@ -1,0 +1,94 @@
+import { hash } from 'node:crypto'
+import type { Clock } from '#core/clock'
+import { ServiceError } from '#core/errors'
+import { parseToken } from '#core/tokens'
+import type { Queryable } from '#postgres/pool'
+import { type DeviceGrant, findGrants } from './device-grants.ts'
+
+export type DeviceAccess = {
+  /** The grant of an `Authorization` header: at once when the token is known, else after asking. Throws 401 or 503. */
+  authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant>
+  /** Asks again about the known tokens of a device or an organization, or about all of them. */
+  refresh(subject?: { deviceId: string } | { organizationId: string }): Promise<void>
+}
+
+const unknownLifetimeMs = 2_000
+const maxUnknown = 50_000
+const refreshBatch = 5_000
+
+/**
+ * Device tokens kept in memory, so that accepting a report waits for nobody and goes on while Postgres is away. What is
+ * known stays known until `refresh` finds it changed; callers refresh on every notice, and on every doubt about notices.
+ */
+export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock }): DeviceAccess {
+  const grants = new Map<string, DeviceGrant>()
+  const unknownUntilMs = new Map<string, number>()
+  const lookups = new Map<string, Promise<DeviceGrant>>()
+
+  async function lookUp(tokenHash: string): Promise<DeviceGrant> {
+    const [found] = await findGrants(db, [tokenHash]).catch(() => {
+      throw new ServiceError(503, 'unavailable', 'Device tokens cannot be checked right now. Try again shortly.', {
+        headers: { 'Retry-After': '2' },
+      })
+    })
+    if (found) {
+      grants.set(tokenHash, found)
+      return found
+    }
+    if (unknownUntilMs.size >= maxUnknown) unknownUntilMs.clear()
+    unknownUntilMs.set(tokenHash, clock() + unknownLifetimeMs)
+    throw unauthenticated('The token is unknown, expired or revoked.')
+  }
+
+  function authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant> {
+    const token = bearerToken(authorization)
+    if (token === undefined) throw unauthenticated()
+    const tokenHash = hash('sha256', token, 'base64')
+    const known = grants.get(tokenHash)
+    if (known) {
+      if (known.expiresAtMs > clock()) return known
+      grants.delete(tokenHash)
+    }
+    if (parseToken(token)?.prefix !== 'fld' || (unknownUntilMs.get(tokenHash) ?? 0) > clock()) {
+      throw unauthenticated('The token is unknown, expired or revoked.')
+    }
+    const pending = lookups.get(tokenHash)
+    if (pending) return pending
+    const lookup = lookUp(tokenHash).finally(() => lookups.delete(tokenHash))
+    lookups.set(tokenHash, lookup)
+    return lookup
+  }
+
+  async function refresh(subject?: { deviceId: string } | { organizationId: string }): Promise<void> {
+    const concerned: string[] = []
+    for (const [tokenHash, grant] of grants) {
+      const meant =
+        subject === undefined ||
+        ('deviceId' in subject ? grant.deviceId === subject.deviceId : grant.organizationId === subject.organizationId)
+      if (meant) concerned.push(tokenHash)
+    }
+    for (let start = 0; start < concerned.length; start += refreshBatch) {
+      const batch = concerned.slice(start, start + refreshBatch)
+      const found = new Map((await findGrants(db, batch)).map((grant) => [grant.tokenHash, grant]))
+      for (const tokenHash of batch) {
+        const grant = found.get(tokenHash)
+        if (grant) grants.set(tokenHash, grant)
+        else grants.delete(tokenHash)
+      }
+    }
+  }
+
+  return { authenticate, refresh }
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization?.startsWith('Bearer ')) return authorization.slice(7).trim()
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+}
+
+function unauthenticated(problem?: string): ServiceError {
+  const realm = 'Bearer realm="routerfleet"'
+  const challenge = problem === undefined ? realm : `${realm}, error="invalid_token"`
+  const detail = problem ?? 'Send the device token as "Authorization: Bearer fld_…".'
+  return new ServiceError(401, 'unauthenticated', detail, { headers: { 'WWW-Authenticate': challenge } })
+}

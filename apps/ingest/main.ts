@@ -1,0 +1,17 @@
+import { parseConfig } from '#core/config'
+import { stopGracefully } from '#http/graceful-stop'
+import { configSchema } from './config.ts'
+import { refuseWhen, startIngest } from './start.ts'
+
+const { server, logger, checks, failed, close } = await startIngest(parseConfig(configSchema, process.env))
+const stopping = stopGracefully(server, close)
+checks.push(refuseWhen('ingest', () => stopping.stopping))
+logger.info({ address: server.address() }, 'listening')
+
+// A failed sync may have lost what the log says is there; only a new process that reads the disk again knows.
+const reason = await failed
+logger.fatal(
+  { error: reason.name, code: 'code' in reason ? reason.code : undefined },
+  'ending: the log or its writer failed',
+)
+setTimeout(() => process.exit(1), 250)

@@ -1,0 +1,68 @@
+import type { IncomingMessage } from 'node:http'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { ServiceError } from '#core/errors'
+import type { BatchFormat } from '#telemetry-log/log'
+
+export const maxReportBytes = 1024 * 1024
+
+const formats: Record<string, BatchFormat> = { 'application/json': 'json', 'application/x-ndjson': 'ndjson' }
+type Coding = 'gzip' | 'zstd' | 'identity'
+
+/** Which notation and content coding a report is in, from its head alone. Throws 413 or 415. */
+export function readReportHead(request: IncomingMessage): { format: BatchFormat; coding: Coding } {
+  if (Number(request.headers['content-length'] ?? 0) > maxReportBytes) throw tooLarge()
+  const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const format = Object.hasOwn(formats, type) ? formats[type] : undefined
+  if (!format) {
+    throw new ServiceError(
+      415,
+      'unsupported_media_type',
+      'Send the report as application/json or application/x-ndjson.',
+    )
+  }
+  const coding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
+  if (coding === 'gzip' || coding === 'x-gzip') return { format, coding: 'gzip' }
+  if (coding === 'zstd' || coding === 'identity') return { format, coding }
+  throw new ServiceError(415, 'unsupported_encoding', 'A report may be compressed with gzip or zstd only.', {
+    headers: { 'Accept-Encoding': 'gzip, zstd' },
+  })
+}
+
+/** The body as it came, counted as it arrives. Rejects with 413 when it is too large, undefined when it was cut off. */
+export function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    let first: Buffer | undefined
+    let more: Buffer[] | undefined
+    let total = 0
+    request.on('data', (chunk: Buffer) => {
+      total += chunk.length
+      if (total > maxReportBytes) {
+        request.removeAllListeners('data')
+        reject(tooLarge())
+      } else if (first === undefined) first = chunk
+      else if (more === undefined) more = [first, chunk]
+      else more.push(chunk)
+    })
+    request.on('end', () => resolve(more ? Buffer.concat(more, total) : (first ?? Buffer.alloc(0))))
+    request.on('error', () => resolve(undefined))
+    request.on('close', () => resolve(undefined))
+  })
+}
+
+/** Decompresses in place: below a quarter megabyte that is faster than the thread pool. Throws 413 or 400. */
+export function decompress(body: Buffer, coding: Coding): Buffer {
+  if (coding === 'identity') return body
+  try {
+    return coding === 'gzip'
+      ? gunzipSync(body, { maxOutputLength: maxReportBytes })
+      : zstdDecompressSync(body, { maxOutputLength: maxReportBytes })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge()
+    throw new ServiceError(400, 'invalid_encoding', `The body is not valid ${coding}.`)
+  }
+}
+
+const tooLarge = () =>
+  new ServiceError(413, 'body_too_large', `A report may have ${maxReportBytes} bytes, also after decompression.`, {
+    members: { maxBytes: maxReportBytes },
+  })

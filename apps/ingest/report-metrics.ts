@@ -1,0 +1,60 @@
+import { Counter, type Registry } from 'prom-client'
+import type { HttpMetrics } from '#http/metrics'
+import type { DecodedBatch } from '#telemetry/accept'
+
+export type ReportMetrics = {
+  /** Counts what was taken and refused of one report of `bytes` bytes as sent. */
+  countReport(decoded: DecodedBatch, bytes: number): void
+  /** Counts one answer; `code` is the problem's code when it was refused. */
+  observe(status: number, durationMs: number, code?: string): void
+}
+
+/** Metrics of the accept path. Counters that change with every report are plain numbers, read when somebody scrapes. */
+export function createReportMetrics(http: HttpMetrics): ReportMetrics {
+  const { registry } = http
+  let bytes = 0
+  let unknownFields = 0
+  counterOf(registry, 'telemetry_report_bytes_total', 'Bytes of accepted reports as sent.', () => bytes)
+  counterOf(
+    registry,
+    'telemetry_unknown_fields_total',
+    'Members of reports that are no field and were dropped.',
+    () => unknownFields,
+  )
+  const rejected = new Counter({
+    name: 'telemetry_samples_rejected_total',
+    help: 'Samples refused before the answer, by reason.',
+    labelNames: ['code'],
+    registers: [registry],
+  })
+  const refused = new Counter({
+    name: 'telemetry_reports_refused_total',
+    help: 'Reports that were not answered 202, by problem code.',
+    labelNames: ['code'],
+    registers: [registry],
+  })
+  return {
+    countReport(decoded, sentBytes) {
+      bytes += sentBytes
+      unknownFields += decoded.unknownFields
+      for (const { code } of decoded.rejected) rejected.inc({ code })
+    },
+    observe(status, durationMs, code) {
+      if (code !== undefined) refused.inc({ code })
+      http.observe({ method: 'POST', route: '/telemetry', status, durationMs })
+    },
+  }
+}
+
+/** A counter whose value is read from `read` at every scrape. */
+export function counterOf(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(read())
+    },
+  })
+}

@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '#core/clock'
+import { ServiceError } from '#core/errors'
+import { toProblem } from '#http/problem'
+import { requestIdFrom } from '#http/request-id'
+import { decodeBatch } from '#telemetry/accept'
+import type { TelemetryLog } from '#telemetry-log/log'
+import { LogFailedError, LogFullError } from '#telemetry-log/log'
+import { type Backlog, noRoom } from './backlog.ts'
+import type { DeviceAccess } from './device-access.ts'
+import type { DeviceGrant } from './device-grants.ts'
+import type { DeviceTraffic } from './device-traffic.ts'
+import type { FailedAuthentications } from './failed-authentications.ts'
+import type { OpenJobs } from './open-jobs.ts'
+import { decompress, readBody, readReportHead } from './read-report.ts'
+import type { ReportMetrics } from './report-metrics.ts'
+
+export type ReportParts = {
+  clock: Clock
+  access: DeviceAccess
+  failedAuthentications: FailedAuthentications
+  traffic: DeviceTraffic
+  backlog: Backlog
+  log: TelemetryLog
+  openJobs: OpenJobs
+  metrics: ReportMetrics
+  /** Samples older than this before their arrival are refused: no plan keeps them. */
+  retentionMs: number
+  onAccepted: (grant: DeviceGrant, receivedAtMs: number) => void
+  onFailure: (requestId: string, error: unknown) => void
+}
+
+type Report = { accepted: number; rejected: readonly unknown[]; jobsPending: number }
+
+/**
+ * `POST /telemetry`, straight on node:http: a router of the web-standard kind would make a Request, a Response and two
+ * streams for each report, which costs more than checking and keeping it. Checks come in the contract's order:
+ * 401, 429, 503, 413/415, 400, 403, 402.
+ */
+export function createReportRoute(parts: ReportParts): (request: IncomingMessage, response: ServerResponse) => void {
+  const { clock, access, failedAuthentications, traffic, backlog, log, openJobs, metrics } = parts
+
+  async function authenticate(request: IncomingMessage): Promise<DeviceGrant> {
+    try {
+      const known = access.authenticate(request.headers.authorization)
+      return known instanceof Promise ? await known : known
+    } catch (error) {
+      await failedAuthentications.count(request, error)
+      throw error
+    }
+  }
+
+  async function accept(request: IncomingMessage): Promise<Report | undefined> {
+    await failedAuthentications.refuseExhausted(request)
+    const grant = await authenticate(request)
+    const receivedAtMs = clock()
+    traffic.admit(grant.deviceId, receivedAtMs)
+    backlog.admit(grant.deviceId, receivedAtMs)
+    const { format, coding } = readReportHead(request)
+    const sent = await readBody(request)
+    if (sent === undefined) return undefined
+    const body = decompress(sent, coding)
+    const oldestTsMs = receivedAtMs - parts.retentionMs
+    const decoded = decodeBatch(body, format, { receivedAtMs, oldestTsMs })
+    if (!decoded.ok) throw new ServiceError(decoded.status, decoded.code, decoded.detail)
+    refuseIneligible(grant, receivedAtMs)
+
+    const { deviceId, organizationId, deviceClass } = grant
+    const sampleCount = decoded.samples.length
+    if (sampleCount > 0) {
+      await log.append({ deviceId, organizationId, deviceClass, receivedAtMs, oldestTsMs, format, sampleCount, body })
+      traffic.count(deviceId, body.length, receivedAtMs)
+      parts.onAccepted(grant, receivedAtMs)
+    }
+    metrics.countReport(decoded, sent.length)
+    return { accepted: sampleCount, rejected: decoded.rejected, jobsPending: openJobs.countFor(deviceId) }
+  }
+
+  return (request, response) => {
+    const startedMs = performance.now()
+    const requestId = requestIdFrom(header(request, 'x-request-id'))
+    accept(request).then(
+      (report) => {
+        // The sender went away in the middle of its body: nothing was kept and nobody is left to answer.
+        if (report === undefined) return void response.destroy()
+        answer(response, 202, requestId, 'application/json', JSON.stringify(report))
+        metrics.observe(202, performance.now() - startedMs)
+      },
+      (error: unknown) => {
+        const shown = shownError(error)
+        if (!(shown instanceof ServiceError)) parts.onFailure(requestId, error)
+        const problem = toProblem(shown, requestId)
+        const headers = shown instanceof ServiceError ? shown.headers : undefined
+        answer(response, problem.status, requestId, 'application/problem+json', JSON.stringify(problem), headers)
+        // What is still on its way is read and dropped, so that the sender gets to see the answer.
+        request.resume()
+        metrics.observe(problem.status, performance.now() - startedMs, problem.code)
+      },
+    )
+  }
+}
+
+function refuseIneligible(grant: DeviceGrant, nowMs: number): void {
+  if (grant.disabled) throw new ServiceError(403, 'device_disabled', 'The device is disabled.')
+  if (nowMs < grant.refusedFromMs) return
+  throw new ServiceError(402, 'subscription_inactive', "The organization's subscription ended more than 30 days ago.")
+}
+
+function shownError(error: unknown): unknown {
+  if (error instanceof LogFullError) return noRoom()
+  if (!(error instanceof LogFailedError)) return error
+  return new ServiceError(503, 'unavailable', 'The report could not be kept. Send it again shortly.', {
+    headers: { 'Retry-After': '5' },
+  })
+}
+
+function header(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  requestId: string,
+  contentType: string,
+  body: string,
+  headers?: Record<string, string>,
+): void {
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Request-Id': requestId,
+    ...headers,
+  })
+  response.end(body)
+}

@@ -1,0 +1,86 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { TelemetryLog } from '#telemetry-log/log'
+import type { Backlog } from './backlog.ts'
+import { counterOf } from './report-metrics.ts'
+import type { WriterHandle } from './writer/handle.ts'
+
+/**
+ * What became of the accepted samples: accepted = stored + replaced + dead-lettered + backlog, at every scrape and
+ * across restarts, since all of them are counted from the log.
+ */
+export function registerSampleMetrics(
+  registry: Registry,
+  { log, writer, backlog }: { log: TelemetryLog; writer: WriterHandle; backlog: Backlog },
+): void {
+  const counts = () => writer.progress().counts
+  counterOf(registry, 'telemetry_samples_accepted_total', 'Samples in the durable log since it began.', () =>
+    Math.max(log.tail().samples, settled(counts())),
+  )
+  counterOf(registry, 'telemetry_samples_stored_total', 'Samples that became a row.', () => counts().stored)
+  counterOf(
+    registry,
+    'telemetry_samples_replaced_total',
+    'Samples that took the place of an earlier one of the same device, kind and millisecond.',
+    () => counts().replaced,
+  )
+  counterOf(
+    registry,
+    'telemetry_samples_dead_lettered_total',
+    'Samples kept in dead-letter/ because they could not be stored or read back.',
+    () => counts().deadLettered,
+  )
+  gaugeOf(registry, 'telemetry_backlog_samples', 'Accepted samples that are not stored yet.', () =>
+    Math.max(0, log.tail().samples - settled(counts())),
+  )
+  gaugeOf(
+    registry,
+    'telemetry_backlog_bytes',
+    'Bytes of the log that are not stored yet.',
+    () => backlog.figures().bytes,
+  )
+  gaugeOf(
+    registry,
+    'telemetry_backlog_budget_bytes',
+    'Bytes that may wait; from 70 % devices over their share get 429, from 90 % everybody gets 503.',
+    () => backlog.figures().budgetBytes,
+  )
+  gaugeOf(registry, 'telemetry_suspended_tables', 'Tables whose writes QuestDB takes but does not apply.', () => {
+    return writer.progress().suspendedTables
+  })
+  counterOf(
+    registry,
+    'telemetry_store_retries_total',
+    'Writes to QuestDB that failed and were tried again.',
+    () => writer.progress().retries,
+  )
+  counterOf(
+    registry,
+    'telemetry_log_damages_total',
+    'Stretches of the log that could not be read back; their bytes are in dead-letter/.',
+    () => writer.progress().damages,
+  )
+  new Counter({
+    name: 'telemetry_fields_cleaned_total',
+    help: 'Values of fields that were set to null, by kind, field and reason.',
+    labelNames: ['kind', 'field', 'reason'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { kind, field, reason, count } of writer.progress().cleaned) this.inc({ kind, field, reason }, count)
+    },
+  })
+}
+
+const settled = ({ stored, replaced, deadLettered }: { stored: number; replaced: number; deadLettered: number }) =>
+  stored + replaced + deadLettered
+
+function gaugeOf(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read())
+    },
+  })
+}

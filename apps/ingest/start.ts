@@ -1,0 +1,116 @@
+import { getRequestListener } from '@hono/node-server'
+import { systemClock } from '#core/clock'
+import { loadPlans } from '#fleet/plans'
+import type { ReadinessCheck } from '#http/health'
+import { createHttpMetrics } from '#http/metrics'
+import { createLogger, logFailure } from '#http/request-log'
+import { startListening } from '#http/server'
+import { openPool } from '#postgres/pool'
+import { openSegmentLog } from '#telemetry-log/segment-log'
+import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
+import { followAccessNotices } from './access-notices.ts'
+import { createApp } from './app.ts'
+import { createBacklog } from './backlog.ts'
+import type { Config } from './config.ts'
+import { createDeviceAccess } from './device-access.ts'
+import { createDeviceTraffic } from './device-traffic.ts'
+import { createFailedAuthentications } from './failed-authentications.ts'
+import { createOpenJobs } from './open-jobs.ts'
+import { createPresence } from './presence.ts'
+import { repeat } from './repeat.ts'
+import { createReportMetrics } from './report-metrics.ts'
+import { createReportRoute } from './report-route.ts'
+import { registerSampleMetrics } from './sample-metrics.ts'
+import { startWriter } from './writer/handle.ts'
+
+const dayMs = 24 * 60 * 60 * 1_000
+
+/** Opens the log, starts the writer and listens. `failed` resolves with the reason when the process must end. */
+export async function startIngest(config: Config) {
+  const logger = createLogger('ingest', config.LOG_LEVEL)
+  const metrics = createHttpMetrics()
+  const plans = Object.values(await loadPlans(config.PLANS_FILE))
+  const retentionDays = Math.max(...plans.map((plan) => plan.historyDays))
+  const pool = openPool(config.POSTGRES_URL, {
+    applicationName: 'ingest',
+    maxConnections: config.POSTGRES_MAX_CONNECTIONS,
+  })
+  const presence = createPresence({ pool, logger })
+  const openJobs = createOpenJobs(pool)
+  const access = createDeviceAccess({ db: pool, clock: systemClock })
+  const traffic = createDeviceTraffic({
+    requestsPerMinute: config.DEVICE_REQUESTS_PER_MINUTE,
+    burst: config.DEVICE_REQUEST_BURST,
+  })
+
+  const tailMemory = createSharedTailMemory()
+  const sharedTail = openSharedTail(tailMemory)
+  const log = openSegmentLog({ folder: config.LOG_DIR, onTail: ({ position }) => sharedTail.publish(position) })
+  const writer = startWriter({ config, retentionDays, tailMemory, onReports: presence.told })
+  const backlog = await createBacklog({
+    folder: config.LOG_DIR,
+    budgetBytes: config.LOG_BUDGET_BYTES,
+    traffic,
+    waitingBytes: () => log.tail().position - writer.progress().position,
+  })
+  registerSampleMetrics(metrics.registry, { log, writer, backlog })
+
+  const state = { failed: false }
+  const failed = Promise.race([log.failed, writer.failed])
+  failed.then(() => {
+    state.failed = true
+  })
+
+  const report = createReportRoute({
+    clock: systemClock,
+    access,
+    failedAuthentications: createFailedAuthentications(config.INGEST_PROXY_HOPS),
+    traffic,
+    backlog,
+    log,
+    openJobs,
+    metrics: createReportMetrics(metrics),
+    retentionMs: retentionDays * dayMs,
+    onAccepted: presence.seen,
+    onFailure: (requestId, error) => logFailure(logger, requestId, error),
+  })
+  const checks = [refuseWhen('telemetry-log', () => state.failed || backlog.isFull())]
+  const app = getRequestListener(createApp({ logger, metrics, checks, routes: [] }).fetch)
+  const server = await startListening(
+    (request, response) => {
+      if (request.method === 'POST' && isReportPath(request.url)) report(request, response)
+      else void app(request, response)
+    },
+    { host: config.HOST, port: config.PORT },
+  )
+
+  const notices = followAccessNotices(config.POSTGRES_URL, pool, access)
+  const ignore = () => {}
+  const repeating = [
+    repeat(1_000, presence.flush, ignore),
+    repeat(1_000, openJobs.refresh, ignore),
+    repeat(2_000, backlog.measure, ignore),
+  ]
+
+  /** After the last request: what was accepted is synced, stored as far as it goes, and told to Postgres. */
+  async function close(): Promise<void> {
+    await log.close()
+    await writer.stop()
+    await Promise.all([notices.stop(), ...repeating.map((repeated) => repeated.stop())])
+    await presence.flush()
+    await pool.end()
+  }
+  return { server, logger, checks, failed, close }
+}
+
+const isReportPath = (url: string | undefined) => url === '/telemetry' || url?.startsWith('/telemetry?')
+
+/** A readiness check that fails while `refuses` says so. */
+export function refuseWhen(name: string, refuses: () => boolean): ReadinessCheck {
+  return {
+    name,
+    check: async () => {
+      if (refuses()) throw new Error(`${name} is not ready`)
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import {
+  type Checkpoint,
+  nextCheckpoint,
+  readCheckpoint,
+  replayStart,
+  type SampleCounts,
+  writeCheckpoint,
+} from '#telemetry-log/checkpoint'
+import type { LogPosition } from '#telemetry-log/log'
+import { deleteSegmentsBefore, listSegments } from '#telemetry-log/segments'
+
+/** Drained segments are kept and replayed this far back: longer than QuestDB may take to sync what it holds in memory. */
+const replayWindowMs = 15 * 60 * 1_000
+const writeEveryMs = 1_000
+
+export type Checkpoints = {
+  current(): Checkpoint
+  /** Takes note; written at most once a second, and by `keep`. */
+  advance(position: LogPosition, counts: SampleCounts): void
+  /** Lets time pass for what is stored while nothing new is; only to be called while the database is alive. */
+  keep(): void
+  /** Where a replay has to begin. */
+  replayPosition(): LogPosition
+}
+
+/** The writer's place in the log, durable in its folder; drained segments older than the replay window are deleted. */
+export function openCheckpoints(folder: string, tailPosition: LogPosition): Checkpoints {
+  let written = startingCheckpoint(folder, tailPosition)
+  let current = written
+
+  function write(): void {
+    written = nextCheckpoint(written, { ...current, atMs: Date.now() }, replayWindowMs)
+    current = written
+    writeCheckpoint(folder, written)
+    deleteSegmentsBefore(folder, replayStart(written))
+  }
+
+  return {
+    current: () => current,
+    advance(position, counts) {
+      current = { ...current, position, counts }
+      if (Date.now() - written.atMs >= writeEveryMs) write()
+    },
+    keep() {
+      if (Date.now() - written.atMs >= writeEveryMs) write()
+    },
+    replayPosition: () => replayStart(written),
+  }
+}
+
+/** The kept checkpoint, unless it belongs to a log that is gone; else the beginning of the oldest segment. */
+function startingCheckpoint(folder: string, tailPosition: LogPosition): Checkpoint {
+  const kept = readCheckpoint(folder)
+  if (kept && kept.position <= tailPosition) return kept
+  const position = listSegments(folder)[0]?.base ?? 0
+  return { position, counts: { stored: 0, replaced: 0, deadLettered: 0 }, atMs: 0, history: [] }
+}

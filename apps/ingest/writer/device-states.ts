@@ -1,0 +1,71 @@
+import { readNewestTimes } from '#questdb/device-times'
+import type { QuestdbSql } from '#questdb/sql'
+import { type Kind, kinds } from '#telemetry/fields'
+import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
+
+/** What the writer keeps in memory of one device; all of it can be read back from the database. */
+export type DeviceState = {
+  seen: Record<Kind, SeenTimes>
+  /** The newest system sample that was told to Postgres. */
+  newestSystemMs: number
+  usedAtMs: number
+}
+
+export type DeviceStates = {
+  /** Makes the states of these devices available, from the database where they are not in memory. */
+  load(deviceIds: Iterable<string>, receivedBeforeMs: number): Promise<void>
+  /** The state of a loaded device. */
+  of(deviceId: string): DeviceState
+  /** Forgets devices that have not been used for an hour. */
+  evict(nowMs: number): void
+}
+
+/** Further back than this nobody looks at a start: older samples are `unsure` and asked for one by one. */
+const lookBackMs = 24 * 60 * 60 * 1_000
+const idleMs = 60 * 60 * 1_000
+const loadBatch = 500
+
+/** States of all devices heard of lately. */
+export function createDeviceStates(questdb: QuestdbSql, generation: () => number): DeviceStates {
+  const states = new Map<string, DeviceState>()
+
+  async function loadSome(deviceIds: readonly string[], receivedBeforeMs: number): Promise<void> {
+    const sinceMs = receivedBeforeMs - lookBackMs
+    for (const deviceId of deviceIds) {
+      const seen = kinds.map((kind) => [kind, startSeenTimes(sinceMs, generation())] as const)
+      states.set(deviceId, {
+        seen: Object.fromEntries(seen) as Record<Kind, SeenTimes>,
+        newestSystemMs: 0,
+        usedAtMs: receivedBeforeMs,
+      })
+    }
+    const newest = await readNewestTimes(questdb, deviceIds, { sinceMs, receivedBeforeMs })
+    for (const { deviceId, kind, tsMs } of newest) {
+      const state = states.get(deviceId)
+      if (state) state.seen[kind] = startSeenTimes(tsMs, generation())
+    }
+  }
+
+  return {
+    async load(deviceIds, receivedBeforeMs) {
+      const missing = [...deviceIds].filter((deviceId) => !states.has(deviceId))
+      for (let start = 0; start < missing.length; start += loadBatch) {
+        const batch = missing.slice(start, start + loadBatch)
+        try {
+          await loadSome(batch, receivedBeforeMs)
+        } catch (error) {
+          for (const deviceId of batch) states.delete(deviceId)
+          throw error
+        }
+      }
+    },
+    of(deviceId) {
+      const state = states.get(deviceId)
+      if (!state) throw new Error('The state of a device is used before it was loaded.')
+      return state
+    },
+    evict(nowMs) {
+      for (const [deviceId, state] of states) if (nowMs - state.usedAtMs > idleMs) states.delete(deviceId)
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import { Worker } from 'node:worker_threads'
+import type { DeviceReport } from '#fleet/device-status'
+import { readCheckpoint } from '#telemetry-log/checkpoint'
+import type { Config } from '../config.ts'
+import type { FromWriter, ToWriter, WriterProgress, WriterSettings } from './messages.ts'
+
+export type WriterHandle = {
+  progress(): WriterProgress
+  /** Resolves when the thread ended by itself. */
+  failed: Promise<Error>
+  /** Lets it finish what it is sending, for a moment, and keep a checkpoint. */
+  stop(): Promise<void>
+}
+
+const stopLimitMs = 5_000
+
+/** Starts the writer thread: it shares nothing with the accept path but the log's files and the position of its end. */
+export function startWriter(parts: {
+  config: Config
+  retentionDays: number
+  tailMemory: SharedArrayBuffer
+  onReports: (reports: readonly DeviceReport[]) => void
+}): WriterHandle {
+  const { config, retentionDays, tailMemory, onReports } = parts
+  const settings: WriterSettings = {
+    logFolder: config.LOG_DIR,
+    tailMemory,
+    questdb: {
+      url: config.QUESTDB_URL,
+      pgUrl: config.QUESTDB_PG_URL,
+      user: config.QUESTDB_USER,
+      password: config.QUESTDB_PASSWORD.reveal(),
+    },
+    retentionDays,
+    logLevel: config.LOG_LEVEL,
+  }
+  const kept = readCheckpoint(config.LOG_DIR)
+  let progress: WriterProgress = {
+    position: kept?.position ?? 0,
+    counts: kept?.counts ?? { stored: 0, replaced: 0, deadLettered: 0 },
+    retries: 0,
+    damages: 0,
+    replays: 0,
+    suspendedTables: 0,
+    cleaned: [],
+  }
+  const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: settings })
+  let stopping = false
+  let signalStopped: () => void = () => {}
+  const stopped = new Promise<void>((resolve) => {
+    signalStopped = resolve
+  })
+  const failed = new Promise<Error>((resolve) => {
+    worker.on('error', (error) => {
+      if (!stopping) resolve(error instanceof Error ? error : new Error('The writer thread failed.'))
+    })
+    worker.on('exit', () => {
+      signalStopped()
+      if (!stopping) resolve(new Error('The writer thread ended.'))
+    })
+  })
+  worker.on('message', (message: FromWriter) => {
+    if (message.kind === 'progress') progress = message.progress
+    else if (message.kind === 'reports') onReports(message.reports)
+    else signalStopped()
+  })
+  return {
+    progress: () => progress,
+    failed,
+    async stop() {
+      stopping = true
+      worker.postMessage({ kind: 'stop' } satisfies ToWriter)
+      const limit = setTimeout(signalStopped, stopLimitMs)
+      await stopped
+      clearTimeout(limit)
+      await worker.terminate()
+    },
+  }
+}

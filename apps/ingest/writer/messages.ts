@@ -1,0 +1,30 @@
+import type { DeviceReport } from '#fleet/device-status'
+import type { SampleCounts } from '#telemetry-log/checkpoint'
+import type { LogPosition } from '#telemetry-log/log'
+
+/** What the writer thread is started with. Secrets cross as text: class instances do not survive the crossing. */
+export type WriterSettings = {
+  logFolder: string
+  tailMemory: SharedArrayBuffer
+  questdb: { url: string; pgUrl: string; user: string; password: string }
+  retentionDays: number
+  logLevel: string
+}
+
+/** How far the writer is. Everything before `position` is stored, as `counts` says. */
+export type WriterProgress = {
+  position: LogPosition
+  counts: SampleCounts
+  retries: number
+  damages: number
+  replays: number
+  suspendedTables: number
+  cleaned: { kind: string; field: string; reason: string; count: number }[]
+}
+
+export type FromWriter =
+  | { kind: 'progress'; progress: WriterProgress }
+  | { kind: 'reports'; reports: DeviceReport[] }
+  | { kind: 'stopped' }
+
+export type ToWriter = { kind: 'stop' }

@@ -1,0 +1,202 @@
+import { setImmediate as yieldToLoop } from 'node:timers/promises'
+import type { QuestdbSql } from '#questdb/sql'
+import { decodeBatch } from '#telemetry/accept'
+import { cleanSample } from '#telemetry/clean'
+import type { Checkpoint, SampleCounts } from '#telemetry-log/checkpoint'
+import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
+import type { SharedTail } from '#telemetry-log/shared-tail'
+import type { CleaningCounts } from './cleaning-counts.ts'
+import { createDeviceReports, type DeviceReports } from './device-reports.ts'
+import { createDeviceStates } from './device-states.ts'
+import { createRowBatch, type Fate, fates } from './row-batch.ts'
+import { remember, sight } from './seen-samples.ts'
+import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
+import type { RowStore } from './store-rows.ts'
+
+export type Pipeline = {
+  /** Reads and stores until `stop` is called; then what was read is stored and it resolves. */
+  run(): Promise<void>
+  stop(): void
+  /** Lets go of what memory has of samples whose rows a query finds by now. */
+  forget(appliedPosition: LogPosition): void
+}
+
+export type PipelineParts = {
+  reader: TelemetryLogReader
+  tail: SharedTail
+  questdb: QuestdbSql
+  store: RowStore
+  cleaning: CleaningCounts
+  /** Samples before this position were counted by an earlier life. */
+  checkpoint: Checkpoint
+  onStored: (position: LogPosition, counts: SampleCounts, reports: ReturnType<DeviceReports['take']>) => void
+  /** Runs work that needs the database until it succeeds. */
+  untilAvailable: <Result>(work: () => Promise<Result>) => Promise<Result>
+}
+
+const flushAfterMs = 100
+const flushBytes = 4 * 1024 ** 2
+const backlogFlushBytes = 16 * 1024 ** 2
+/** With more than this waiting in the log, size and not time decides when rows are sent. */
+const backlogBytes = 4 * 1024 ** 2
+const chunkBytes = 2 * 1024 ** 2
+/** So many bytes are worked off before the event loop gets to see what the network brought. */
+const sliceBytes = 256 * 1024
+const generationMs = 60_000
+const idleWaitMs = 1_000
+
+/**
+ * Turns the log into rows: read, decode, clean, count, encode, send. One request per table is under way at a time, so
+ * that a later row of the same key is also the later one to arrive; the next rows are made meanwhile.
+ */
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const { reader, tail, questdb, store, cleaning, checkpoint, onStored, untilAvailable } = parts
+  const rows = createRowBatch()
+  const reports = createDeviceReports()
+  let generation = 0
+  let generationStart = { atMs: Date.now(), position: reader.position() }
+  const states = createDeviceStates(questdb, () => generation)
+  let counts = checkpoint.counts
+  /** Accepted samples before the reader's position; known once the checkpoint is passed. */
+  let expectedSample = counts.stored + counts.replaced + counts.deadLettered
+  let lostSamples = 0
+  let firstRowAtMs: number | undefined
+  let flight: Promise<void> | undefined
+  let failure: { error: unknown } | undefined
+  let stopping = false
+  let takenPosition = reader.position()
+
+  const decode = (batch: LoggedBatch): DecodedReport => {
+    const decoded = decodeBatch(batch.body, batch.format, batch)
+    return { batch, samples: decoded.ok ? decoded.samples : [] }
+  }
+
+  async function process(batches: readonly LoggedBatch[]): Promise<void> {
+    const decoded = batches.map(decode)
+    const receivedBeforeMs = batches.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Infinity)
+    const deviceIds = new Set(batches.map(({ deviceId }) => deviceId))
+    await untilAvailable(() => states.load(deviceIds, receivedBeforeMs))
+    const stored = await untilAvailable(() => askForStoredTimes(questdb, decoded.filter(isCounted), states, generation))
+    let bytes = 0
+    for (const report of decoded) {
+      if (isCounted(report)) expect(report.batch)
+      add(report, stored)
+      takenPosition = report.batch.nextPosition
+      bytes += report.batch.body.length
+      if (bytes < sliceBytes) continue
+      bytes = 0
+      await flushWhenDue()
+      await yieldToLoop()
+    }
+  }
+
+  const isCounted = ({ batch }: DecodedReport) => batch.position >= checkpoint.position
+
+  /** Samples the log counts but does not give back were in a damaged stretch, whose bytes are in the dead letters. */
+  function expect(batch: LoggedBatch): void {
+    lostSamples += Math.max(0, batch.firstSample - expectedSample)
+    expectedSample = batch.firstSample + batch.sampleCount
+  }
+
+  function add(report: DecodedReport, stored: StoredTimes): void {
+    const { batch, samples } = report
+    const { deviceId, organizationId, receivedAtMs } = batch
+    const origin = { deviceId, organizationId, receivedAtMs }
+    const state = states.of(deviceId)
+    const counted = isCounted(report)
+    state.usedAtMs = receivedAtMs
+    firstRowAtMs ??= Date.now()
+    // Decoding gives what it gave at accept, unless its rules changed with an upgrade in between.
+    if (counted) lostSamples += Math.max(0, batch.sampleCount - samples.length)
+    for (const [index, sample] of samples.entries()) {
+      const { kind, tsMs } = sample
+      const seen = state.seen[kind]
+      const sighting = sight(seen, tsMs, generation)
+      const isRepeat = sighting === 'repeated' || (sighting === 'unsure' && stored.has(deviceId, kind, tsMs))
+      if (sighting !== 'repeated') remember(seen, tsMs)
+      const fate: Fate =
+        !counted || index >= batch.sampleCount ? fates.uncounted : isRepeat ? fates.replaced : fates.stored
+      const row = cleanSample(sample, cleaning.count)
+      rows.append(kind, row, origin, fate)
+      if (counted) reports.note(batch, row, state)
+    }
+  }
+
+  const isBacklogged = () => tail.position() - takenPosition > backlogBytes
+
+  function isDue(): boolean {
+    if (firstRowAtMs === undefined) return false
+    const backlogged = isBacklogged()
+    if (rows.largestBytes() >= (backlogged ? backlogFlushBytes : flushBytes)) return true
+    return !backlogged && Date.now() - firstRowAtMs >= flushAfterMs
+  }
+
+  async function flushWhenDue(): Promise<void> {
+    if (failure) throw failure.error
+    if (!isDue()) return
+    if (flight && rows.largestBytes() < backlogFlushBytes) return
+    await flight
+    startFlight()
+  }
+
+  function startFlight(): void {
+    const taken = rows.take()
+    const position = takenPosition
+    const lost = lostSamples
+    const told = reports.take()
+    lostSamples = 0
+    firstRowAtMs = undefined
+    flight = Promise.all(taken.map((tableRows) => store.store(tableRows))).then(
+      (stored) => {
+        flight = undefined
+        counts = [counts, ...stored, { stored: 0, replaced: 0, deadLettered: lost }].reduce(sumCounts)
+        if (position > checkpoint.position) onStored(position, counts, told)
+      },
+      (error: unknown) => {
+        failure = { error }
+      },
+    )
+  }
+
+  /** Until there is something to read or to send. */
+  async function rest(): Promise<void> {
+    if (firstRowAtMs === undefined) return tail.waitBeyond(reader.position(), idleWaitMs)
+    const dueInMs = firstRowAtMs + flushAfterMs - Date.now()
+    if (dueInMs > 0) return tail.waitBeyond(reader.position(), dueInMs)
+    await Promise.race([flight, tail.waitBeyond(reader.position(), idleWaitMs)])
+  }
+
+  function advanceGeneration(appliedPosition: LogPosition): void {
+    const nowMs = Date.now()
+    if (nowMs - generationStart.atMs < generationMs || appliedPosition < generationStart.position) return
+    generation += 1
+    generationStart = { atMs: nowMs, position: takenPosition }
+    states.evict(nowMs)
+  }
+
+  return {
+    async run() {
+      while (!stopping) {
+        const batches = reader.read(tail.position(), chunkBytes)
+        if (batches.length > 0) await process(batches)
+        await flushWhenDue()
+        if (batches.length === 0) await rest()
+        else await yieldToLoop()
+      }
+      await flight
+      if (firstRowAtMs !== undefined) startFlight()
+      await flight
+      if (failure) throw failure.error
+    },
+    stop() {
+      stopping = true
+    },
+    forget: advanceGeneration,
+  }
+}
+
+const sumCounts = (a: SampleCounts, b: SampleCounts): SampleCounts => ({
+  stored: a.stored + b.stored,
+  replaced: a.replaced + b.replaced,
+  deadLettered: a.deadLettered + b.deadLettered,
+})

@@ -1,0 +1,46 @@
+import { createRowEncoder, type EncodedRows, type RowEncoder, type RowOrigin } from '#telemetry/ilp'
+import { type TableName, tables } from '#telemetry/tables'
+
+/** What a row's sample counts as once it is stored; re-sent and realigned rows were counted before. */
+export const fates = { uncounted: 0, stored: 1, replaced: 2 } as const
+export type Fate = (typeof fates)[keyof typeof fates]
+
+export type BatchRows = EncodedRows & { fates: Fate[] }
+
+export type RowBatch = {
+  append(table: TableName, row: { tsMs: number }, origin: RowOrigin, fate: Fate): void
+  /** Bytes of the fullest table. */
+  largestBytes(): number
+  isEmpty(): boolean
+  /** Hands over the rows of every table that has some, and starts anew. */
+  take(): BatchRows[]
+}
+
+const initialBytes = 256 * 1024
+
+/** Collects encoded rows by table until they are sent together. */
+export function createRowBatch(): RowBatch {
+  const open = new Map<TableName, { encoder: RowEncoder; fates: Fate[] }>()
+  for (const name of Object.keys(tables) as TableName[]) {
+    open.set(name, { encoder: createRowEncoder(tables[name], initialBytes), fates: [] })
+  }
+  const collected = [...open.values()]
+  return {
+    append(table, row, origin, fate) {
+      const target = open.get(table)
+      if (!target) throw new Error(`There is no table ${table}.`)
+      target.encoder.append(row, origin)
+      target.fates.push(fate)
+    },
+    largestBytes: () => collected.reduce((largest, { encoder }) => Math.max(largest, encoder.size()), 0),
+    isEmpty: () => collected.every(({ encoder }) => encoder.size() === 0),
+    take() {
+      return collected.flatMap((target) => {
+        if (target.encoder.size() === 0) return []
+        const rows = { ...target.encoder.take(), fates: target.fates }
+        target.fates = []
+        return [rows]
+      })
+    },
+  }
+}

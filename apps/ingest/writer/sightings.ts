@@ -1,0 +1,63 @@
+import { readStoredTimes } from '#questdb/device-times'
+import type { QuestdbSql } from '#questdb/sql'
+import type { AcceptedSample } from '#telemetry/accept'
+import type { Kind } from '#telemetry/fields'
+import type { LoggedBatch } from '#telemetry-log/log'
+import type { DeviceStates } from './device-states.ts'
+import { sight } from './seen-samples.ts'
+
+export type DecodedReport = { batch: LoggedBatch; samples: readonly AcceptedSample[] }
+
+/** Which of the samples nobody remembers are in the database already. */
+export type StoredTimes = { has(deviceId: string, kind: Kind, tsMs: number): boolean }
+
+type Question = { deviceId: string; kind: Kind; receivedBeforeMs: number; times: number[] }
+
+const rangeMs = 60 * 60 * 1_000
+
+/**
+ * Asks the database about samples older than what is remembered. Reports received later than the one that asks do not
+ * count, so that a report processed again after a crash does not find its own rows.
+ */
+export async function askForStoredTimes(
+  questdb: QuestdbSql,
+  reports: readonly DecodedReport[],
+  states: DeviceStates,
+  generation: number,
+): Promise<StoredTimes> {
+  const questions = new Map<string, Question>()
+  for (const { batch, samples } of reports) {
+    const { seen } = states.of(batch.deviceId)
+    for (const { kind, tsMs } of samples) {
+      if (sight(seen[kind], tsMs, generation) !== 'unsure') continue
+      const key = keyOf(batch.deviceId, kind)
+      let question = questions.get(key)
+      if (!question) {
+        question = { deviceId: batch.deviceId, kind, receivedBeforeMs: batch.receivedAtMs, times: [] }
+        questions.set(key, question)
+      }
+      question.times.push(tsMs)
+    }
+  }
+  const stored = new Map<string, Set<number>>()
+  for (const [key, question] of questions) stored.set(key, await storedTimesOf(questdb, question))
+  return { has: (deviceId, kind, tsMs) => stored.get(keyOf(deviceId, kind))?.has(tsMs) ?? false }
+}
+
+async function storedTimesOf(questdb: QuestdbSql, question: Question): Promise<Set<number>> {
+  const { deviceId, kind, receivedBeforeMs } = question
+  const times = [...question.times].sort((a, b) => a - b)
+  const stored = new Set<number>()
+  // Old samples come in stretches; each is one range, so that a wide gap between two of them is not read.
+  for (let start = 0; start < times.length; ) {
+    const fromMs = times[start] ?? 0
+    let end = start
+    while (end + 1 < times.length && (times[end + 1] ?? 0) - fromMs <= rangeMs) end += 1
+    const range = { fromMs, toMs: times[end] ?? fromMs, receivedBeforeMs }
+    for (const tsMs of await readStoredTimes(questdb, kind, deviceId, range)) stored.add(tsMs)
+    start = end + 1
+  }
+  return stored
+}
+
+const keyOf = (deviceId: string, kind: Kind) => `${deviceId} ${kind}`

@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import { Secret } from '#core/secret'
+import { createLogger } from '#http/request-log'
+import { openIlpTransport } from '#questdb/ilp-transport'
+import { applySchema } from '#questdb/schema'
+import { openQuestdbSql } from '#questdb/sql'
+import { appendDeadLetters } from '#telemetry-log/dead-letters'
+import { openSegmentReader } from '#telemetry-log/segment-reader'
+import { openSharedTail } from '#telemetry-log/shared-tail'
+import { repeat } from '../repeat.ts'
+import { openCheckpoints } from './checkpoints.ts'
+import { createCleaningCounts } from './cleaning-counts.ts'
+import type { FromWriter, ToWriter, WriterSettings } from './messages.ts'
+import { createPipeline } from './pipeline.ts'
+import { createRowStore } from './store-rows.ts'
+import { createWatch } from './watch.ts'
+
+const stopLimitMs = 3_000
+const settings = workerData as WriterSettings
+const { logFolder, questdb, retentionDays } = settings
+const logger = createLogger('ingest', settings.logLevel).child({ part: 'writer' })
+const tail = openSharedTail(settings.tailMemory)
+const sql = openQuestdbSql(questdb.pgUrl, { applicationName: 'ingest-writer', maxConnections: 4 })
+const { url, user } = questdb
+const transport = openIlpTransport({ url, user, password: new Secret(questdb.password) })
+const checkpoints = openCheckpoints(logFolder, tail.position())
+const cleaning = createCleaningCounts()
+const watch = createWatch(sql, () => checkpoints.current().position, logger)
+const ending = new AbortController()
+const figures = { retries: 0, damages: 0, replays: 0 }
+let pipeline: ReturnType<typeof createPipeline> | undefined
+let stopping = false
+
+const tell = (message: FromWriter) => parentPort?.postMessage(message)
+const tellProgress = () => {
+  const { position, counts } = checkpoints.current()
+  const suspendedTables = watch.suspendedTables()
+  tell({ kind: 'progress', progress: { position, counts, ...figures, suspendedTables, cleaned: cleaning.list() } })
+}
+
+function onRetry(detail: string): void {
+  figures.retries += 1
+  logger.warn({ detail }, 'QuestDB did not take rows; trying again')
+}
+
+async function untilAvailable<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let pauseMs = 100; ; pauseMs = Math.min(2 * pauseMs, 5_000)) {
+    try {
+      return await work()
+    } catch (error) {
+      ending.signal.throwIfAborted()
+      onRetry(error instanceof Error ? error.message : String(error))
+      await delay(pauseMs, undefined, { signal: ending.signal })
+    }
+  }
+}
+
+const repairSchema = () => untilAvailable(() => applySchema(sql, { ttlDays: retentionDays }))
+
+const store = createRowStore({
+  transport,
+  saveDeadRows: (rows) => {
+    logger.error({ rows: rows.length, table: rows[0]?.table }, 'rows went to the dead letters')
+    appendDeadLetters(logFolder, Date.now(), rows)
+  },
+  repairSchema,
+  onRetry,
+  signal: ending.signal,
+})
+
+/** One life between two restarts of the database: everything it may have forgotten is sent again first. */
+async function runOnce(): Promise<void> {
+  const checkpoint = checkpoints.current()
+  const reader = openSegmentReader({
+    folder: logFolder,
+    from: checkpoints.replayPosition(),
+    onDamage: (damage) => {
+      figures.damages += 1
+      logger.error(damage, 'a stretch of the telemetry log is damaged; its bytes are in dead-letter/')
+    },
+  })
+  pipeline = createPipeline({
+    reader,
+    tail,
+    questdb: sql,
+    store,
+    cleaning,
+    checkpoint,
+    onStored(position, counts, reports) {
+      checkpoints.advance(position, counts)
+      tellProgress()
+      if (reports.length > 0) tell({ kind: 'reports', reports })
+    },
+    untilAvailable,
+  })
+  try {
+    if (!stopping) await pipeline.run()
+  } finally {
+    reader.close()
+  }
+}
+
+/** What was taken but not applied when the last life ended must be found by queries before they are asked anything. */
+async function untilApplied(): Promise<void> {
+  const wanted = checkpoints.current().position
+  for (const limitMs = Date.now() + 30_000; Date.now() < limitMs && !stopping; await delay(200)) {
+    await untilAvailable(watch.look)
+    if (watch.appliedPosition() >= wanted) return
+  }
+}
+
+async function run(): Promise<void> {
+  await repairSchema()
+  while (!stopping) {
+    await untilApplied()
+    await runOnce()
+    if (!stopping) {
+      figures.replays += 1
+      logger.warn(
+        { from: checkpoints.replayPosition() },
+        'QuestDB was started anew; sending again what it may have lost',
+      )
+    }
+  }
+}
+
+const watching = repeat(
+  2_000,
+  async () => {
+    await watch.look()
+    if (watch.takeRestart()) pipeline?.stop()
+    else checkpoints.keep()
+    pipeline?.forget(watch.appliedPosition())
+    tellProgress()
+  },
+  () => tellProgress(),
+)
+
+parentPort?.on('message', (message: ToWriter) => {
+  if (message.kind !== 'stop') return
+  stopping = true
+  pipeline?.stop()
+  setTimeout(() => ending.abort(), stopLimitMs).unref()
+})
+
+tellProgress()
+await run().catch((error: unknown) => {
+  // What could not be sent in time is in the log and is sent by the next life.
+  if (!ending.signal.aborted) throw error
+})
+await watching.stop()
+checkpoints.keep()
+await Promise.all([transport.close(), sql.end()])
+tell({ kind: 'stopped' })
+parentPort?.close()

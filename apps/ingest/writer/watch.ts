@@ -1,0 +1,73 @@
+import type { Logger } from '#http/request-log'
+import type { QuestdbSql } from '#questdb/sql'
+import { readServerStart, readWalTables, resumeWal, type WalTable } from '#questdb/wal-tables'
+import type { LogPosition } from '#telemetry-log/log'
+
+export type Watch = {
+  /** Looks once. Rejects while the database cannot be asked. */
+  look(): Promise<void>
+  suspendedTables(): number
+  /** Every row before here was not only taken but applied: a query finds it. */
+  appliedPosition(): LogPosition
+  /** True once after the server was started anew since the last look. */
+  takeRestart(): boolean
+  /** When the last look succeeded. */
+  lookedAtMs(): number
+}
+
+const resumeEveryMs = 30_000
+
+/** Watches what QuestDB does with rows it has taken: a suspended table still answers 204. */
+export function createWatch(questdb: QuestdbSql, storedPosition: () => LogPosition, logger: Logger): Watch {
+  let suspended = new Map<string, number>()
+  let waiting: { position: LogPosition; transactions: Map<string, number> } | undefined
+  let appliedPosition = 0
+  let startedAtMs: number | undefined
+  let restarted = false
+  let lookedAtMs = 0
+
+  async function resume(tables: readonly WalTable[], nowMs: number): Promise<void> {
+    const next = new Map<string, number>()
+    for (const table of tables.filter((candidate) => candidate.suspended)) {
+      const triedAtMs = suspended.get(table.name) ?? 0
+      if (nowMs - triedAtMs < resumeEveryMs) {
+        next.set(table.name, triedAtMs)
+        continue
+      }
+      next.set(table.name, nowMs)
+      logger.error({ table: table.name, cause: table.error }, 'QuestDB has suspended a table; resuming it')
+      await resumeWal(questdb, table).catch(() => {})
+    }
+    suspended = next
+  }
+
+  function follow(tables: readonly WalTable[], position: LogPosition): void {
+    const applied = new Map(tables.map((table) => [table.name, table.appliedTxn]))
+    if (waiting && [...waiting.transactions].every(([name, txn]) => (applied.get(name) ?? txn) >= txn)) {
+      appliedPosition = waiting.position
+      waiting = undefined
+    }
+    waiting ??= { position, transactions: new Map(tables.map((table) => [table.name, table.sequencerTxn])) }
+  }
+
+  return {
+    async look() {
+      const position = storedPosition()
+      const serverStartMs = await readServerStart(questdb)
+      if (startedAtMs !== undefined && serverStartMs !== startedAtMs) restarted = true
+      startedAtMs = serverStartMs
+      const tables = await readWalTables(questdb)
+      await resume(tables, Date.now())
+      follow(tables, position)
+      lookedAtMs = Date.now()
+    },
+    suspendedTables: () => suspended.size,
+    appliedPosition: () => appliedPosition,
+    takeRestart() {
+      const was = restarted
+      restarted = false
+      return was
+    },
+    lookedAtMs: () => lookedAtMs,
+  }
+}

@@ -1,0 +1,42 @@
+import { type QuestdbSql, timestampParameter } from '#questdb/sql'
+import { type Kind, kinds } from '#telemetry/fields'
+
+const placeholders = (count: number, first: number) =>
+  Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')
+
+/**
+ * The newest stored sample time of each device and kind since `sinceMs`, from reports received before
+ * `receivedBeforeMs`. Devices and kinds without one are left out.
+ */
+export async function readNewestTimes(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  { sinceMs, receivedBeforeMs }: { sinceMs: number; receivedBeforeMs: number },
+): Promise<{ deviceId: string; kind: Kind; tsMs: number }[]> {
+  const found = await Promise.all(
+    kinds.map(async (kind) => {
+      const rows = await questdb.query<{ device_id: string; newest: number }>(
+        `SELECT device_id, max(ts) AS newest FROM ${kind}
+          WHERE ts > $1 AND received_at < $2 AND device_id IN (${placeholders(deviceIds.length, 3)})
+          GROUP BY device_id`,
+        [timestampParameter(sinceMs), timestampParameter(receivedBeforeMs), ...deviceIds],
+      )
+      return rows.map((row) => ({ deviceId: row.device_id, kind, tsMs: row.newest }))
+    }),
+  )
+  return found.flat()
+}
+
+/** Which of a device's sample times between two moments (both included) are stored, from reports received before. */
+export async function readStoredTimes(
+  questdb: QuestdbSql,
+  kind: Kind,
+  deviceId: string,
+  { fromMs, toMs, receivedBeforeMs }: { fromMs: number; toMs: number; receivedBeforeMs: number },
+): Promise<Set<number>> {
+  const rows = await questdb.queryArrays<[number]>(
+    `SELECT ts FROM ${kind} WHERE device_id = $1 AND ts >= $2 AND ts <= $3 AND received_at < $4`,
+    [deviceId, timestampParameter(fromMs), timestampParameter(toMs), timestampParameter(receivedBeforeMs)],
+  )
+  return new Set(rows.map(([tsMs]) => tsMs))
+}
