@@ -1,0 +1,165 @@
+import { createHmac } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  exportJWK,
+  exportSPKI,
+  type GenerateKeyPairResult,
+  generateKeyPair,
+  importJWK,
+  type JWTPayload,
+  SignJWT,
+} from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+
+const issuer = 'https://login.example.test'
+const audience = 'https://api.example.test'
+
+let api: TestControlPlane
+let keys: GenerateKeyPairResult
+let jwksServer: Server
+
+beforeAll(async () => {
+  keys = await generateKeyPair('RS256')
+  const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256' }
+  jwksServer = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] }))).listen(
+    0,
+    '127.0.0.1',
+  )
+  await new Promise((resolve) => jwksServer.once('listening', resolve))
+  const { port } = jwksServer.address() as AddressInfo
+  api = await startControlPlane({
+    OIDC_ISSUER: issuer,
+    OIDC_AUDIENCE: audience,
+    OIDC_JWKS_URL: `http://127.0.0.1:${port}/jwks`,
+  })
+})
+afterAll(async () => {
+  await api.close()
+  jwksServer.close()
+})
+
+const form = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  api.call('POST', '/auth/token', {
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    body: new URLSearchParams(fields).toString(),
+  })
+
+describe('POST /auth/token', () => {
+  test('200 by form fields, with the key’s secret or the whole key', async () => {
+    const { key } = await api.newOrganization()
+    const [, id = '', secret = ''] = key.split('_')
+    for (const clientSecret of [secret, key]) {
+      const answer = await form({ grant_type: 'client_credentials', client_id: id, client_secret: clientSecret })
+      expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: 900 } })
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+      expect((await api.call('GET', '/devices', { token: answer.body.access_token })).status).toBe(200)
+    }
+  })
+
+  test('400 unsupported_grant_type, invalid_request and invalid_scope', async () => {
+    const { key } = await api.newOrganization()
+    const client = { client_id: key.split('_')[1] ?? '', client_secret: key }
+    const grant = { grant_type: 'client_credentials' }
+    expect(await form({ ...client, grant_type: 'password' })).toMatchObject({
+      status: 400,
+      body: { error: 'unsupported_grant_type' },
+    })
+    expect(await form(client)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+    expect(await form({ ...client, ...grant, scope: 'x' })).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_scope' },
+    })
+  })
+
+  test('401 invalid_client for a wrong secret, no credentials and a bearer header', async () => {
+    const { key } = await api.newOrganization()
+    const grant = { grant_type: 'client_credentials' }
+    const wrong = { client_id: key.split('_')[1] ?? '', client_secret: 'f'.repeat(64) }
+    for (const answer of [
+      await form({ ...grant, ...wrong }),
+      await form(grant),
+      await form(grant, { authorization: `Bearer ${key}` }),
+    ]) {
+      expect(answer).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Basic/)
+    }
+  })
+
+  test('415 for JSON, with the member error too', async () => {
+    expect(await api.call('POST', '/auth/token', { json: {} })).toMatchObject({
+      status: 415,
+      body: { error: 'invalid_request' },
+    })
+  })
+})
+
+describe('our own access tokens', () => {
+  test('are signed by the published key', async () => {
+    const { body } = await api.call('GET', '/.well-known/jwks.json')
+    expect(body.keys).toEqual([
+      expect.objectContaining({ kty: 'EC', crv: 'P-256', alg: 'ES256', kid: expect.any(String) }),
+    ])
+    expect(body.keys[0]).not.toHaveProperty('d')
+  })
+
+  test('401 when altered, expired, unsigned, or signed with the public key as a secret', async () => {
+    const { key } = await api.newOrganization()
+    const keyId = key.split('_')[1] ?? ''
+    const { accessTokens } = api.services
+    const good = await accessTokens.issue(keyId, Date.now())
+    const [header = '', payload = '', signature = ''] = good.split('.')
+    const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const publicJwk = accessTokens.jwks.keys[0] ?? { kty: 'EC' }
+    const publicPem = await exportSPKI((await importJWK(publicJwk, 'ES256')) as CryptoKey)
+    const confused = `${base64({ alg: 'HS256', typ: 'at+jwt' })}.${payload}`
+    const attacks = [
+      `${header}.${base64({ ...JSON.parse(Buffer.from(payload, 'base64url').toString()), client_id: 'ffffffffffffffff' })}.${signature}`,
+      await accessTokens.issue(keyId, Date.now() - 901_000),
+      `${base64({ alg: 'none', typ: 'at+jwt' })}.${payload}.`,
+      `${confused}.${createHmac('sha256', publicPem).update(confused).digest('base64url')}`,
+      'a.b.c',
+    ]
+    expect((await api.call('GET', '/devices', { token: good })).status).toBe(200)
+    for (const token of attacks) expect((await api.call('GET', '/devices', { token })).status).toBe(401)
+  })
+})
+
+describe('an identity provider’s access tokens', () => {
+  const sign = (claims: JWTPayload, header: { typ?: string; kid?: string } = {}) =>
+    new SignJWT({ iss: issuer, aud: audience, sub: 'ann', exp: Math.floor(Date.now() / 1000) + 300, ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'one', typ: 'at+jwt', ...header })
+      .sign(keys.privateKey)
+
+  test('open what their claim says, and never the platform', async () => {
+    const { id } = await api.newOrganization()
+    const token = await sign({ orgs: { [id]: ['device:read', 'platform', 'unknown'] } })
+    expect((await api.call('GET', `/devices?orgId=${id}`, { token })).status).toBe(200)
+    expect((await api.call('GET', `/orgs/${id}/usage`, { token })).status).toBe(403)
+    expect((await api.call('POST', '/orgs', { token, json: { name: 'A' } })).status).toBe(403)
+  })
+
+  test('403 for lists and an empty list of organizations when they name none', async () => {
+    const token = await sign({ orgs: { '00000000-0000-4000-8000-000000000000': ['device:read'] } })
+    expect((await api.call('GET', '/devices', { token })).status).toBe(403)
+    expect(await api.call('GET', '/orgs', { token })).toMatchObject({
+      status: 200,
+      body: { items: [], nextCursor: null },
+    })
+  })
+
+  test.each([
+    ['another issuer', { iss: 'https://evil.example.test' }, {}],
+    ['another audience', { aud: 'https://other.example.test' }, {}],
+    ['a token that expired', { exp: 1_000_000_000 }, {}],
+    ['a token that is not valid yet', { nbf: 4_000_000_000 }, {}],
+    ['no subject', { sub: undefined }, {}],
+    ['an id token’s type', {}, { typ: 'id+jwt' }],
+    ['an unknown key id', {}, { kid: '../../dev/null' }],
+  ])('401 for %s', async (_what, claims, header) => {
+    const { id } = await api.newOrganization()
+    const token = await sign({ orgs: { [id]: ['admin'] }, ...(claims as JWTPayload) }, header)
+    expect((await api.call('GET', '/devices', { token })).status).toBe(401)
+  })
+})

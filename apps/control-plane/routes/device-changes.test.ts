@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { applyDeviceReports, sweepOffline } from '#fleet/device-status'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+type Organization = { id: string; key: string }
+
+async function create(organization: Organization, serial = 'SN-1') {
+  const json = { organizationId: organization.id, serial, name: 'Bus 42', model: 'RX-500', tags: ['bus'] }
+  return (await api.call('POST', '/devices', { token: organization.key, json })).body
+}
+const patch = (organization: Organization, id: string, json: unknown, headers = {}) =>
+  api.call('PATCH', `/devices/${id}`, { token: organization.key, json, headers })
+const actions = async (organization: Organization, subjectId: string) =>
+  (
+    await api.call('GET', `/orgs/${organization.id}/audit?subjectId=${subjectId}`, { token: organization.key })
+  ).body.items.map(({ action }: { action: string }) => action)
+
+describe('GET /devices/:id', () => {
+  test('304 when If-None-Match names what it is', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const first = await api.call('GET', `/devices/${id}`, { token: organization.key })
+    const headers = { 'if-none-match': first.headers.get('etag') ?? '' }
+    const again = await api.call('GET', `/devices/${id}`, { token: organization.key, headers })
+    expect(again).toMatchObject({ status: 304, body: '' })
+    await patch(organization, id, { name: 'Other' })
+    expect((await api.call('GET', `/devices/${id}`, { token: organization.key, headers })).status).toBe(200)
+  })
+
+  test('404 for another organization’s device exactly as for one that does not exist, or a malformed id', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    const foreign = await create(other)
+    const read = (id: string) => api.call('GET', `/devices/${id}`, { token: mine.key })
+    const [seen, absent, malformed] = [
+      await read(foreign.id),
+      await read('0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f'),
+      await read('42'),
+    ]
+    expect([seen.status, absent.status, malformed.status]).toEqual([404, 404, 404])
+    const shapeOf = (answer: typeof seen) => ({ ...answer.body, requestId: '', detail: '' })
+    expect(shapeOf(absent)).toEqual(shapeOf(seen))
+    expect(shapeOf(malformed)).toEqual(shapeOf(seen))
+  })
+
+  test('403 without device:read', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const token = await api.newKey([organization.id], ['org:read'])
+    expect((await api.call('GET', `/devices/${id}`, { token })).status).toBe(403)
+  })
+})
+
+describe('PATCH /devices/:id', () => {
+  test('200 changes name, tags and status, each in the audit', async () => {
+    const organization = await api.newOrganization()
+    const { id, serial } = await create(organization)
+    const answer = await patch(organization, id, { name: 'New', tags: ['x', 'x'], status: 'disabled', serial })
+    expect(answer).toMatchObject({ status: 200, body: { name: 'New', tags: ['x'], status: 'disabled' } })
+    expect(await actions(organization, id)).toEqual(['device.status_changed', 'device.updated', 'device.created'])
+    expect((await patch(organization, id, { status: 'online' })).body.status).toBe('online')
+  })
+
+  test('400 serial_immutable, nothing to change, an unknown field, an unknown status', async () => {
+    const organization = await api.newOrganization()
+    const { id, serial } = await create(organization)
+    expect(await patch(organization, id, { serial: 'SN-2' })).toMatchObject({
+      status: 400,
+      body: { code: 'serial_immutable' },
+    })
+    for (const json of [{}, { serial }, { model: 'RX-900' }, { status: 'broken' }, { name: null }, []]) {
+      expect((await patch(organization, id, json)).status).toBe(400)
+    }
+  })
+
+  test('402 under a cancelled subscription, whoever calls', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const json = { plan: 'pro', status: 'cancelled' }
+    await api.call('PUT', `/orgs/${organization.id}/subscription`, { token: api.platformKey, json })
+    expect((await patch(organization, id, { name: 'New' })).status).toBe(402)
+    expect((await patch({ ...organization, key: api.platformKey }, id, { name: 'New' })).status).toBe(402)
+    expect((await api.call('GET', `/devices/${id}`, { token: organization.key })).status).toBe(200)
+    expect((await api.call('DELETE', `/devices/${id}`, { token: organization.key })).status).toBe(204)
+  })
+
+  test('403 without device:update, 404 for another organization’s device', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    const { id } = await create(mine)
+    expect((await patch({ ...mine, key: await api.newKey([mine.id], 'viewer') }, id, { name: 'New' })).status).toBe(403)
+    expect((await patch(other, id, { name: 'New' })).status).toBe(404)
+  })
+
+  test('412 when If-Match names an older state; telemetry in between does not count', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const tag = (await api.call('GET', `/devices/${id}`, { token: organization.key })).headers.get('etag') ?? ''
+    const report = { deviceId: id, organizationId: organization.id, seenAtMs: Date.now() }
+    await applyDeviceReports(api.services.pool, [report])
+    expect((await patch(organization, id, { name: 'One' }, { 'if-match': tag })).status).toBe(200)
+    expect(await patch(organization, id, { name: 'Two' }, { 'if-match': tag })).toMatchObject({
+      status: 412,
+      body: { code: 'precondition_failed' },
+    })
+    expect((await patch(organization, id, { name: 'Three' }, { 'if-match': '*' })).status).toBe(200)
+  })
+})
+
+describe('DELETE /devices/:id', () => {
+  test('204, then it is gone, its place in the quota is free, and its serial makes a new device', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    expect((await api.call('DELETE', `/devices/${id}`, { token: organization.key })).status).toBe(204)
+    expect((await api.call('GET', `/devices/${id}`, { token: organization.key })).status).toBe(404)
+    expect((await api.call('DELETE', `/devices/${id}`, { token: organization.key })).status).toBe(404)
+    const usage = await api.call('GET', `/orgs/${organization.id}/usage`, { token: organization.key })
+    expect(usage.body.devices.used).toBe(0)
+    expect((await create(organization)).id).not.toBe(id)
+    const { rows } = await api.services.pool.query('SELECT 1 FROM erasure_request WHERE device_id = $1', [id])
+    expect(rows).toHaveLength(1)
+  })
+
+  test('403 without device:delete', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const token = await api.newKey([organization.id], 'operator')
+    expect((await api.call('DELETE', `/devices/${id}`, { token })).status).toBe(403)
+  })
+})
+
+describe('automatic status', () => {
+  const statusOf = async (organization: Organization, id: string) =>
+    (await api.call('GET', `/devices/${id}`, { token: organization.key })).body.status
+  const minute = 60_000
+
+  test('follows telemetry, faults and silence; each change is audited; disabled stays', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const { pool } = api.services
+    const report = (more = {}, ageMs = 0) =>
+      applyDeviceReports(pool, [
+        { deviceId: id, organizationId: organization.id, seenAtMs: Date.now() - ageMs, ...more },
+      ])
+    const location = { lat: 51.9, lon: -8.5, tsMs: Date.now() + minute }
+    await report({ firmware: '4.2', location }, 30 * minute)
+    expect(await statusOf(organization, id)).toBe('online')
+    await sweepOffline(pool)
+    expect(await statusOf(organization, id)).toBe('offline')
+    await report({ fault: 'SIM removed' })
+    expect(await statusOf(organization, id)).toBe('error')
+    await report()
+    expect(await statusOf(organization, id)).toBe('error')
+    await report({ fault: null })
+    expect(await statusOf(organization, id)).toBe('online')
+    await patch(organization, id, { status: 'disabled' })
+    await report()
+    expect(await statusOf(organization, id)).toBe('disabled')
+    expect(
+      (await actions(organization, id)).filter((action: string) => action === 'device.status_changed'),
+    ).toHaveLength(5)
+    const { body } = await api.call('GET', `/devices/${id}`, { token: organization.key })
+    expect(body).toMatchObject({ firmware: '4.2', location: { lat: 51.9, lon: -8.5, ts: expect.any(String) } })
+  })
+
+  test('waits three reporting intervals before it calls a router that reports rarely offline', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const { pool } = api.services
+    for (const ageMs of [50 * minute, 30 * minute, 10 * minute]) {
+      await applyDeviceReports(pool, [{ deviceId: id, organizationId: organization.id, seenAtMs: Date.now() - ageMs }])
+    }
+    await sweepOffline(pool)
+    expect(await statusOf(organization, id)).toBe('online')
+  })
+})

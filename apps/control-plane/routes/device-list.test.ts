@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+type Organization = { id: string; key: string }
+
+async function create(organization: Organization, serial: string, more = {}) {
+  const json = { organizationId: organization.id, serial, name: `Router ${serial}`, model: 'RX-500', ...more }
+  const answer = await api.call('POST', '/devices', { token: organization.key, json })
+  expect(answer.status).toBe(201)
+  return answer.body
+}
+
+const list = (organization: Organization, query = '') =>
+  api.call('GET', `/devices${query}`, { token: organization.key })
+const serials = (answer: { body: { items: { serial: string }[] } }) => answer.body.items.map(({ serial }) => serial)
+
+describe('GET /devices', () => {
+  test('200 lists newest first what the caller may read, and nothing else', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    await create(mine, 'A')
+    await create(other, 'X')
+    await create(mine, 'B')
+    const answer = await list(mine)
+    expect(serials(answer)).toEqual(['B', 'A'])
+    expect(answer.body.nextCursor).toBeNull()
+  })
+
+  test('200 filters by organization, status, and all of several tags', async () => {
+    const [a, b] = [await api.newOrganization(), await api.newOrganization()]
+    const both = { id: a.id, key: await api.newKey([a.id, b.id], 'admin') }
+    await create(a, 'A1', { tags: ['bus', 'night'] })
+    const disabled = await create(a, 'A2', { tags: ['bus'] })
+    await create(b, 'B1', { tags: ['night'] })
+    await api.call('PATCH', `/devices/${disabled.id}`, { token: a.key, json: { status: 'disabled' } })
+    expect(serials(await list(both))).toEqual(['B1', 'A2', 'A1'])
+    expect(serials(await list(both, `?orgId=${a.id}`))).toEqual(['A2', 'A1'])
+    expect(serials(await list(both, '?status=disabled'))).toEqual(['A2'])
+    expect(serials(await list(both, '?tag=night'))).toEqual(['B1', 'A1'])
+    expect(serials(await list(both, '?tag=night&tag=bus'))).toEqual(['A1'])
+  })
+
+  test('200 searches name, serial, model and organization name, in any case, wildcards taken literally', async () => {
+    const mark = Math.random().toString(36).slice(2, 10)
+    const a = await api.newOrganization({ name: `Harbour ${mark}` })
+    const b = await api.newOrganization()
+    const both = { id: a.id, key: await api.newKey([a.id, b.id], 'viewer') }
+    await create(a, 'SN-100%')
+    await create(b, 'SN-1005', { name: 'Depot Nørrebro', model: 'ZX-9' })
+    expect(serials(await list(both, `?q=HARBOUR%20${mark}`))).toEqual(['SN-100%'])
+    expect(serials(await list(both, '?q=n%C3%B8rre'))).toEqual(['SN-1005'])
+    expect(serials(await list(both, '?q=zx-9'))).toEqual(['SN-1005'])
+    expect(serials(await list(both, '?q=sn-100'))).toEqual(['SN-1005', 'SN-100%'])
+    expect(serials(await list(both, '?q=100%25'))).toEqual(['SN-100%'])
+    expect(serials(await list(both, '?q=nothing-like-it'))).toEqual([])
+  })
+
+  test('200 pages without repeating or skipping while devices are being created', async () => {
+    const organization = await api.newOrganization()
+    const before = []
+    for (let n = 0; n < 25; n += 1) before.push((await create(organization, `P-${n}`)).id)
+    const seen: string[] = []
+    let next: string | null = '/devices?limit=7'
+    let more = 0
+    while (next !== null) {
+      const answer = await api.call('GET', next, { token: organization.key })
+      seen.push(...answer.body.items.map(({ id }: { id: string }) => id))
+      const cursor: string | null = answer.body.nextCursor
+      next = cursor === null ? null : `/devices?limit=7&cursor=${cursor}`
+      expect(answer.headers.get('link')).toBe(
+        cursor === null ? null : `</devices?limit=7&cursor=${cursor}>; rel="next"`,
+      )
+      await create(organization, `Q-${more++}`)
+    }
+    expect(seen).toEqual(before.reverse())
+  })
+
+  test('400 for a cursor that was altered, or made for other filters or another caller', async () => {
+    const organization = await api.newOrganization()
+    for (const serial of ['A', 'B', 'C']) await create(organization, serial)
+    const { body } = await list(organization, '?limit=1')
+    const other = { ...organization, key: await api.newKey([organization.id], 'viewer') }
+    expect((await list(organization, `?limit=2&cursor=${body.nextCursor}`)).status).toBe(200)
+    for (const answer of [
+      await list(organization, `?cursor=${body.nextCursor.slice(0, -1)}`),
+      await list(organization, `?status=online&cursor=${body.nextCursor}`),
+      await list(other, `?cursor=${body.nextCursor}`),
+      await list(organization, '?cursor=AAAA'),
+    ]) {
+      expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_cursor' } })
+    }
+  })
+
+  test.each([
+    'limit=0',
+    'limit=201',
+    'limit=ten',
+    'status=broken',
+    'q=a',
+    'colour=red',
+    'orgId=mine',
+    'orgId=',
+    'status=online&status=offline',
+  ])('400 for ?%s', async (query) => {
+    expect((await list(await api.newOrganization(), `?${query}`)).status).toBe(400)
+  })
+
+  test('401 without a token; 403 for a caller without device:read anywhere', async () => {
+    const { id } = await api.newOrganization()
+    expect((await api.call('GET', '/devices')).status).toBe(401)
+    const key = await api.newKey([id], ['org:read'])
+    expect((await list({ id, key })).status).toBe(403)
+    expect((await list({ id, key }, `?orgId=${id}`)).status).toBe(403)
+  })
+
+  test('404 for an organization the caller does not see', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    expect((await list(mine, `?orgId=${other.id}`)).status).toBe(404)
+    expect((await list({ id: '', key: api.platformKey }, '?orgId=00000000-0000-4000-8000-000000000000')).status).toBe(
+      404,
+    )
+  })
+
+  test('405 with Allow, 404 for a path that is not there', async () => {
+    const answer = await api.call('PUT', '/devices')
+    expect(answer.status).toBe(405)
+    expect(answer.headers.get('allow')).toContain('GET')
+    expect((await api.call('GET', '/devicez')).status).toBe(404)
+  })
+})
