@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import type { QuestdbConnection } from './engines.ts'
+import { until } from './until.ts'
+
+const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
+const entry = fileURLToPath(new URL('../../apps/ingest/main.ts', import.meta.url))
+
+export type IngestProcess = {
+  url: string
+  pid: number
+  /** Everything it wrote to stdout and stderr. */
+  output(): string
+  /** Sends the signal and waits until the process is gone; returns its exit code, null after a signal's end. */
+  end(signal: NodeJS.Signals): Promise<number | null>
+}
+
+export type IngestPlace = {
+  postgresUrl: string
+  questdb: QuestdbConnection
+  logDir: string
+  /** Kept over restarts when given. */
+  port?: number
+  environment?: Record<string, string>
+}
+
+/** The real ingest app as a process of its own; resolves once it accepts. */
+export async function startIngestProcess(place: IngestPlace): Promise<IngestProcess> {
+  const port = place.port ?? (await freePort())
+  const child = spawn(node, [entry], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      POSTGRES_URL: place.postgresUrl,
+      QUESTDB_URL: place.questdb.httpUrl,
+      QUESTDB_PG_URL: place.questdb.pgUrl,
+      QUESTDB_USER: place.questdb.user,
+      QUESTDB_PASSWORD: place.questdb.password,
+      LOG_DIR: place.logDir,
+      LOG_LEVEL: 'warn',
+      ...place.environment,
+    },
+  })
+  let output = ''
+  const collect = (text: string) => {
+    output += text
+  }
+  child.stdout.setEncoding('utf8').on('data', collect)
+  child.stderr.setEncoding('utf8').on('data', collect)
+  const url = `http://127.0.0.1:${port}`
+  const gone = once(child, 'exit') as Promise<[number | null]>
+  await until(`ingest answers at ${url}`, async () => {
+    if (child.exitCode !== null) throw new Error(`Ingest ended with code ${child.exitCode}: ${output}`)
+    return fetch(`${url}/livez`).then(
+      (answer) => answer.ok,
+      () => false,
+    )
+  })
+  return {
+    url,
+    pid: child.pid ?? 0,
+    output: () => output,
+    async end(signal) {
+      child.kill(signal)
+      const [code] = await gone
+      return code
+    },
+  }
+}
+
+/** A loopback port nobody listens on right now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('There is no free port.')
+  return address.port
+}
