@@ -1,0 +1,107 @@
+import type { World } from './world.ts'
+
+/**
+ * How the matrix tries a route. `id` says what stands in the path's own `{id}`; `json` is a body that would be accepted
+ * from the right caller; `foreign` is what another organization's caller gets, 404 unless said.
+ */
+export type Entry = {
+  id?: keyof World
+  json?: (world: World) => unknown
+  body?: { type: string; text: string }
+  query?: (world: World) => string
+  /** 'own': 200 with nothing of the world in it. 'open': 200 for any authenticated caller. */
+  foreign?: 403 | 'own' | 'open'
+  /** Needs no credentials at all, or checks others (client credentials, enrollment key, device token) itself. */
+  unguarded?: true
+}
+
+const name = () => ({ name: 'Renamed' })
+const reboot = () => ({ kind: 'reboot' })
+
+/** Every route of the control plane, by method and path as `/openapi.json` writes them. A route not here fails the test. */
+export const entries: Record<string, Entry> = {
+  'POST /orgs': { json: name, foreign: 403 },
+  'GET /orgs': { foreign: 'own' },
+  'GET /orgs/{orgId}': {},
+  'PATCH /orgs/{orgId}': { json: name },
+  'PUT /orgs/{orgId}/subscription': { json: () => ({ plan: 'pro', status: 'active' }) },
+  'GET /orgs/{orgId}/usage': {},
+  'GET /orgs/{orgId}/audit': {},
+  'POST /orgs/{orgId}/api-keys': { json: () => ({ name: 'K', scopes: ['device:read'] }) },
+  'GET /orgs/{orgId}/api-keys': {},
+  'DELETE /orgs/{orgId}/api-keys/{id}': { id: 'apiKeyId' },
+  'POST /orgs/{orgId}/enrollment-keys': { json: () => ({ name: 'E', autoCreate: false }) },
+  'GET /orgs/{orgId}/enrollment-keys': {},
+  'DELETE /orgs/{orgId}/enrollment-keys/{id}': { id: 'enrollmentKeyId' },
+  'POST /auth/token': { unguarded: true },
+  'GET /.well-known/jwks.json': { unguarded: true },
+
+  'GET /devices': { foreign: 'own' },
+  'POST /devices': { json: ({ orgId }) => ({ organizationId: orgId, serial: 'S', name: 'R', model: 'M' }) },
+  'GET /devices/export': { query: () => '?format=csv', foreign: 'own' },
+  'POST /devices/import': {
+    body: { type: 'text/csv', text: 'serial,name,model,tags\nI-1,R,M,\n' },
+    query: ({ orgId }) => `?orgId=${orgId}`,
+  },
+  'GET /devices/{id}': { id: 'deviceId' },
+  'PATCH /devices/{id}': { id: 'deviceId', json: name },
+  'POST /devices/{id}/transfer': { id: 'deviceId', json: ({ orgId }) => ({ toOrgId: orgId }) },
+  'DELETE /devices/{id}': { id: 'deviceId' },
+  'POST /devices/{id}/token': { id: 'deviceId', json: () => ({}) },
+  'POST /devices/{id}/jobs': { id: 'deviceId', json: reboot },
+  'GET /devices/{id}/jobs': { id: 'deviceId' },
+
+  'GET /orgs/{orgId}/groups': {},
+  'POST /orgs/{orgId}/groups': { json: () => ({ name: 'Another' }) },
+  'GET /orgs/{orgId}/groups/{id}': { id: 'groupId' },
+  'PATCH /orgs/{orgId}/groups/{id}': { id: 'groupId', json: name },
+  'DELETE /orgs/{orgId}/groups/{id}': { id: 'groupId' },
+  'GET /orgs/{orgId}/groups/{id}/devices': { id: 'groupId' },
+  'POST /orgs/{orgId}/groups/{id}/members': { id: 'groupId', json: ({ deviceId }) => ({ deviceIds: [deviceId] }) },
+  'DELETE /orgs/{orgId}/groups/{id}/members/{deviceId}': { id: 'groupId' },
+  'POST /orgs/{orgId}/groups/{id}/jobs': { id: 'groupId', json: reboot },
+
+  'GET /orgs/{orgId}/configs': {},
+  'POST /orgs/{orgId}/configs': { json: () => ({ name: 'P', settings: {} }) },
+  'GET /orgs/{orgId}/configs/{id}': { id: 'profileId' },
+  'PATCH /orgs/{orgId}/configs/{id}': { id: 'profileId', json: name },
+  'DELETE /orgs/{orgId}/configs/{id}': { id: 'profileId' },
+  'GET /orgs/{orgId}/configs/{id}/versions': { id: 'profileId' },
+  'POST /orgs/{orgId}/configs/{profileId}/apply': { json: ({ deviceId }) => ({ deviceIds: [deviceId] }) },
+
+  'GET /orgs/{orgId}/jobs': {},
+  'GET /orgs/{orgId}/jobs/{id}': { id: 'jobId' },
+  'POST /orgs/{orgId}/jobs/{id}/cancel': { id: 'jobId' },
+  'POST /orgs/{orgId}/jobs/{id}/retry': { id: 'jobId' },
+  'GET /orgs/{orgId}/job-batches': {},
+  'GET /orgs/{orgId}/job-batches/{id}': { id: 'batchId' },
+  'POST /orgs/{orgId}/job-batches/{id}/cancel': { id: 'batchId' },
+  'POST /orgs/{orgId}/job-batches/{id}/pause': { id: 'batchId' },
+  'POST /orgs/{orgId}/job-batches/{id}/resume': { id: 'batchId' },
+  'POST /orgs/{orgId}/job-batches/{id}/retry': { id: 'batchId' },
+
+  'POST /orgs/{orgId}/webhooks': { json: () => ({ url: 'https://example.com/h', events: ['device.created'] }) },
+  'GET /orgs/{orgId}/webhooks': {},
+  'DELETE /orgs/{orgId}/webhooks/{id}': { id: 'webhookId' },
+
+  'GET /api/{modelSegment}/{deviceId}/telemetry/latest': {},
+  'GET /api/{modelSegment}/{deviceId}/telemetry/history': {},
+  'GET /fleet/gps': { foreign: 'own' },
+  'GET /fleet/gps/stream': { query: ({ orgId }) => `?orgId=${orgId}` },
+  'GET /fleet/coverage': { foreign: 'own' },
+  'GET /fleet/dwells': { foreign: 'own' },
+  'GET /signal-thresholds': { foreign: 'open' },
+
+  'POST /telemetry': { unguarded: true },
+  'POST /device/enroll': { unguarded: true },
+  'GET /device/jobs/next': { unguarded: true },
+  'POST /device/jobs/{id}/status': { unguarded: true, id: 'jobId' },
+  'GET /device/config': { unguarded: true },
+
+  'GET /': { unguarded: true },
+  'GET /livez': { unguarded: true },
+  'GET /readyz': { unguarded: true },
+  'GET /metrics': { foreign: 403 },
+  'GET /openapi.json': { unguarded: true },
+  'GET /docs': { unguarded: true },
+}

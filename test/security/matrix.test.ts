@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { scopes } from '#fleet/scopes'
+import { type Answer, startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { createOpenApi } from '../../apps/control-plane/openapi.ts'
+import { routes } from '../../apps/control-plane/routes.ts'
+import { entries } from './matrix-entries.ts'
+import { createWorld, type World } from './world.ts'
+
+/** Every operation of the published contract, so that a route added without an entry fails here. */
+const operations = Object.entries(createOpenApi(routes).paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => {
+    const name = `${method.toUpperCase()} ${path}`
+    return { name, method: method.toUpperCase(), path, access: operation['x-access'], entry: entries[name] ?? {} }
+  }),
+)
+const guarded = operations.filter(({ entry }) => !entry.unguarded)
+const withinOrganization = guarded.filter(({ access }) => access !== 'principal')
+
+let api: TestControlPlane
+let world: World
+let stranger: { id: string; key: string }
+
+beforeAll(async () => {
+  api = await startControlPlane()
+  world = await createWorld(api)
+  stranger = await api.newOrganization()
+})
+afterAll(() => api.close())
+
+function attempt({ method, path, entry }: (typeof operations)[number], token?: string): Promise<Answer> {
+  const concrete = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    if (name === 'modelSegment') return 'router'
+    if (name === 'id') return world[entry.id ?? 'deviceId']
+    if (name === 'deviceId' && path.includes('/members/')) return world.memberDeviceId
+    return world[name as keyof World]
+  })
+  return api.call(method, `${concrete}${entry.query?.(world) ?? ''}`, {
+    ...(token === undefined ? {} : { token }),
+    ...(entry.json ? { json: entry.json(world) } : {}),
+    ...(entry.body ? { body: entry.body.text, headers: { 'content-type': entry.body.type } } : {}),
+  })
+}
+
+test('every served route has an entry, and every route that needs credentials is guarded', () => {
+  expect(operations.map(({ name }) => name).filter((name) => !(name in entries))).toEqual([])
+  const open = operations.filter(({ access }) => access === 'public' || access === 'device').map(({ name }) => name)
+  expect(open.every((name) => entries[name]?.unguarded)).toBe(true)
+})
+
+describe('without credentials: 401', () => {
+  test.each(guarded)('$name', async (operation) => {
+    const answer = await attempt(operation)
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthenticated' } })
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/)
+  })
+})
+
+describe('with a device’s token: 401', () => {
+  test.each(guarded)('$name', async (operation) => {
+    expect((await attempt(operation, world.deviceToken)).status).toBe(401)
+  })
+})
+
+describe('with another organization’s key: as if it did not exist', () => {
+  test.each(guarded)('$name', async (operation) => {
+    const answer = await attempt(operation, stranger.key)
+    const { foreign } = operation.entry
+    if (foreign === 403) expect(answer.status).toBe(403)
+    else if (foreign === undefined) expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    else expect(answer.status).toBe(200)
+    if (foreign === 'own')
+      for (const id of [world.orgId, world.deviceId]) expect(JSON.stringify(answer.body)).not.toContain(id)
+  })
+})
+
+describe('without the scope it asks for: 403', () => {
+  test.each(withinOrganization)('$name needs $access', async (operation) => {
+    const held = scopes.filter((scope) => scope !== operation.access)
+    const token = await api.newKey([world.orgId], held)
+    expect(await attempt(operation, token)).toMatchObject({ status: 403, body: { code: 'insufficient_scope' } })
+  })
+})
+
+describe('another organization’s ids inside a body: as if they did not exist', () => {
+  const own = async (path: string, json: unknown) =>
+    (await api.call('POST', path, { token: stranger.key, json })).body.id
+
+  test('members of a group', async () => {
+    const groupId = await own(`/orgs/${stranger.id}/groups`, { name: 'Members' })
+    const path = `/orgs/${stranger.id}/groups/${groupId}/members`
+    expect((await api.call('POST', path, { token: stranger.key, json: { deviceIds: [world.deviceId] } })).status).toBe(
+      404,
+    )
+  })
+
+  test('targets of a profile', async () => {
+    const profileId = await own(`/orgs/${stranger.id}/configs`, { name: 'P', settings: {} })
+    const path = `/orgs/${stranger.id}/configs/${profileId}/apply`
+    for (const json of [{ deviceIds: [world.deviceId] }, { groupId: world.groupId }]) {
+      expect((await api.call('POST', path, { token: stranger.key, json })).status).toBe(404)
+    }
+  })
+})

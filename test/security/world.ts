@@ -1,0 +1,48 @@
+import type { TestControlPlane } from '#test/control-plane'
+
+/** One organization with one of everything, whose ids other callers then try. */
+export type World = {
+  orgId: string
+  key: string
+  deviceId: string
+  memberDeviceId: string
+  deviceToken: string
+  groupId: string
+  profileId: string
+  apiKeyId: string
+  enrollmentKeyId: string
+  webhookId: string
+  jobId: string
+  batchId: string
+}
+
+/** Builds the world through the API itself, as its owner would. */
+export async function createWorld(api: TestControlPlane): Promise<World> {
+  const { id: orgId, key } = await api.newOrganization()
+  const post = async (path: string, json: unknown) => {
+    const answer = await api.call('POST', path, { token: key, json })
+    if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+  const device = (serial: string) => post('/devices', { organizationId: orgId, serial, name: 'R', model: 'M' })
+  const [deviceId, memberDeviceId] = [(await device('W-1')).id, (await device('W-2')).id]
+  const { token: deviceToken } = await post(`/devices/${deviceId}/token`, {})
+  const groupId = (await post(`/orgs/${orgId}/groups`, { name: 'All' })).id
+  await post(`/orgs/${orgId}/groups/${groupId}/members`, { deviceIds: [memberDeviceId] })
+  const profileId = (await post(`/orgs/${orgId}/configs`, { name: 'Base', settings: { apn: 'internet' } })).id
+  const batch = await post(`/orgs/${orgId}/configs/${profileId}/apply`, { deviceIds: [deviceId] })
+  return {
+    orgId,
+    key,
+    deviceId,
+    memberDeviceId,
+    deviceToken,
+    groupId,
+    profileId,
+    apiKeyId: (await post(`/orgs/${orgId}/api-keys`, { name: 'K', role: 'viewer' })).id,
+    enrollmentKeyId: (await post(`/orgs/${orgId}/enrollment-keys`, { name: 'E', autoCreate: true })).id,
+    webhookId: (await post(`/orgs/${orgId}/webhooks`, { url: 'https://example.com/h', events: ['device.created'] })).id,
+    jobId: batch.jobs[0].id,
+    batchId: batch.id,
+  }
+}
