@@ -254,8 +254,8 @@ test('429: an address that keeps failing to authenticate', async () => {
 
 test('open jobs are told', async () => {
   await pool.query(
-    `INSERT INTO job (id, organization_id, device_id, kind, exclusive, status, max_attempts, lifetime_s, expires_at)
-     VALUES (gen_random_uuid(), $1, $2, 'reboot', true, 'dispatched', 1, 3600, now() + interval '1 hour')`,
+    `INSERT INTO job (id, organization_id, device_id, kind, exclusive, status, max_attempts, lifetime_s, created_by, expires_at)
+     VALUES (gen_random_uuid(), $1, $2, 'reboot', true, 'dispatched', 1, 3600, 'test', now() + interval '1 hour')`,
     [device.organizationId, device.id],
   )
   await until(
