@@ -157,8 +157,8 @@ WITH change AS (
   UPDATE job SET status = c.status, attempt = c.attempt, max_attempts = c.max_attempts, not_before = c.not_before,
     deadline_at = c.deadline_at, expires_at = c.expires_at, cancel_requested = c.cancel_requested,
     acknowledged = c.acknowledged, progress = c.progress, result = c.result, error_code = c.error_code,
-    error_detail = c.error_detail, hold = NULL, updated_at = $1,
-    finished_at = CASE WHEN c.final THEN $1 END,
+    error_detail = c.error_detail, hold = NULL, updated_at = $1::timestamptz,
+    finished_at = CASE WHEN c.final THEN $1::timestamptz END,
     enqueued_at = CASE WHEN c.status = c.from_status AND c.attempt = c.from_attempt THEN job.enqueued_at END
   FROM change c
   WHERE job.id = c.id AND job.status = c.from_status AND job.attempt = c.from_attempt
@@ -166,7 +166,7 @@ WITH change AS (
     c.final, coalesce(old.hold = 'rollout', false) AS was_held
 ), history AS (
   INSERT INTO job_event (job_id, at, attempt, status, by)
-  SELECT id, $1, attempt, status, by FROM changed WHERE status <> from_status
+  SELECT id, $1::timestamptz, attempt, status, by FROM changed WHERE status <> from_status
 ), counted AS (
   SELECT batch_id, organization_id, count(*) FILTER (WHERE was_held) AS held, ${[
     'queued',
@@ -190,7 +190,7 @@ WITH change AS (
     in_progress = b.in_progress + c."inProgress", succeeded = b.succeeded + c.succeeded, failed = b.failed + c.failed,
     timed_out = b.timed_out + c."timedOut", cancelled = b.cancelled + c.cancelled, expired = b.expired + c.expired,
     rejected = b.rejected + c.rejected,
-    finished_at = CASE WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN $1 END,
+    finished_at = CASE WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN $1::timestamptz END,
     status = CASE
       WHEN b.status = 'cancelled' AND c.queued <= 0 THEN b.status
       WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN 'finished'

@@ -1,10 +1,9 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
-import { recordAudit } from '#fleet/audit'
+import { markConfigFailed } from '#fleet/device-status'
 import { changeJobs, jobTransaction, type LockedJob, lockJobs } from '#fleet/job-changes'
 import { type JobKind, policyOf } from '#fleet/job-kinds'
 import type { DeviceReport, JobStatus } from '#fleet/job-states'
-import { publishEvents } from '#fleet/outbox'
 import type { Connection, Pool, Queryable } from '#postgres/pool'
 
 export type DeviceIdentity = { deviceId: string; organizationId: string }
@@ -130,27 +129,7 @@ async function applyToDevice(connection: Connection, job: LockedJob): Promise<vo
       [organizationId, deviceId, job.batchId],
     )
   }
-  if (job.state.status !== 'failed') return
-  const { rows } = await connection.query<{ previous: string }>(
-    `UPDATE device SET status = 'error', revision = revision + 1, updated_at = now()
-     WHERE organization_id = $1 AND id = $2 AND status NOT IN ('error', 'disabled') RETURNING old.status AS previous`,
-    [organizationId, deviceId],
-  )
-  if (!rows[0]) return
-  const detail = { from: rows[0].previous, to: 'error', jobId: job.id }
-  await recordAudit(connection, [
-    {
-      organizationId,
-      actor: `device:${deviceId}`,
-      action: 'device.status_changed',
-      subjectType: 'device',
-      subjectId: deviceId,
-      detail,
-    },
-  ])
-  await publishEvents(connection, [
-    { organizationId, type: 'device.status_changed', payload: { deviceId, from: rows[0].previous, to: 'error' } },
-  ])
+  if (job.state.status === 'failed') await markConfigFailed(connection, organizationId, deviceId)
 }
 
 /** How many jobs wait for each of these devices (all devices when undefined); devices without one are absent. */
@@ -163,28 +142,4 @@ export async function countPendingJobs(db: Queryable, deviceIds?: readonly strin
     deviceIds ? [deviceIds] : [],
   )
   return new Map(rows.map(({ device_id, count }) => [device_id, count]))
-}
-
-/**
- * Ends the open jobs of devices that leave the organization ('deviceGone': cancelled) or are disabled ('deviceDisabled':
- * what is not taken yet is rejected). Part of the caller's transaction.
- */
-export async function withdrawJobs(
-  connection: Connection,
-  input: {
-    organizationId: string
-    deviceIds: readonly string[]
-    because: 'deviceGone' | 'deviceDisabled'
-    by: string
-    nowMs: number
-  },
-): Promise<void> {
-  const { organizationId, deviceIds, because, by, nowMs } = input
-  const jobs = await lockJobs(
-    connection,
-    `SELECT id FROM job WHERE organization_id = $1 AND device_id = ANY($2::uuid[])
-       AND status IN ('queued', 'dispatched', 'inProgress')`,
-    [organizationId, deviceIds],
-  )
-  await changeJobs(connection, jobs, () => ({ type: 'withdraw', because }), { by, nowMs })
 }

@@ -27,7 +27,8 @@ type GatedBatch = {
 const gatedBatches = `
   SELECT b.id, b.organization_id FROM job_batch b
   WHERE b.finished_at IS NULL
-    AND (b.status = 'cancelled' OR b.schedule IS NOT NULL OR (b.held > 0 AND b.status IN ('scheduled', 'running')))`
+    AND (b.status = 'cancelled' OR b.schedule IS NOT NULL
+         OR b.status IN ('scheduled', 'running') AND (b.held > 0 OR b.rollout IS NOT NULL))`
 
 /**
  * Moves every batch on that has a schedule or a rollout, or was paused or cancelled: opens and closes windows, lets as

@@ -1,0 +1,70 @@
+import type { Clock } from '#core/clock'
+import { offerDeadlines, offerQueuedJobs } from '#fleet/job-outbox'
+import { releaseBatches } from '#fleet/job-releases'
+import type { Pool } from '#postgres/pool'
+import type { JobQueues } from '#queue/job-queues'
+
+type Parts = {
+  pool: Pool
+  clock: Clock
+  queues: Pick<JobQueues, 'add'>
+  /** How many jobs of one organization may wait in the queue. */
+  cap: number
+  /** Hears of a round that failed; the next one tries again. */
+  onError: (error: unknown) => void
+}
+
+const tickMs = 1_000
+
+export type Relay = {
+  /** There is work: go at once. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+/**
+ * Moves jobs from Postgres to the queues, for as long as there are any, whenever it is woken and once a second: lets
+ * batches go as far as their rollouts allow, then offers what is queued and the deadlines of what was taken.
+ */
+export function startRelay({ pool, clock, queues, cap, onError }: Parts): Relay {
+  let stopped = false
+  let woken = false
+  let wakeUp = () => {}
+
+  const round = async (): Promise<number> => {
+    const offer = queues.add
+    const released = await releaseBatches(pool, clock())
+    const offered = await offerQueuedJobs(pool, { cap, nowMs: clock(), offer })
+    return released + offered + (await offerDeadlines(pool, { nowMs: clock(), offer }))
+  }
+  const sleep = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, tickMs)
+      wakeUp = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  const loop = async () => {
+    while (!stopped) {
+      woken = false
+      const moved = await round().catch((error: unknown) => {
+        onError(error)
+        return 0
+      })
+      if (moved === 0 && !woken && !stopped) await sleep()
+    }
+  }
+  const finished = loop()
+  return {
+    wake() {
+      woken = true
+      wakeUp()
+    },
+    async stop() {
+      stopped = true
+      wakeUp()
+      await finished
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import type { Server } from 'node:http'
+import { Gauge } from 'prom-client'
+import { systemClock } from '#core/clock'
+import { workChannel } from '#fleet/job-changes'
+import { createHttpMetrics } from '#http/metrics'
+import { type Logger, logFailure } from '#http/request-log'
+import { listen } from '#postgres/listen'
+import { openPool } from '#postgres/pool'
+import { openQueueBackend } from '#queue/backend'
+import { openJobQueues } from '#queue/job-queues'
+import type { WorkerConfig } from './config.ts'
+import { startPeriodicTasks } from './periodic.ts'
+import { queueTable } from './queue-table.ts'
+import { startQueueWorkers } from './queue-workers.ts'
+import { startRelay } from './relay.ts'
+import { createOperationsServer } from './server.ts'
+import { periodicTasks } from './tasks.ts'
+
+export type RunningWorker = { server: Server; stop(): Promise<void> }
+
+/** Starts everything the worker is made of; `isStopping` makes it unready. The server is made, not yet listening. */
+export async function startWorker(
+  config: WorkerConfig,
+  logger: Logger,
+  isStopping: () => boolean,
+): Promise<RunningWorker> {
+  const clock = systemClock
+  const { registry } = createHttpMetrics()
+  const pool = openPool(config.POSTGRES_URL, { applicationName: 'worker', maxConnections: 12 })
+  const failed = (part: string) => (error: unknown) => logFailure(logger, part, error)
+
+  const backend = openQueueBackend({ postgresUrl: config.POSTGRES_URL, redisUrl: config.REDIS_URL }, failed('queues'))
+  const queues = openJobQueues(backend)
+  const table = queueTable({ pool, clock, concurrency: config.DISPATCH_CONCURRENCY })
+  const workers = startQueueWorkers({
+    backend,
+    table,
+    registry,
+    onError: (queue, error) => failed(queue)(error),
+  })
+  const relay = startRelay({ pool, clock, queues, cap: config.DISPATCH_QUEUE_CAP, onError: failed('relay') })
+  const tasks = startPeriodicTasks({
+    tasks: periodicTasks({ pool, clock, backend }),
+    registry,
+    onError: (task, error) => failed(task)(error),
+  })
+  const listening = await listen(config.POSTGRES_URL, [workChannel], relay.wake, relay.wake)
+
+  new Gauge({
+    name: 'queue_entries',
+    help: 'Entries in the queues, by state.',
+    labelNames: ['queue', 'state'],
+    registers: [registry],
+    async collect() {
+      const depths = await queues.depths().catch(() => [])
+      for (const { queue, state, count } of depths) this.set({ queue, state }, count)
+    },
+  })
+  const server = createOperationsServer({
+    registry,
+    isStopping,
+    // Not the queues: while Redis is away jobs still expire, and what is offered meanwhile waits in Postgres.
+    checks: [{ name: 'postgres', check: async () => void (await pool.query('SELECT 1')) }],
+  })
+  return {
+    server,
+    async stop() {
+      await listening.stop()
+      await Promise.all([relay.stop(), tasks.stop(), workers.stop()])
+      await queues.close()
+      await backend.close()
+      await pool.end()
+    },
+  }
+}

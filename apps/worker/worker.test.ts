@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseConfig } from '#core/config'
+import { cancelBatch, pauseBatch, resumeBatch } from '#fleet/job-batch-control'
+import { getBatch } from '#fleet/job-batch-reads'
+import { createBatch } from '#fleet/job-batches'
+import { reportJob, takeJobs } from '#fleet/job-delivery'
+import { getJob } from '#fleet/job-reads'
+import { createDeviceJob } from '#fleet/jobs'
+import { createLogger } from '#http/request-log'
+import { openPool } from '#postgres/pool'
+import { createTestDatabase } from '#test/database'
+import { createJobFleet, type JobFleet } from '#test/job-fleet'
+import { hasRedis, startRedis, type TestRedis } from '#test/redis'
+import { until } from '#test/until'
+import { configSchema } from './config.ts'
+import { type RunningWorker, startWorker } from './start.ts'
+
+const redisHere = await hasRedis()
+if (!redisHere) console.log('skipped: worker on Redis, because redis-server is not installed')
+
+describe.each([
+  { backend: 'postgres', skip: false },
+  { backend: 'redis', skip: !redisHere },
+])('worker on the $backend backend', ({ backend, skip }) => {
+  if (skip) return test.skip('redis-server is not installed', () => {})
+
+  const parts: { redis?: TestRedis; worker?: RunningWorker } = {}
+  let pool: ReturnType<typeof openPool>
+  let dropDatabase: () => Promise<void>
+
+  beforeAll(async () => {
+    const database = await createTestDatabase()
+    dropDatabase = database.drop
+    pool = openPool(database.url, { applicationName: 'worker.test' })
+    if (backend === 'redis') parts.redis = await startRedis()
+    const config = parseConfig(configSchema, { POSTGRES_URL: database.url, REDIS_URL: parts.redis?.url })
+    parts.worker = await startWorker(config, createLogger('worker', 'silent'), () => false)
+  })
+  afterAll(async () => {
+    await parts.worker?.stop()
+    await parts.redis?.stop()
+    await pool.end()
+    await dropDatabase()
+  })
+
+  const batchOf = (fleet: JobFleet, id: string) => getBatch(fleet.ctx, fleet.organizationId, id)
+  const take = async (fleet: JobFleet, deviceId: string) =>
+    (await takeJobs(pool, [{ deviceId, organizationId: fleet.organizationId }], Date.now())).get(deviceId)
+  const report = (
+    fleet: JobFleet,
+    deviceId: string,
+    job: { id: string; attempt: number },
+    status: 'succeeded' | 'failed',
+  ) =>
+    reportJob(
+      pool,
+      { deviceId, organizationId: fleet.organizationId },
+      job.id,
+      { attempt: job.attempt, status },
+      Date.now(),
+    )
+  const finishAll = async (fleet: JobFleet) => {
+    for (const deviceId of fleet.deviceIds) {
+      const job = await until('a job to take', () => take(fleet, deviceId))
+      await report(fleet, deviceId, job, 'succeeded')
+    }
+  }
+
+  test('a batch reaches every device and ends with one event', async () => {
+    const fleet = await createJobFleet(pool, 30)
+    const { organizationId, groupId, ctx } = fleet
+    const { id } = await createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
+    await until('all dispatched', async () => (await batchOf(fleet, id)).counts.dispatched === 30)
+    await finishAll(fleet)
+    expect(await batchOf(fleet, id)).toMatchObject({ status: 'finished', counts: { succeeded: 30, queued: 0 } })
+    const { rows } = await pool.query(
+      'SELECT type, count(*)::int FROM outbox_event WHERE organization_id = $1 GROUP BY type ORDER BY type',
+      [organizationId],
+    )
+    expect(rows).toEqual([
+      { type: 'job.finished', count: 30 },
+      { type: 'job_batch.finished', count: 1 },
+    ])
+  })
+
+  test('of two reboots of one device the second waits for the end of the first; a speed test runs beside them', async () => {
+    const fleet = await createJobFleet(pool, 1)
+    const [deviceId = ''] = fleet.deviceIds
+    const first = await createDeviceJob(fleet.ctx, deviceId, { kind: 'reboot' })
+    const second = await createDeviceJob(fleet.ctx, deviceId, { kind: 'firmware_update' })
+    const beside = await createDeviceJob(fleet.ctx, deviceId, { kind: 'speed_test' })
+    const statusOf = async ({ id }: { id: string }) => (await getJob(fleet.ctx, fleet.organizationId, id)).status
+    await until('first and beside dispatched', async () =>
+      [await statusOf(first), await statusOf(beside)].every((status) => status === 'dispatched'),
+    )
+    const taken = await until('the first', () => take(fleet, deviceId))
+    expect(taken.id).toBe(first.id)
+    expect(await statusOf(second)).toBe('queued')
+    await report(fleet, deviceId, taken, 'succeeded')
+    await until('second dispatched', async () => (await statusOf(second)) === 'dispatched')
+  })
+
+  test('a job that is not taken expires', async () => {
+    const fleet = await createJobFleet(pool, 1)
+    const job = await createDeviceJob(fleet.ctx, fleet.deviceIds[0] ?? '', { kind: 'reboot', expiresInSeconds: 1 })
+    const expired = await until('expired', async () => {
+      const now = await getJob(fleet.ctx, fleet.organizationId, job.id)
+      return now.status === 'expired' && now
+    })
+    expect(expired.error?.code).toBe('expired')
+    expect(expired.history.map(({ status }) => status)).toEqual(['queued', 'dispatched', 'expired'])
+  })
+
+  test('a missed deadline is retried as the next attempt', async () => {
+    const fleet = await createJobFleet(pool, 1)
+    const [deviceId = ''] = fleet.deviceIds
+    const job = await createDeviceJob(fleet.ctx, deviceId, { kind: 'speed_test' })
+    await until('taken', () => take(fleet, deviceId))
+    await pool.query(`UPDATE job SET deadline_at = now() - interval '1 minute', enqueued_at = NULL WHERE id = $1`, [
+      job.id,
+    ])
+    const retried = await until('second attempt', async () => {
+      const now = await getJob(fleet.ctx, fleet.organizationId, job.id)
+      return now.attempt === 2 && now
+    })
+    expect(retried.status).toBe('queued')
+    await expect(report(fleet, deviceId, { id: job.id, attempt: 1 }, 'succeeded')).rejects.toMatchObject({
+      status: 409,
+      code: 'stale_attempt',
+    })
+  })
+
+  test('a rollout lets at most maxConcurrent out at a time and the canary alone at first', async () => {
+    const fleet = await createJobFleet(pool, 8)
+    const { organizationId, groupId, ctx } = fleet
+    const rollout = { maxConcurrent: 2, canary: 1 }
+    const { id } = await createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId }, rollout })
+    const out = async () => {
+      const { counts } = await batchOf(fleet, id)
+      return counts.dispatched + counts.inProgress
+    }
+    await until('the canary', async () => (await out()) === 1)
+    for (let done = 0; done < 8; done += 1) {
+      const job = await until('a job somewhere', async () => {
+        for (const deviceId of fleet.deviceIds) {
+          const found = await take(fleet, deviceId)
+          if (found) return { ...found, deviceId }
+        }
+        return undefined
+      })
+      expect(await out()).toBeLessThanOrEqual(done === 0 ? 1 : 2)
+      await report(fleet, job.deviceId, job, 'succeeded')
+    }
+    expect((await batchOf(fleet, id)).status).toBe('finished')
+  })
+
+  test('a failed canary cancels the rest', async () => {
+    const fleet = await createJobFleet(pool, 5)
+    const { organizationId, groupId, ctx } = fleet
+    const { id } = await createBatch(ctx, {
+      organizationId,
+      kind: 'reboot',
+      target: { groupId },
+      rollout: { canary: 1 },
+    })
+    const [deviceId = ''] = fleet.deviceIds
+    const job = await until('the canary', () => take(fleet, deviceId))
+    await report(fleet, deviceId, job, 'failed')
+    await until('the end', async () => (await batchOf(fleet, id)).finishedAt !== null)
+    expect(await batchOf(fleet, id)).toMatchObject({ status: 'cancelled', counts: { failed: 1, cancelled: 4 } })
+  })
+
+  test('a paused batch hands nothing out until it is resumed; a cancelled one ends', async () => {
+    const fleet = await createJobFleet(pool, 3)
+    const { organizationId, groupId, ctx, deviceIds } = fleet
+    const [first = '', second = ''] = deviceIds
+    const { id } = await createBatch(ctx, { organizationId, kind: 'speed_test', target: { groupId } })
+    await until('dispatched', async () => (await batchOf(fleet, id)).counts.dispatched === 3)
+    expect((await pauseBatch(ctx, organizationId, id)).status).toBe('paused')
+    expect(await take(fleet, first)).toBeUndefined()
+    expect((await resumeBatch(ctx, organizationId, id)).status).toBe('running')
+    const job = await until('handed out', () => take(fleet, first))
+    const cancelled = await cancelBatch(ctx, organizationId, id)
+    expect(cancelled).toMatchObject({ status: 'cancelled', finishedAt: null, counts: { cancelled: 2, inProgress: 1 } })
+    expect(await take(fleet, second)).toBeUndefined()
+    expect((await take(fleet, first))?.cancelRequested).toBe(true)
+    await report(fleet, first, job, 'succeeded')
+    expect(await batchOf(fleet, id)).toMatchObject({ status: 'cancelled', counts: { succeeded: 1, cancelled: 2 } })
+  })
+
+  test('a batch for later is scheduled until then', async () => {
+    const fleet = await createJobFleet(pool, 2)
+    const { organizationId, groupId, ctx } = fleet
+    const startAt = new Date(Date.now() + 1_500).toISOString()
+    const { id, status } = await createBatch(ctx, {
+      organizationId,
+      kind: 'reboot',
+      target: { groupId },
+      schedule: { startAt },
+    })
+    expect(status).toBe('scheduled')
+    await until('started', async () => (await batchOf(fleet, id)).counts.dispatched === 2)
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(startAt))
+    expect((await batchOf(fleet, id)).status).toBe('running')
+  })
+})

@@ -1,0 +1,56 @@
+import type { JobsOptions } from 'bullmq'
+import type { QueuedReference } from '#fleet/job-outbox'
+import type { QueueBackend } from '#queue/backend'
+import { type QueueName, queueNames } from '#queue/references'
+
+export type JobQueues = {
+  /** Adds references; one whose job and attempt are in the queue already is ignored. */
+  add(name: QueueName, references: readonly QueuedReference[]): Promise<void>
+  /** Jobs in each queue by state, for the metrics. */
+  depths(): Promise<{ queue: QueueName; state: string; count: number }[]>
+  close(): Promise<void>
+}
+
+// Larger calls stall Redis and our event loop.
+const bulkSize = 250
+
+/**
+ * A finished entry is removed at once, so that the same attempt can be offered again after a hold. The attempts here are
+ * those at our own transaction, for instance while Postgres restarts; a job's attempts are Postgres' affair.
+ */
+const entryOptions: JobsOptions = {
+  attempts: 10,
+  backoff: { type: 'fixed', delay: 1_000 },
+  removeOnComplete: true,
+  removeOnFail: true,
+}
+
+/** The producing side of all queues. */
+export function openJobQueues(backend: QueueBackend): JobQueues {
+  const queues = new Map(queueNames.map((name) => [name, backend.openQueue(name)]))
+  return {
+    async add(name, references) {
+      for (let start = 0; start < references.length; start += bulkSize) {
+        await queues.get(name)?.addBulk(
+          references.slice(start, start + bulkSize).map(({ jobId, attempt, delayMs }) => ({
+            name,
+            data: { jobId, attempt },
+            opts: { ...entryOptions, jobId: `${jobId}-${attempt}`, ...(delayMs > 0 ? { delay: delayMs } : {}) },
+          })),
+        )
+      }
+    },
+    async depths() {
+      const states = await Promise.all(
+        [...queues].map(async ([name, queue]) => {
+          const counts = await queue.getJobCounts('waiting', 'active', 'delayed')
+          return Object.entries(counts).map(([state, count]) => ({ queue: name, state, count }))
+        }),
+      )
+      return states.flat()
+    },
+    async close() {
+      await Promise.allSettled([...queues.values()].map((queue) => queue.close()))
+    },
+  }
+}

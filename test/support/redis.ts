@@ -1,0 +1,82 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Redis } from 'ioredis'
+import { freePort } from '../../apps/stack/engines/process.ts'
+
+const run = promisify(execFile)
+
+/** A Redis of the test's own, on a free port, that can be killed and started again on the same port. */
+export type TestRedis = {
+  url: string
+  flush(): Promise<void>
+  kill(): Promise<void>
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Whether this machine has redis-server; tests that need it are skipped without. */
+export const hasRedis = (): Promise<boolean> =>
+  run('redis-server', ['--version']).then(
+    () => true,
+    () => false,
+  )
+
+/** Starts redis-server as production has it: it never evicts. `persistent` keeps its data across `kill` and `restart`. */
+export async function startRedis({ persistent = false } = {}): Promise<TestRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'routerfleet-redis-'))
+  const port = await freePort()
+  const url = `redis://127.0.0.1:${port}`
+  const durability = persistent
+    ? ['--appendonly', 'yes', '--appendfsync', 'always']
+    : ['--save', '', '--appendonly', 'no']
+  const start = () =>
+    spawn(
+      'redis-server',
+      [
+        '--port',
+        String(port),
+        '--bind',
+        '127.0.0.1',
+        '--dir',
+        folder,
+        '--maxmemory-policy',
+        'noeviction',
+        ...durability,
+      ],
+      { stdio: 'ignore' },
+    )
+  let server = start()
+  const ready = () => withClient(url, (client) => client.ping().then(() => undefined))
+  const kill = async () => {
+    const ended = new Promise((resolve) => server.once('exit', resolve))
+    server.kill('SIGKILL')
+    await ended
+  }
+  await ready()
+  return {
+    url,
+    flush: () => withClient(url, (client) => client.flushall().then(() => undefined)),
+    kill,
+    async restart() {
+      server = start()
+      await ready()
+    },
+    async stop() {
+      if (server.exitCode === null && server.signalCode === null) await kill()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function withClient<Result>(url: string, work: (client: Redis) => Promise<Result>): Promise<Result> {
+  const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 100 })
+  client.on('error', () => {})
+  try {
+    return await work(client)
+  } finally {
+    client.disconnect()
+  }
+}
