@@ -31,7 +31,7 @@ export async function answerOnce(
       path: request.path,
       request: [request.queries(), parsed.rawBody ?? null],
       access: route.access,
-      showsSecret: route.idempotent === 'secret',
+      showsSecret: modeOf(route, parsed) === 'secret',
     },
     async (within): Promise<KeptAnswer> => {
       const reply = await run(within)
@@ -45,3 +45,6 @@ export async function answerOnce(
     ...(kept.answer.body === null ? {} : { body: kept.answer.body }),
   }
 }
+
+const modeOf = ({ idempotent }: Route, { query }: ParsedRequest) =>
+  typeof idempotent === 'function' ? idempotent(query) : idempotent

@@ -185,7 +185,9 @@ function responsesOf(route: Route, components: Json): Record<string, Json> {
           ...(answer.headers
             ? { headers: Object.fromEntries(answer.headers.map((name) => [name, { schema: { type: 'string' } }])) }
             : {}),
-          ...(schema ? { content: { [contentType]: { schema, ...example } } } : {}),
+          ...(schema
+            ? { content: Object.fromEntries([contentType].flat().map((type) => [type, { schema, ...example }])) }
+            : {}),
         },
       ]
     }),

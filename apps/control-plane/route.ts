@@ -6,7 +6,7 @@ import type { Scope } from '#fleet/scopes'
 import type { Services } from './services.ts'
 
 /** One documented answer of a route. `schema` is absent for answers without a body; the type is JSON unless said. */
-export type AnswerDoc = { description: string; schema?: z.ZodType; contentType?: string; headers?: string[] }
+export type AnswerDoc = { description: string; schema?: z.ZodType; contentType?: string | string[]; headers?: string[] }
 
 /** What a handler answers: `body` is sent as JSON. For anything else it returns a `Response` of its own. */
 export type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
@@ -23,6 +23,8 @@ export type RouteInput<Params, Query, Body> = {
 
 /** A request body that is not JSON: its media types, and how its bytes become what the `body` schema checks. */
 export type BodyFormat = { mediaTypes: readonly string[]; decode: (bytes: Uint8Array) => unknown }
+
+type Idempotency = 'replay' | 'secret'
 
 type Schema<T> = z.ZodType<T> | undefined
 
@@ -52,7 +54,7 @@ export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   /** A body this app only passes on: documented, not read. */
   passedBody?: { mediaTypes: readonly string[]; schema?: z.ZodType }
   /** POSTs that create or dispatch honour Idempotency-Key; 'secret' answers are never stored. */
-  idempotent?: 'replay' | 'secret'
+  idempotent?: Idempotency | ((query: Query) => Idempotency)
   answers: Record<number, AnswerDoc>
   example?: { body?: unknown; answer?: unknown }
   /** Adds members a standard asks for to this route's errors. */

@@ -5,6 +5,7 @@ import { authRoutes } from './routes/auth.ts'
 import { configApplyRoutes } from './routes/config-apply.ts'
 import { configRoutes } from './routes/configs.ts'
 import { deviceEdgeRoutes } from './routes/device-edge.ts'
+import { deviceFileRoutes } from './routes/device-files.ts'
 import { deviceRoutes } from './routes/devices.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { enrollmentKeyRoutes } from './routes/enrollment-keys.ts'
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   ...apiKeyRoutes,
   ...enrollmentKeyRoutes,
   ...authRoutes,
+  ...deviceFileRoutes,
   ...deviceRoutes,
   ...groupRoutes,
   ...groupMemberRoutes,

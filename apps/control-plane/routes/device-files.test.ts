@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto'
+import { parse } from 'csv-parse/sync'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { seedDevices } from '#test/seed-devices'
+import { csvCell } from '../export-rows.ts'
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+type Sent = { token: string; type?: string; query?: string; headers?: Record<string, string> }
+
+const importFile = (organizationId: string, body: string, { token, type = 'text/csv', query = '', headers }: Sent) =>
+  api.call('POST', `/devices/import?orgId=${organizationId}${query}`, {
+    token,
+    body,
+    headers: { 'content-type': type, ...headers },
+  })
+
+const csv = (serials: string[]) =>
+  ['serial,name,model,tags', ...serials.map((serial) => `${serial},Router ${serial},RX400,bus;night`)].join('\r\n')
+
+const countDevices = async (organizationId: string) => {
+  const { rows } = await api.services.pool.query(
+    `SELECT count(*)::int AS devices, (SELECT device_count FROM organization_usage WHERE organization_id = $1) AS counted
+     FROM device WHERE organization_id = $1`,
+    [organizationId],
+  )
+  return rows[0]
+}
+
+describe('POST /devices/import', () => {
+  test('200 creates the rows of a CSV file and says what each became', async () => {
+    const { id, key } = await api.newOrganization()
+    await seedDevices(api.services.pool, id, 1)
+    const file = `\ufeffname,serial,tags,model\n"Bus, 1",A1, bus ; night;,RX400\n,A2,,RX400\nBus 3,A1,,RX400\nBus 4,A4\n\nBus 5,A5,,RX400,surplus\n`
+    const { status, body } = await importFile(id, file, { token: key })
+    expect(status).toBe(200)
+    expect(body).toEqual({
+      created: 1,
+      results: [
+        { index: 0, status: 'created', id: expect.any(String) },
+        { index: 1, status: 'failed', code: 'invalid_row', detail: expect.stringContaining('name') },
+        { index: 2, status: 'failed', code: 'serial_taken', detail: expect.stringContaining('A1') },
+        { index: 3, status: 'failed', code: 'invalid_row', detail: expect.stringContaining('model') },
+        { index: 4, status: 'failed', code: 'invalid_row', detail: expect.stringContaining('surplus') },
+      ],
+    })
+    expect((await api.call('GET', `/devices/${body.results[0].id}`, { token: key })).body).toMatchObject({
+      serial: 'A1',
+      name: 'Bus, 1',
+      tags: ['bus', 'night'],
+      status: 'provisioning',
+    })
+    expect(await countDevices(id)).toEqual({ devices: 2, counted: 2 })
+  })
+
+  test('200 takes NDJSON, where a broken line fails alone', async () => {
+    const { id, key } = await api.newOrganization()
+    const good = JSON.stringify({ serial: 'A1', name: 'Bus 1', model: 'RX400', tags: ['bus'] })
+    const foreign = JSON.stringify({ serial: 'A2', name: 'Bus 2', model: 'RX400', organizationId: newId() })
+    const type = 'application/x-ndjson'
+    const { body } = await importFile(id, `${good}\n{"serial":\n\n${foreign}\n`, { token: key, type })
+    expect(body).toMatchObject({
+      created: 1,
+      results: [
+        { status: 'created' },
+        { code: 'invalid_row', detail: 'This line is not JSON.' },
+        { code: 'invalid_row' },
+      ],
+    })
+  })
+
+  test('200 with tokens gives each device a token that works; the same key again is 409 already_issued', async () => {
+    const { id, key } = await api.newOrganization()
+    const headers = { 'idempotency-key': randomUUID() }
+    const sent = { token: key, query: '&tokens=true', headers }
+    const { body } = await importFile(id, csv(['A1', 'A2']), sent)
+    expect(body.results.map(({ token }: { token: string }) => token)).toEqual([
+      expect.stringMatching(/^fld_/),
+      expect.stringMatching(/^fld_/),
+    ])
+    expect(await importFile(id, csv(['A1', 'A2']), sent)).toMatchObject({
+      status: 409,
+      body: { code: 'already_issued' },
+    })
+  })
+
+  test('200 replayed for the same Idempotency-Key without tokens', async () => {
+    const { id, key } = await api.newOrganization()
+    const sent = { token: key, headers: { 'idempotency-key': randomUUID() } }
+    const first = await importFile(id, csv(['A1']), sent)
+    const second = await importFile(id, csv(['A1']), sent)
+    expect(second).toMatchObject({ status: 200, body: first.body })
+    expect(second.headers.get('idempotency-replayed')).toBe('true')
+  })
+
+  test('200 creates exactly up to the quota, also when several imports run at once', async () => {
+    const { id, key } = await api.newOrganization({ plan: 'free' })
+    const files = Array.from({ length: 8 }, (_, file) => csv(Array.from({ length: 4 }, (_, row) => `S${file}-${row}`)))
+    const answers = await Promise.all(files.map((file) => importFile(id, file, { token: key })))
+    const created = answers.reduce((sum, { body }) => sum + body.created, 0)
+    expect(created).toBe(10)
+    expect(await countDevices(id)).toEqual({ devices: 10, counted: 10 })
+    const codes = answers.flatMap(({ body }) => body.results.map(({ code }: { code?: string }) => code))
+    expect(codes.filter((code) => code === 'device_quota_exceeded')).toHaveLength(22)
+  })
+
+  test('10,000 rows are taken in one request', async () => {
+    const { id, key } = await api.newOrganization()
+    const serials = Array.from({ length: 10_000 }, (_, index) => `S${index}`)
+    const { status, body } = await importFile(id, csv(serials), { token: key })
+    expect([status, body.created]).toEqual([200, 10_000])
+    expect(await countDevices(id)).toEqual({ devices: 10_000, counted: 10_000 })
+  })
+
+  test('400 without orgId, for a header that is wrong, for broken quotes and for no body', async () => {
+    const { id, key } = await api.newOrganization()
+    const path = '/devices/import'
+    const headers = { 'content-type': 'text/csv' }
+    expect((await api.call('POST', path, { token: key, body: csv(['A1']), headers })).status).toBe(400)
+    const answer = await importFile(id, 'serial,name,colour\nA1,Bus 1,red', { token: key })
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        errors: [
+          { pointer: 'model', code: 'missing_column' },
+          { pointer: 'colour', code: 'unknown_column' },
+        ],
+      },
+    })
+    expect((await importFile(id, 'serial,name,model\nA1,"Bus,RX400', { token: key })).body.code).toBe('invalid_csv')
+    expect((await importFile(id, '', { token: key })).status).toBe(400)
+  })
+
+  test('402 under a suspended subscription', async () => {
+    const { id, key } = await api.newOrganization()
+    await api.services.pool.query("UPDATE organization SET subscription_status = 'suspended' WHERE id = $1", [id])
+    expect((await importFile(id, csv(['A1']), { token: key })).status).toBe(402)
+  })
+
+  test('403 without device:create, 404 for another organization', async () => {
+    const { id, key } = await api.newOrganization()
+    const token = await api.newKey([id], 'viewer')
+    expect((await importFile(id, csv(['A1']), { token })).status).toBe(403)
+    expect((await importFile(newId(), csv(['A1']), { token: key })).status).toBe(404)
+  })
+
+  test('413 for 10,001 rows and for more than 8 MiB', async () => {
+    const { id, key } = await api.newOrganization()
+    const rows = csv(Array.from({ length: 10_001 }, (_, index) => `S${index}`))
+    expect(await importFile(id, rows, { token: key })).toMatchObject({ status: 413, body: { code: 'too_many_rows' } })
+    const bytes = 'x'.repeat(8 * 1024 * 1024 + 1)
+    expect(await importFile(id, bytes, { token: key })).toMatchObject({ status: 413, body: { code: 'body_too_large' } })
+  })
+
+  test('415 for JSON', async () => {
+    const { id, key } = await api.newOrganization()
+    expect((await importFile(id, '[]', { token: key, type: 'application/json' })).status).toBe(415)
+  })
+
+  test('422 atomic creates nothing when one row fails, and all when none does', async () => {
+    const { id, key } = await api.newOrganization()
+    const sent = { token: key, query: '&atomic=true' }
+    expect(await importFile(id, csv(['A1', 'A2', 'A1']), sent)).toMatchObject({
+      status: 422,
+      body: {
+        code: 'import_failed',
+        created: 0,
+        results: [{ code: 'not_created' }, { code: 'not_created' }, { index: 2, code: 'serial_taken' }],
+      },
+    })
+    expect(await countDevices(id)).toEqual({ devices: 0, counted: 0 })
+    expect(await importFile(id, csv(['A1', 'A2']), sent)).toMatchObject({ status: 200, body: { created: 2 } })
+  })
+})
+
+describe('GET /devices/export', () => {
+  test('200 streams every device once as CSV, newest first, under the filters of the list', async () => {
+    const { id, key } = await api.newOrganization()
+    const ids = await seedDevices(api.services.pool, id, 2_500, { tags: ['bus', 'night'] })
+    await seedDevices(api.services.pool, id, 3)
+    const answer = await api.call('GET', `/devices/export?orgId=${id}&tag=bus`, { token: key })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="devices.csv"')
+    const rows: Record<string, string>[] = parse(answer.body, { columns: true })
+    expect(rows.map((row) => row.id)).toEqual(ids.reverse())
+    expect(rows[0]).toMatchObject({ organizationId: id, tags: 'bus;night', status: 'provisioning', lat: '' })
+  })
+
+  test('200 as NDJSON has the devices as the API shows them', async () => {
+    const { id, key } = await api.newOrganization()
+    const [device] = await seedDevices(api.services.pool, id, 1)
+    const answer = await api.fetch('/devices/export?format=ndjson', { headers: { authorization: `Bearer ${key}` } })
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson')
+    const shown = await api.call('GET', `/devices/${device}`, { token: key })
+    expect(
+      (await answer.text())
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([shown.body])
+  })
+
+  test('400 for an unknown format or filter, 403 without device:read, 404 for another organization', async () => {
+    const { id, key } = await api.newOrganization()
+    expect((await api.call('GET', '/devices/export?format=xlsx', { token: key })).status).toBe(400)
+    expect((await api.call('GET', '/devices/export?colour=red', { token: key })).status).toBe(400)
+    const token = await api.newKey([id], ['group:read'])
+    expect((await api.call('GET', '/devices/export', { token })).status).toBe(403)
+    expect((await api.call('GET', `/devices/export?orgId=${newId()}`, { token: key })).status).toBe(404)
+  })
+})
+
+describe('csvCell', () => {
+  test.each([
+    ['=1+1', '"\'=1+1"'],
+    ['@SUM(A1)', '"\'@SUM(A1)"'],
+    ['-2', '"\'-2"'],
+    ['a"b', '"a""b"'],
+    ['plain', 'plain'],
+    [-2, '-2'],
+    [null, ''],
+  ])('writes %s as %s', (value, cell) => expect(csvCell(value)).toBe(cell))
+})

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { exportDevices } from '#fleet/device-export'
+import { importDevices } from '#fleet/device-import'
+import { decodeText } from '#http/body'
+import { exportFormats } from '../export-rows.ts'
+import { maxImportRows, readImportRows } from '../import-rows.ts'
+import { writeErrors } from '../openapi-errors.ts'
+import { type Route, route } from '../route.ts'
+import { flag, uuid } from '../schemas.ts'
+import { deviceFilter } from './device-schemas.ts'
+
+const tag = 'Devices'
+const maxImportBytes = 8 * 1024 * 1024
+
+const reportSchema = z.object({
+  created: z.int(),
+  results: z.array(
+    z.object({
+      index: z.int().describe('The row, counted from 0.'),
+      status: z.enum(['created', 'failed']),
+      id: uuid().optional(),
+      token: z.string().optional(),
+      code: z.string().optional(),
+      detail: z.string().optional(),
+    }),
+  ),
+})
+
+const importQuery = z.strictObject({
+  orgId: uuid(),
+  atomic: flag().default(false).describe('All rows or none.'),
+  tokens: flag().default(false).describe('Issue a device token for each, shown this once.'),
+})
+
+/** Before `/devices/:id` in the list of routes, which would take `export` for an id. */
+export const deviceFileRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/devices/import',
+    summary: 'Create many devices from a file',
+    description: `CSV with the header \`serial,name,model,tags\` (tags split by \`;\`), or NDJSON with a device a line. Up to ${maxImportRows} rows and 8 MiB. Rows that fail do not stop the others unless \`atomic\`.`,
+    tag,
+    access: 'device:create',
+    query: importQuery,
+    body: z.string(),
+    bodyFormat: { mediaTypes: ['text/csv', 'application/x-ndjson'], decode: decodeText },
+    bodyLimitBytes: maxImportBytes,
+    idempotent: ({ tokens }) => (tokens ? 'secret' : 'replay'),
+    answers: {
+      200: { description: 'What became of each row.', schema: reportSchema },
+      404: { description: 'No such organization for you.' },
+      422: { description: '`atomic`, and a row failed: `results` says which; or a reused Idempotency-Key.' },
+      ...writeErrors,
+    },
+    example: { body: 'serial,name,model,tags\nSN-0042,Bus 42,RX-500,bus;night\n' },
+    handle: async ({ ctx, query, body, http }) => {
+      const format = http.req.header('content-type')?.toLowerCase().startsWith('text/csv') ? 'csv' : 'ndjson'
+      const report = await importDevices(ctx, query.orgId, readImportRows(body, format), query)
+      return { status: 200, body: report }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/devices/export',
+    summary: 'Export devices as a file',
+    description: 'All devices a list with these filters shows, newest first, streamed.',
+    tag,
+    access: 'device:read',
+    query: z.strictObject({ format: z.enum(['csv', 'ndjson']).default('csv'), ...deviceFilter }),
+    answers: {
+      200: {
+        description: 'The file, as `text/csv` or `application/x-ndjson`.',
+        schema: z.string(),
+        contentType: ['text/csv', 'application/x-ndjson'],
+      },
+      404: { description: 'No such organization for you.' },
+    },
+    handle: async ({ ctx, query: { format, ...filter } }) => {
+      const { mediaType, head, line } = exportFormats[format]
+      const pages = await exportDevices(ctx, filter)
+      async function* chunks() {
+        const encoder = new TextEncoder()
+        yield encoder.encode(head)
+        for await (const devices of pages) yield encoder.encode(devices.map(line).join(''))
+      }
+      return new Response(ReadableStream.from(chunks()), {
+        headers: {
+          'content-type': mediaType,
+          'content-disposition': `attachment; filename="devices.${format}"`,
+          'cache-control': 'no-store',
+        },
+      })
+    },
+  }),
+]
