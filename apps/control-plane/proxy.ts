@@ -5,7 +5,11 @@ import { Pool } from 'undici'
 import { ServiceError } from '#core/errors'
 
 export type DeviceEdge = {
-  /** Passes the request on to the device edge and its answer back, both as they flow. Throws 503 when it is away. */
+  /**
+   * Passes the request on to the device edge and its answer back as it flows. The body is read to its end first: the
+   * edge may refuse before it has read everything, and what a sender still had on its way must not be taken for its next
+   * request. Throws 503 when the edge is away.
+   */
   forward(c: Context, requestId: string): Promise<Response>
   close(): Promise<void>
 }
@@ -25,6 +29,9 @@ const hopHeaders = [
   'host',
 ]
 
+/** What the edge takes at most; one byte more is passed on, so that it answers 413 in its own order of checks. */
+const edgeBodyLimitBytes = 1024 * 1024
+
 /** Long enough for a router's long-poll of 55 s. */
 const answerLimitMs = 70_000
 
@@ -40,13 +47,14 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
     async forward(c, requestId) {
       const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming
       const hasBody = c.req.method !== 'GET' && c.req.method !== 'HEAD'
-      const body = incoming ?? (c.req.raw.body ? Readable.fromWeb(c.req.raw.body as never) : null)
+      const source = incoming ?? (c.req.raw.body ? Readable.fromWeb(c.req.raw.body as never) : undefined)
       try {
+        const body = hasBody && source ? await readStart(source, edgeBodyLimitBytes + 1) : null
         const answer = await pool.request({
           method: c.req.method as 'GET' | 'POST',
           path: `${c.req.path}${new URL(c.req.url).search}`,
           headers: forwardedHeaders(c, incoming?.socket.remoteAddress, requestId),
-          body: hasBody ? body : null,
+          body,
           signal: c.req.raw.signal,
         })
         return new Response(
@@ -66,13 +74,26 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
   }
 }
 
+/** The first `mostBytes` of a body; the rest is read and dropped. */
+async function readStart(source: Readable, mostBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let kept = 0
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    if (kept >= mostBytes) continue
+    chunks.push(chunk.subarray(0, mostBytes - kept))
+    kept += Math.min(chunk.length, mostBytes - kept)
+  }
+  return Buffer.concat(chunks, kept)
+}
+
 function forwardedHeaders(c: Context, address: string | undefined, requestId: string): Record<string, string> {
   const headers = Object.fromEntries(c.req.raw.headers)
   const named = (headers.connection ?? '')
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-  for (const name of [...hopHeaders, ...named]) delete headers[name]
+  // The length is counted anew from what is passed on.
+  for (const name of [...hopHeaders, ...named, 'content-length']) delete headers[name]
   const chain = [headers['x-forwarded-for'], address].filter((entry) => entry !== undefined)
   return { ...headers, 'x-request-id': requestId, ...(chain.length > 0 ? { 'x-forwarded-for': chain.join(', ') } : {}) }
 }

@@ -1,0 +1,129 @@
+import { applyLoad, cpuSecondsOfTree, startServerProcess } from './processes.ts'
+import type { Bench, Figure } from './report.ts'
+import { driveSamples, httpRequest } from './samples.ts'
+import { openBenchStack, seedDevices, startIngestProcess } from './stack.ts'
+import { medianRatio, shown } from './statistics.ts'
+
+type Contender = { name: string; port: number; pid: number }
+type Round = { perSecond: number; perCpuSecond: number }
+
+const deviceCount = 50
+
+/** Requests in alternating rounds to every contender; samples a second by wall clock and by the server's CPU. */
+async function race(
+  contenders: readonly Contender[],
+  devices: readonly { token: string }[],
+  shape: { samplesPerRequest: number; requests: number; rounds: number },
+): Promise<Map<string, Round[]>> {
+  const results = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]))
+  const startMs = Date.now() - 3_600_000
+  for (let round = 0; round < shape.rounds; round++) {
+    // Fresh timestamps in every round: rows of an earlier one must not be replaced instead of stored.
+    const requests = devices.map(({ token }, seed) =>
+      httpRequest(
+        '/telemetry',
+        token,
+        JSON.stringify({ samples: driveSamples(shape.samplesPerRequest, startMs + round * 120_000, seed) }),
+      ),
+    )
+    for (const { name, port, pid } of contenders) {
+      const cpuBefore = cpuSecondsOfTree(pid)
+      const { accepted, seconds } = await applyLoad({
+        port,
+        requests,
+        connections: 16,
+        pipeline: 8,
+        total: shape.requests,
+      })
+      const samples = accepted * shape.samplesPerRequest
+      const cpu = cpuSecondsOfTree(pid) - cpuBefore
+      results.get(name)?.push({ perSecond: samples / seconds, perCpuSecond: samples / cpu })
+    }
+  }
+  return results
+}
+
+/** Accepting telemetry: durable, against a server that only parses, and against the stack one would write first. */
+export const ingestAccept: Bench = {
+  name: 'ingest-accept',
+  about:
+    'POST /telemetry until its fsynced 202, on one process with its writer running, against node:http + JSON.parse of the same bodies and against Hono + zod + the client library.',
+  async run({ quick }) {
+    const stack = await openBenchStack()
+    const { QUESTDB_URL = '', QUESTDB_USER, QUESTDB_PASSWORD } = stack.environment
+    const devices = await seedDevices(stack, deviceCount)
+    await stack.questdb.query(
+      'CREATE TABLE naive_cellular (device_id SYMBOL, timestamp TIMESTAMP) TIMESTAMP(timestamp) PARTITION BY DAY WAL',
+    )
+    await stack.questdb.query(
+      'CREATE TABLE naive_location (device_id SYMBOL, timestamp TIMESTAMP) TIMESTAMP(timestamp) PARTITION BY DAY WAL',
+    )
+    const servers = await Promise.all([
+      startServerProcess('./floor-server.ts', { PARSE: '1' }),
+      startServerProcess('./floor-server.ts', { PARSE: '0' }),
+      startServerProcess('./naive-server.ts', {
+        SENDER_CONFIG: `http::addr=${new URL(QUESTDB_URL).host};username=${QUESTDB_USER};password=${QUESTDB_PASSWORD};protocol_version=2;auto_flush=off`,
+      }),
+    ])
+    const ingest = await startIngestProcess(stack)
+    try {
+      const [floor, bare, naive] = servers
+      const many = { samplesPerRequest: 100, requests: quick ? 300 : 2_000, rounds: 5 }
+      const one = { samplesPerRequest: 1, requests: quick ? 3_000 : 20_000, rounds: 5 }
+      const batches = await race(
+        [
+          { name: 'ingest', ...ingest },
+          { name: 'floor', ...floor },
+          { name: 'naive', ...naive },
+        ],
+        devices,
+        many,
+      )
+      const singles = await race(
+        [
+          { name: 'ingest', ...ingest },
+          { name: 'bare', ...bare },
+        ],
+        devices,
+        one,
+      )
+      return [...batchFigures(batches), ...singleFigures(singles)]
+    } finally {
+      await Promise.all([...servers, ingest].map((server) => server.stop()))
+      await stack.close()
+    }
+  },
+}
+
+const speeds = (rounds: Map<string, Round[]>, name: string) => (rounds.get(name) ?? []).map((round) => round.perSecond)
+const ratio = (rounds: Map<string, Round[]>, above: string, below: string) =>
+  medianRatio(speeds(rounds, above), speeds(rounds, below))
+
+function batchFigures(rounds: Map<string, Round[]>): Figure[] {
+  return [
+    {
+      name: '100 samples a request, durable, samples/s',
+      value: shown(speeds(rounds, 'ingest')),
+      ratio: `${ratio(rounds, 'ingest', 'floor').toFixed(2)} × floor, ${ratio(rounds, 'ingest', 'naive').toFixed(1)} × naive`,
+      target: '≥ 0.6 × floor, ≥ 5 × naive',
+    },
+    { name: 'floor: node:http + JSON.parse', value: shown(speeds(rounds, 'floor')) },
+    { name: 'naive: Hono + zod + client Sender', value: shown(speeds(rounds, 'naive')) },
+    {
+      name: 'samples per CPU-second of the ingest process, writer included',
+      value: shown((rounds.get('ingest') ?? []).map((round) => round.perCpuSecond)),
+    },
+  ]
+}
+
+function singleFigures(rounds: Map<string, Round[]>): Figure[] {
+  return [
+    {
+      name: '1 sample a request, durable, requests/s',
+      value: shown(speeds(rounds, 'ingest')),
+      ratio: `${ratio(rounds, 'ingest', 'bare').toFixed(2)} × bare`,
+      target: '≥ 0.5 × bare',
+    },
+    { name: 'bare: node:http that answers 202', value: shown(speeds(rounds, 'bare')) },
+  ]
+}

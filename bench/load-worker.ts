@@ -1,0 +1,86 @@
+import { connect, type Socket } from 'node:net'
+
+/**
+ * A process that sends prepared requests over raw sockets as fast as the server answers, `pipeline` at a time on each
+ * connection, and counts the answers. It must never be the bottleneck: it parses nothing but status lines.
+ */
+export type LoadOrder = {
+  port: number
+  /** Whole HTTP requests, base64; a connection sends them in turn. */
+  requests: string[]
+  connections: number
+  pipeline: number
+  total: number
+}
+export type LoadReport = { accepted: number; refused: number; seconds: number; cpuSeconds: number }
+
+const statusLine = Buffer.from('HTTP/1.1 ')
+
+/** Counts status lines in a stream of answers, also where one is cut by a chunk's end. */
+function statusCounter(onStatus: (status: number) => void) {
+  let rest: Buffer = Buffer.alloc(0)
+  return (chunk: Buffer) => {
+    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
+    let at = bytes.indexOf(statusLine)
+    while (at >= 0 && at + 12 <= bytes.length) {
+      onStatus(Number(bytes.toString('latin1', at + 9, at + 12)))
+      at = bytes.indexOf(statusLine, at + 12)
+    }
+    rest = at >= 0 ? bytes.subarray(at) : bytes.subarray(Math.max(0, bytes.length - statusLine.length + 1))
+  }
+}
+
+async function run(order: LoadOrder): Promise<LoadReport> {
+  const requests = order.requests.map((request) => Buffer.from(request, 'base64'))
+  let sent = 0
+  let accepted = 0
+  let refused = 0
+  const started = performance.now()
+  const cpu = process.cpuUsage()
+  const one = (lane: number) =>
+    new Promise<void>((resolve, reject) => {
+      let next = lane
+      let open = 0
+      const socket: Socket = connect(order.port, '127.0.0.1')
+      socket.setNoDelay(true)
+      const fill = () => {
+        const batch: Buffer[] = []
+        while (open < order.pipeline && sent < order.total) {
+          const request = requests[next % requests.length]
+          if (!request) break
+          batch.push(request)
+          next += order.connections
+          open += 1
+          sent += 1
+        }
+        if (batch.length > 0) socket.write(batch.length === 1 && batch[0] ? batch[0] : Buffer.concat(batch))
+        else if (open === 0) {
+          socket.end()
+          resolve()
+        }
+      }
+      const count = statusCounter((status) => {
+        open -= 1
+        if (status === 202) accepted += 1
+        else refused += 1
+      })
+      socket.on('connect', fill)
+      socket.on('data', (chunk: Buffer) => {
+        count(chunk)
+        if (open <= order.pipeline / 2) fill()
+      })
+      socket.on('error', reject)
+    })
+  await Promise.all(Array.from({ length: order.connections }, (_, lane) => one(lane)))
+  const used = process.cpuUsage(cpu)
+  return {
+    accepted,
+    refused,
+    seconds: (performance.now() - started) / 1_000,
+    cpuSeconds: (used.user + used.system) / 1e6,
+  }
+}
+
+process.on('message', async (order: LoadOrder) => {
+  process.send?.(await run(order))
+})

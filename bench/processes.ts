@@ -1,0 +1,77 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { LoadOrder, LoadReport } from './load-worker.ts'
+
+const ticksPerSecond = 100
+
+/** A child process that has said where it listens. */
+export type ServerProcess = { port: number; pid: number; stop: () => Promise<void> }
+
+/** Starts a server script which sends `{port}` to its parent once it listens. */
+export async function startServerProcess(
+  script: string,
+  environment: Record<string, string> = {},
+): Promise<ServerProcess> {
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('message', (message: { port: number }) => resolve(message.port))
+    child.once('exit', (code) => reject(new Error(`${script} ended with code ${code}`)))
+  })
+  return { port, pid: child.pid ?? 0, stop: () => stopChild(child) }
+}
+
+/** Ends a child by SIGTERM and waits for it. */
+export const stopChild = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve()
+    child.once('exit', () => resolve())
+    child.kill('SIGTERM')
+  })
+
+/** Runs one order in a load process of its own. Throws when anything but 202 was answered. */
+export async function applyLoad(order: LoadOrder): Promise<LoadReport> {
+  const child = fork(fileURLToPath(new URL('./load-worker.ts', import.meta.url)), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const report = await new Promise<LoadReport>((resolve, reject) => {
+    child.once('message', (message: LoadReport) => resolve(message))
+    child.once('exit', (code) => reject(new Error(`The load process ended with code ${code}`)))
+    child.send(order)
+  })
+  child.removeAllListeners('exit')
+  child.kill()
+  if (report.refused > 0)
+    throw new Error(`${report.refused} of ${report.accepted + report.refused} requests were refused`)
+  return report
+}
+
+/** CPU seconds that a process, all its threads and all its descendants have used so far (Linux; 0 elsewhere). */
+export function cpuSecondsOfTree(pid: number): number {
+  const parents = new Map<number, number[]>()
+  const ticks = new Map<number, number>()
+  let names: string[]
+  try {
+    names = readdirSync('/proc')
+  } catch {
+    return 0
+  }
+  for (const name of names) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const fields = readFileSync(`/proc/${name}/stat`, 'latin1')
+        .replace(/^.*\) /, '')
+        .split(' ')
+      parents.set(Number(fields[1]), [...(parents.get(Number(fields[1])) ?? []), Number(name)])
+      ticks.set(Number(name), Number(fields[11]) + Number(fields[12]))
+    } catch {
+      // The process ended between listing and reading.
+    }
+  }
+  const sum = (id: number): number =>
+    (ticks.get(id) ?? 0) + (parents.get(id) ?? []).reduce((total, child) => total + sum(child), 0)
+  return sum(pid) / ticksPerSecond
+}

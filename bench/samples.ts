@@ -1,0 +1,51 @@
+/** Samples as a router in a moving vehicle reports them: RF each second, a fix each second that changes every 100 m. */
+export function driveSamples(count: number, startMs: number, seed: number): Record<string, unknown>[] {
+  const samples: Record<string, unknown>[] = []
+  for (let index = 0; samples.length < count; index++) {
+    const ts = startMs + index * 1_000
+    const leg = Math.floor(index / 7)
+    samples.push({
+      kind: 'cellular',
+      ts,
+      rat: 'lte',
+      plmn: '27201',
+      operatorName: 'Operator A',
+      band: 'B20',
+      arfcn: 6_300,
+      pci: (seed * 7 + leg) % 504,
+      cellId: String(1_000_000 + ((seed + leg) % 50_000)),
+      tac: '40122',
+      rssiDbm: -70 - (index % 20),
+      rsrpDbm: -95 - ((index * 3 + seed) % 25),
+      rsrqDb: -9 - (index % 6),
+      sinrDb: 4 + ((index + seed) % 14),
+    })
+    if (samples.length < count) {
+      samples.push({
+        kind: 'location',
+        ts,
+        lat: 51.8 + (seed % 1_000) * 1e-3 + leg * 7e-4,
+        lon: -8.4 + leg * 4e-4,
+        fix: '3d',
+        accuracyM: 4,
+        satellites: 11,
+        altitudeM: 35,
+        speedMps: 14,
+        headingDeg: 20,
+      })
+    }
+  }
+  return samples
+}
+
+/** A whole HTTP/1.1 request as bytes. */
+export function httpRequest(path: string, token: string, body: string): string {
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ]
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`).toString('base64')
+}

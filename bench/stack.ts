@@ -1,0 +1,114 @@
+import { fork } from 'node:child_process'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { issueToken } from '#core/tokens'
+import { migrate } from '#postgres/migrate'
+import { openPool, type Pool } from '#postgres/pool'
+import { applySchema } from '#questdb/schema'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { startPostgres } from '../apps/stack/engines/postgres.ts'
+import { startQuestdb } from '../apps/stack/engines/questdb.ts'
+import { registerDevice } from '../test/support/registered-device.ts'
+import { stopChild } from './processes.ts'
+
+/** Real engines on a throw-away folder, and the real services on top of them, for one benchmark run. */
+export type BenchStack = {
+  pool: Pool
+  questdb: QuestdbSql
+  environment: Record<string, string>
+  pids: { postgres: number; questdb: number }
+  close: () => Promise<void>
+}
+
+export async function openBenchStack(): Promise<BenchStack> {
+  const dir = await mkdtemp(join(tmpdir(), 'routerfleet-bench-'))
+  // Run by root, Postgres is another user, who has to pass through this folder.
+  await chmod(dir, 0o711)
+  const [postgres, engine] = await Promise.all([
+    startPostgres({ dir: join(dir, 'postgres'), durable: true }),
+    startQuestdb({ dir: join(dir, 'questdb'), cacheDir: '.cache', javaHome: process.env.JAVA_HOME }),
+  ])
+  await migrate(postgres.url)
+  const pool = openPool(postgres.url, { applicationName: 'bench' })
+  const questdb = openQuestdbSql(engine.pgUrl, { applicationName: 'bench', maxConnections: 4 })
+  await applySchema(questdb, { ttlDays: 90 })
+  return {
+    pool,
+    questdb,
+    environment: {
+      POSTGRES_URL: postgres.url,
+      QUESTDB_URL: engine.httpUrl,
+      QUESTDB_PG_URL: engine.pgUrl,
+      QUESTDB_USER: engine.user,
+      QUESTDB_PASSWORD: engine.password,
+      LOG_DIR: join(dir, 'telemetry-log'),
+      DATA_DIR: dir,
+      LOG_LEVEL: 'error',
+    },
+    pids: { postgres: postgres.pid, questdb: engine.pid },
+    close: async () => {
+      await Promise.all([pool.end(), questdb.end()])
+      await Promise.all([postgres.stop(), engine.stop()])
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A port nobody listens on. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(address && typeof address === 'object' ? address.port : 0))
+    })
+  })
+
+/** The real ingest service as a process of its own; resolves when it is ready. Rate limits of devices are lifted. */
+export async function startIngestProcess(stack: BenchStack) {
+  const port = await freePort()
+  const child = fork(fileURLToPath(new URL('../apps/ingest/main.ts', import.meta.url)), {
+    env: {
+      ...process.env,
+      ...stack.environment,
+      PORT: String(port),
+      DEVICE_REQUESTS_PER_MINUTE: '100000000',
+      DEVICE_REQUEST_BURST: '100000000',
+    },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const giveUpAt = Date.now() + 30_000
+  while (
+    !(await fetch(`http://127.0.0.1:${port}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    ))
+  ) {
+    if (Date.now() > giveUpAt || child.exitCode !== null) throw new Error('Ingest did not become ready.')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return { port, pid: child.pid ?? 0, stop: () => stopChild(child) }
+}
+
+/** An organization with `count` devices, each with a token. */
+export async function seedDevices(stack: BenchStack, count: number): Promise<{ id: string; token: string }[]> {
+  const { rows } = await stack.pool.query<{ id: string }>(
+    `INSERT INTO organization (id, name, plan) VALUES (uuidv7(), 'Bench', 'enterprise') RETURNING id`,
+  )
+  const organizationId = String(rows[0]?.id)
+  const devices: { id: string; token: string }[] = []
+  for (let index = 0; index < count; index++) {
+    const id = await registerDevice(stack.pool, organizationId)
+    const { token, hash, id: tokenId } = issueToken('fld')
+    await stack.pool.query(
+      'INSERT INTO device_token (id, organization_id, device_id, token_hash) VALUES ($1, $2, $3, $4)',
+      [tokenId, organizationId, id, hash],
+    )
+    devices.push({ id, token })
+  }
+  return devices
+}
