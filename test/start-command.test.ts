@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { afterAll, expect, test, vi } from 'vitest'
+
+const repository = join(import.meta.dirname, '..')
+const dataDir = await mkdtemp(join(tmpdir(), 'routerfleet-start-'))
+const minute = 60_000
+
+type Run = { child: ChildProcess; output(): string; saw(text: string): Promise<void> }
+
+const started: ChildProcess[] = []
+afterAll(async () => {
+  for (const child of started) if (child.exitCode === null) child.kill('SIGTERM')
+  await vi.waitFor(() => expect(processesOnFolder()).toEqual([]), { timeout: minute }).catch(killAll)
+  await rm(dataDir, { recursive: true, force: true })
+}, 2 * minute)
+
+/** A failed test may leave databases without a supervisor. */
+function killAll(): void {
+  for (const { pid } of processesOnFolder()) process.kill(pid, 'SIGKILL')
+}
+
+/** `npm start` as a person would, on a folder of this test; in a process group of its own, as a terminal gives it. */
+function start(...options: string[]): Run {
+  const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', dataDir, ...options]
+  const child = spawn('node', args, { cwd: repository, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  started.push(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
+  const saw = (text: string) => expect.poll(() => output, { timeout: minute }).toContain(text)
+  return { child, output: () => output, saw }
+}
+
+/** Living processes whose command line names the data folder. */
+function processesOnFolder(): { pid: number; line: string }[] {
+  const processes = globSync('/proc/[0-9]*').map((path) => ({ pid: Number(basename(path)), line: commandLineIn(path) }))
+  return processes.filter(({ line }) => line.includes(dataDir))
+}
+
+function commandLineIn(path: string): string {
+  try {
+    return readFileSync(join(path, 'cmdline'), 'utf8').replaceAll('\0', ' ')
+  } catch {
+    return ''
+  }
+}
+
+const readAccess = async () => JSON.parse(await readFile(join(dataDir, 'access.json'), 'utf8'))
+const pidOf = async (path: string) => Number(await readFile(join(dataDir, path), 'utf8'))
+
+async function call(method: string, path: string, body?: unknown) {
+  const { baseUrl, adminKey } = await readAccess()
+  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
+  const answer = await fetch(baseUrl + path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) })
+  return { status: answer.status, body: await answer.text() }
+}
+
+const statusOf = (path: string) =>
+  call('GET', path).then(
+    ({ status }) => status,
+    () => 0,
+  )
+
+test('npm start serves, heals, survives being killed and stops without leaving anything behind', {
+  timeout: 4 * minute,
+}, async () => {
+  const first = start('--no-demo')
+  await first.saw('Ready: http://127.0.0.1:')
+  const access = await readAccess()
+  expect(access).toMatchObject({ demoKey: null, demoOrganizationId: null, adminKey: expect.stringMatching(/^flk_/) })
+  expect((await stat(join(dataDir, 'access.json'))).mode & 0o777).toBe(0o600)
+  expect(await statusOf('/readyz')).toBe(200)
+  const organization = await call('POST', '/orgs', { name: 'Kept across starts' })
+  expect(organization.status).toBe(201)
+
+  // A second start on the same folder is refused and harms nothing.
+  const second = start('--no-demo')
+  const [secondCode] = await once(second.child, 'exit')
+  expect(secondCode).toBe(1)
+  expect(second.output()).toMatch(/is in use by process \d+: stop that one/)
+  expect(await statusOf('/readyz')).toBe(200)
+
+  for (const part of ['run/worker', 'run/ingest', 'run/control-plane', 'postgres/pid', 'questdb/pid']) {
+    const killed = await pidOf(part)
+    process.kill(killed, 'SIGKILL')
+    await expect.poll(() => pidOf(part), { timeout: minute }).not.toBe(killed)
+  }
+  await expect.poll(() => statusOf('/readyz'), { timeout: 2 * minute, interval: 100 }).toBe(200)
+
+  // The terminal's whole process group dies; databases, in groups of their own, are left behind.
+  process.kill(-(first.child.pid ?? 0), 'SIGKILL')
+  await once(first.child, 'exit')
+  const third = start('--no-demo')
+  await third.saw('Ready: http://127.0.0.1:')
+  expect(third.output()).toContain('Stopped Postgres, which a killed start had left.')
+  expect((await readAccess()).adminKey).toBe(access.adminKey)
+  expect((await call('GET', '/orgs')).body).toContain('Kept across starts')
+
+  third.child.kill('SIGINT')
+  const [code] = await once(third.child, 'exit')
+  expect(code).toBe(0)
+  const stops = [...third.output().matchAll(/(\S+) +stopped in/g)].map(([, part]) => part)
+  expect(stops).toEqual(['control-plane', 'worker', 'ingest', 'QuestDB', 'Postgres'])
+  expect(processesOnFolder()).toEqual([])
+})
