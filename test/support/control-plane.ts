@@ -5,6 +5,7 @@ import { ensureAccess } from '#fleet/bootstrap'
 import { insertOrganization } from '#fleet/organizations'
 import { type RoleName, type Scope, scopes, scopesOfRole } from '#fleet/scopes'
 import { createTestDatabase } from '#test/database'
+import { assertDocumented } from '#test/documented'
 import { questdbConnection } from '#test/questdb'
 import { createApp } from '../../apps/control-plane/app.ts'
 import { configSchema } from '../../apps/control-plane/config.ts'
@@ -14,7 +15,12 @@ import type { Services } from '../../apps/control-plane/services.ts'
 import { openServices } from '../../apps/control-plane/start.ts'
 
 /** What a test sends: `json` is serialized, `body` goes as it is. */
-export type Call = { token?: string; json?: unknown; body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> }
+export type Call = {
+  token?: string
+  json?: unknown
+  body?: string | Uint8Array<ArrayBuffer>
+  headers?: Record<string, string>
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers whose shape is what they assert.
 export type Answer = { status: number; headers: Headers; body: any }
@@ -60,7 +66,11 @@ export async function startControlPlane(
     services,
     databaseUrl: database.url,
     platformKey: adminKey,
-    call: async (method, path, call = {}) => readAnswer(await app.request(path, requestOf(method, call))),
+    async call(method, path, call = {}) {
+      const answer = await readAnswer(await app.request(path, requestOf(method, call)))
+      assertDocumented(routes, method, path, answer)
+      return answer
+    },
     fetch: async (path, init) => app.request(path, init),
     newKey,
     async newOrganization({ plan = 'enterprise', name = `Organization ${randomUUID()}` } = {}) {

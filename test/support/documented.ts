@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { documentedErrors } from '../../apps/control-plane/openapi-errors.ts'
+import type { AnswerDoc, Route } from '../../apps/control-plane/route.ts'
+import { problemSchema } from '../../apps/control-plane/schemas.ts'
+
+type Seen = { status: number; headers: Headers; body: unknown }
+
+/** The route that serves a method and path, with literal segments before parameters. */
+function routeOf(routes: readonly Route[], method: string, path: string): Route | undefined {
+  const segments = new URL(path, 'http://any').pathname.split('/')
+  return routes.find((route) => {
+    const pattern = route.path.split('/')
+    return (
+      route.method.toUpperCase() === method &&
+      pattern.length === segments.length &&
+      pattern.every((part, index) => part.startsWith(':') || part === segments[index])
+    )
+  })
+}
+
+/**
+ * Fails when an answer is not what the contract says of its route: a status that is not documented, or a body with
+ * fields its schema does not have. Every call of every test goes through here, so served and documented stay one.
+ */
+export function assertDocumented(routes: readonly Route[], method: string, path: string, seen: Seen): void {
+  const route = routeOf(routes, method, path)
+  if (!route) return
+  const where = `${method} ${route.path} answered ${seen.status}`
+  const answers: Record<number, AnswerDoc> = { ...documentedErrors(route), ...route.answers }
+  const answer = answers[seen.status]
+  assert(answer, `${where}, which is not documented`)
+  if (seen.status >= 400) {
+    assert.match(
+      seen.headers.get('content-type') ?? '',
+      /^application\/problem\+json/,
+      `${where} without a problem document`,
+    )
+    problemSchema.parse(seen.body)
+  } else if (answer.schema && (answer.contentType ?? 'application/json') === 'application/json') {
+    const parsed = answer.schema.safeParse(seen.body)
+    assert(parsed.success, `${where} with another body than documented: ${parsed.error?.message}`)
+    // Parsing drops what the schema does not know, so a difference is an undocumented field.
+    assert.deepEqual(parsed.data, seen.body, `${where} with undocumented fields`)
+  }
+}
