@@ -1,8 +1,8 @@
+import { homeOperator, type Line, makeLanes, makeRoads, surroundingsOn } from './lines.ts'
 import type { MissingValue } from './modem.ts'
-import { type Shadow, type Site, shadowsAlong, sitesAlong, sitesOver, type Terrain } from './network.ts'
-import { integerBetween, numberBetween, pick, uniform } from './noise.ts'
-import { type Path, spotAt, walkStreets, windThrough } from './paths.ts'
-import { cities, corridors, seaLanes } from './places.ts'
+import type { Surroundings } from './network.ts'
+import { numberBetween, pick, uniform } from './noise.ts'
+import { type Path, spotAt } from './paths.ts'
 import { receive } from './radio.ts'
 import type { ReceiverHabits } from './receiver.ts'
 import { makeTimetable, standing, type Timetable } from './timetable.ts'
@@ -19,7 +19,7 @@ export type RouterSpec = {
   seed: number
   path: Path
   timetable: Timetable
-  surroundings: { terrain: Terrain; sites: Site[]; shadows: Shadow[] }
+  surroundings: Surroundings
   homePlmn: string
   receiver: ReceiverHabits
   rfEveryMs: number
@@ -29,15 +29,6 @@ export type RouterSpec = {
   fault: string | undefined
   /** On battery: awake for a while, then dark; undefined for routers that are always on. */
   sleep: { awakeMs: number; asleepMs: number } | undefined
-}
-
-type Line = {
-  line: string
-  terrain: Terrain
-  path: Path
-  plmns: string[]
-  sitesOf: (plmn: string) => Site[]
-  shadows: Shadow[]
 }
 
 const missingValues: readonly MissingValue[] = ['absent', 'absent', 'minus200', 'int32max', 'dash', 'ninetyNine']
@@ -56,47 +47,6 @@ export function makeRoster(count: number, seed: number): RouterSpec[] {
     if (index < vehicles + ships) return shipOn(ofClass(lanes), index - vehicles + 1, seed)
     return siteBeside(ofClass(roads), index - vehicles - ships + 1, seed)
   }).filter((spec) => spec !== undefined)
-}
-
-function makeRoads(seed: number): Line[] {
-  const onCorridors = corridors.map(({ line, plmn, through, mountains }, index): Line => {
-    const terrain: Terrain = mountains ? 'mountains' : 'road'
-    const path = windThrough(through, mountains ? 0.11 : 0.05, seed + index)
-    const sitesOf = remember((operator, salt) =>
-      sitesAlong(path, terrain, [operator], through, seed * 31 + index * 7 + salt),
-    )
-    return { line, terrain, path, plmns: plmn, sitesOf, shadows: shadowsAlong(path, terrain, seed + index) }
-  })
-  const inCities = cities.map((city, index): Line => {
-    const path = walkStreets(city, seed + 100 + index)
-    const sitesOf = remember((operator, salt) => sitesOver(city, operator, seed * 37 + index * 11 + salt))
-    return {
-      line: city.line,
-      terrain: 'city',
-      path,
-      plmns: city.plmn,
-      sitesOf,
-      shadows: shadowsAlong(path, 'city', seed + index),
-    }
-  })
-  return [...onCorridors, ...inCities]
-}
-
-const makeLanes = (seed: number): Line[] =>
-  seaLanes.map(({ line, plmn, through }, index) => {
-    const path = windThrough(through, 0.01, seed + 200 + index, 1_000)
-    const sitesOf = remember(() => sitesAlong(path, 'sea', plmn, through, seed * 41 + index))
-    return { line, terrain: 'sea', path, plmns: plmn, sitesOf, shadows: [] }
-  })
-
-/** The masts of an operator on a line are made once and shared by all its routers there. */
-function remember(make: (plmn: string, salt: number) => Site[]): (plmn: string) => Site[] {
-  const known = new Map<string, Site[]>()
-  return (plmn) => {
-    const sites = known.get(plmn) ?? make(plmn, Number(plmn) % 97)
-    known.set(plmn, sites)
-    return sites
-  }
 }
 
 function vehicleOn(line: Line | undefined, number: number, fleetSeed: number): RouterSpec | undefined {
@@ -158,7 +108,7 @@ function siteBeside(line: Line | undefined, number: number, fleetSeed: number): 
   if (!line) return undefined
   const seed = fleetSeed * 300_007 + number
   const homePlmn = homeOperator(line, seed)
-  const surroundings = { terrain: line.terrain, sites: line.sitesOf(homePlmn), shadows: line.shadows }
+  const surroundings = surroundingsOn(line, homePlmn)
   // Nobody puts a site where the modem finds no service.
   const places = Array.from({ length: 20 }, (_, draw) => numberBetween(0.02, 0.98, seed, 1, draw) * line.path.lengthM)
   const served = (alongM: number) =>
@@ -194,16 +144,13 @@ function specOf(
     seed,
     path: line.path,
     timetable,
-    surroundings: { terrain: line.terrain, sites: line.sitesOf(homePlmn), shadows: line.shadows },
+    surroundings: surroundingsOn(line, homePlmn),
     homePlmn,
     missing: pick(missingValues, seed, 11) ?? 'absent',
     firmware: pick(firmwares, seed, 12) ?? '4.2.0',
     sleep: undefined,
   }
 }
-
-const homeOperator = (line: Line, seed: number): string =>
-  line.plmns[integerBetween(0, line.plmns.length - 1, seed, 10)] ?? '00101'
 
 const receiverOf = (refreshM: number, noiseM: number, repeatEveryMs: number, seed: number): ReceiverHabits => ({
   refreshM,
