@@ -11,7 +11,7 @@ export type JobReport = {
   attempt: number
   status: 'inProgress' | 'succeeded' | 'failed' | 'rejected'
   progress?: number
-  detail?: string | undefined
+  detail?: string | Record<string, string | number | null> | undefined
 }
 
 export type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string }

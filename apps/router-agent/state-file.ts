@@ -4,7 +4,8 @@ import { z } from 'zod'
 
 const finalReport = z.object({
   status: z.enum(['succeeded', 'failed', 'rejected']),
-  detail: z.string().optional(),
+  /** A sentence, or figures by name. */
+  detail: z.union([z.string(), z.record(z.string(), z.union([z.string(), z.number(), z.null()]))]).optional(),
 })
 
 const jobRecord = z.object({

@@ -28,6 +28,6 @@ export type Outcome = FinalReport & { restart?: { reason: string; firmware?: str
 
 export type Action = (job: Job, tools: ActionTools) => Promise<Outcome>
 
-export const succeeded = (detail: string): Outcome => ({ status: 'succeeded', detail })
+export const succeeded = (detail: FinalReport['detail']): Outcome => ({ status: 'succeeded', detail })
 export const failed = (detail: string): Outcome => ({ status: 'failed', detail })
 export const rejected = (detail: string): Outcome => ({ status: 'rejected', detail })

@@ -3,7 +3,7 @@ import { freemem, loadavg, networkInterfaces, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { type Action, succeeded } from './action.ts'
 
-/** Writes what a support engineer asks first to `<folder>/diagnostics.json` and reports its gist in one line. */
+/** Writes what a support engineer asks first to `<folder>/diagnostics.json` and reports its gist. */
 export const collectDiagnostics: Action = async (_job, { folder, state, uptimeS, bufferFigures }) => {
   const { firmware, profile } = state.read()
   const waiting = bufferFigures()
@@ -18,12 +18,12 @@ export const collectDiagnostics: Action = async (_job, { folder, state, uptimeS,
     telemetryWaiting: waiting,
   }
   await writeFile(join(folder, 'diagnostics.json'), JSON.stringify(diagnostics, null, 2), { mode: 0o600 })
-  const gist = [
-    `firmware ${firmware}`,
-    `profile ${profile ? `version ${profile.version}` : 'none'}`,
-    `up ${uptimeS()} s`,
-    `load ${loadavg()[0]?.toFixed(2)}`,
-    `${waiting.samples} samples waiting, ${waiting.droppedSamples} given up`,
-  ]
-  return succeeded(gist.join('; '))
+  return succeeded({
+    firmware,
+    profileVersion: profile?.version ?? null,
+    uptimeS: uptimeS(),
+    load1: loadavg()[0] ?? null,
+    samplesWaiting: waiting.samples,
+    samplesGivenUp: waiting.droppedSamples,
+  })
 }

@@ -18,8 +18,10 @@ export const measureSpeed: Action = async (_job, { edge, progress }) => {
   const sorted = latenciesMs.sort((a, b) => a - b)
   const median = sorted[Math.floor(roundTrips / 2)] ?? 0
   const jitter = (sorted.at(-1) ?? 0) - (sorted[0] ?? 0)
-  const downMbps = (bytes * 8) / seconds / 1e6
-  return succeeded(
-    `latency ${median.toFixed(1)} ms, jitter ${jitter.toFixed(1)} ms, down ${downMbps.toFixed(1)} Mbit/s`,
-  )
+  const tenths = (value: number) => Math.round(value * 10) / 10
+  return succeeded({
+    latencyMs: tenths(median),
+    jitterMs: tenths(jitter),
+    downloadMbps: tenths((bytes * 8) / seconds / 1e6),
+  })
 }
