@@ -1,5 +1,5 @@
 import type { Queryable } from '#postgres/pool'
-import type { DeviceClass } from '#telemetry-log/log'
+import type { DeviceClass } from '#telemetry/dwell'
 
 /** What a device token stands for. */
 export type DeviceGrant = {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { ServiceError } from '#core/errors'
-import type { BatchFormat } from '#telemetry-log/log'
+import type { BatchFormat } from '#telemetry/envelope'
 
 export const maxReportBytes = 1024 * 1024
 

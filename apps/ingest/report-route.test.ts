@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { issueToken } from '#core/tokens'
-import { openPool, type Pool } from '#postgres/pool'
+import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { type IngestProcess, startIngestProcess } from '#test/ingest-process'
@@ -13,7 +13,7 @@ import { newOrganization, newReportingDevices, type ReportingDevice } from '#tes
 import { until } from '#test/until'
 
 let database: TestDatabase
-let pool: Pool
+let pool: OwnedPool
 let questdb: QuestdbSql
 let ingest: IngestProcess
 let device: ReportingDevice

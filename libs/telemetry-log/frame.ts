@@ -1,5 +1,7 @@
 import { crc32c } from '@node-rs/crc32'
-import type { BatchFormat, DeviceClass, LoggedBatch, LogPosition, TelemetryBatch } from '#telemetry-log/log'
+import type { DeviceClass } from '#telemetry/dwell'
+import type { BatchFormat } from '#telemetry/envelope'
+import type { LoggedBatch, LogPosition, TelemetryBatch } from '#telemetry-log/log'
 
 /*
  * One frame, little-endian:
@@ -16,6 +18,7 @@ export const maxFrameBytes = frameHeaderBytes + maxBodyBytes
 const magic = 0x46_54_46_52 // "RFTF"
 const magicBytes = Buffer.from([0x52, 0x46, 0x54, 0x46])
 const frameVersion = 1
+// Written by their place in these lists, which therefore only ever grow.
 const formats: readonly BatchFormat[] = ['json', 'ndjson']
 const deviceClasses: readonly DeviceClass[] = ['vehicle', 'ship', 'fixed']
 

@@ -1,15 +1,14 @@
+import type { DeviceClass } from '#telemetry/dwell'
+import type { BatchFormat } from '#telemetry/envelope'
+
 /** Bytes from the beginning of the log, over all its segments; grows for ever and is never reused. */
 export type LogPosition = number
-
-export type BatchFormat = 'json' | 'ndjson'
-
-/** Decides the dwell radius and minimum; stamped at accept so that a replay sees what the first pass saw. */
-export type DeviceClass = 'vehicle' | 'ship' | 'fixed'
 
 /** One accepted report, as the accept path hands it over: who sent it, when, and the decompressed body as it came. */
 export type TelemetryBatch = {
   deviceId: string
   organizationId: string
+  /** Decides what counts as a stay; stamped at accept, so that a replay sees what the first pass saw. */
   deviceClass: DeviceClass
   receivedAtMs: number
   /** Samples older than this were refused at accept; kept so that decoding again gives the same answer. */

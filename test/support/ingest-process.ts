@@ -8,6 +8,9 @@ import { until } from './until.ts'
 const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
 const entry = fileURLToPath(new URL('../../apps/ingest/main.ts', import.meta.url))
 
+/** The master secret that test processes share. */
+export const masterSecret = 'a master secret for tests, long enough'
+
 export type IngestProcess = {
   url: string
   pid: number
@@ -42,6 +45,7 @@ export async function startIngestProcess(place: IngestPlace): Promise<IngestProc
       QUESTDB_PASSWORD: place.questdb.password,
       LOG_DIR: place.logDir,
       LOG_LEVEL: 'warn',
+      CONFIG_SECRETS_KEY: masterSecret,
       ...place.environment,
     },
   })
@@ -49,8 +53,8 @@ export async function startIngestProcess(place: IngestPlace): Promise<IngestProc
   const collect = (text: string) => {
     output += text
   }
-  child.stdout.setEncoding('utf8').on('data', collect)
-  child.stderr.setEncoding('utf8').on('data', collect)
+  child.stdout?.setEncoding('utf8').on('data', collect)
+  child.stderr?.setEncoding('utf8').on('data', collect)
   const url = `http://127.0.0.1:${port}`
   const gone = once(child, 'exit') as Promise<[number | null]>
   await until(`ingest answers at ${url}`, async () => {

@@ -1,0 +1,39 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts'
+import type { Fault } from './fault.ts'
+import { startReportLoad } from './report-load.ts'
+import { openScene } from './scene.ts'
+
+/** Bad links on both sides: from the routers to ingest, and from its writer to QuestDB. */
+export const linksCut: Fault = {
+  name: 'links-cut',
+  async run({ quick }) {
+    let toQuestdb: CuttingProxy | undefined
+    const scene = await openScene(20, async (place) => {
+      const { hostname, port } = new URL(place.questdb.httpUrl)
+      toQuestdb = await startCuttingProxy({ host: hostname, port: Number(port) })
+      return { ...place, questdb: { ...place.questdb, httpUrl: `http://127.0.0.1:${toQuestdb.port}` } }
+    })
+    const toIngest = await startCuttingProxy({ host: '127.0.0.1', port: scene.place.port })
+    try {
+      const load = startReportLoad(`http://127.0.0.1:${toIngest.port}`, scene.devices)
+      await delay(quick ? 8_000 : 60_000)
+      toIngest.setHostile(false)
+      toQuestdb?.setHostile(false)
+      await load.finish()
+      return [
+        {
+          what: 'links were cut',
+          held: toIngest.cuts() > 10 && (toQuestdb?.cuts() ?? 0) > 0,
+          detail: `${toIngest.cuts()} to ingest, ${toQuestdb?.cuts()} to QuestDB`,
+        },
+        { what: 'only 202', held: load.unexpected().length === 0, detail: `${load.unexpected()[0] ?? 'yes'}` },
+        ...(await scene.verify(load.accepted())),
+      ]
+    } finally {
+      toIngest.close()
+      await scene.close()
+      toQuestdb?.close()
+    }
+  },
+}

@@ -1,0 +1,34 @@
+import { parseArgs } from 'node:util'
+import { diskFull } from './disk-full.ts'
+import { type Fault, type Finding, SkipFault } from './fault.ts'
+import { ingestKilled } from './ingest-killed.ts'
+import { linksCut } from './links-cut.ts'
+import { postgresAway } from './postgres-away.ts'
+import { questdbKilled } from './questdb-killed.ts'
+import { stoppedUnderLoad } from './stopped-under-load.ts'
+
+// npm run test:faults -- [--quick] [--only NAME]: real processes, real SIGKILL; exit code 1 when an invariant broke.
+const faults: Fault[] = [ingestKilled, questdbKilled, linksCut, postgresAway, stoppedUnderLoad, diskFull]
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
+const chosen = faults.filter(({ name }) => values.only === undefined || name === values.only)
+if (chosen.length === 0) {
+  console.error(`There is no fault ${values.only}. There are: ${faults.map(({ name }) => name).join(', ')}.`)
+  process.exit(2)
+}
+
+let broken = 0
+for (const fault of chosen) {
+  const startedMs = Date.now()
+  const findings = await fault.run({ quick: values.quick }).catch(explain)
+  console.log(`\n${fault.name} (${((Date.now() - startedMs) / 1000).toFixed(0)} s)`)
+  for (const { what, held, detail } of findings) console.log(`  ${held ? 'held  ' : 'BROKEN'}  ${what}: ${detail}`)
+  broken += findings.filter(({ held }) => !held).length
+}
+console.log(`\n${broken === 0 ? 'All invariants held.' : `${broken} invariants broke.`}`)
+process.exit(broken === 0 ? 0 : 1)
+
+function explain(error: unknown): Finding[] {
+  if (error instanceof SkipFault) return [{ what: 'skipped', held: true, detail: error.message }]
+  return [{ what: 'the run itself', held: false, detail: error instanceof Error ? (error.stack ?? '') : String(error) }]
+}

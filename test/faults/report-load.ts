@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Pool } from 'undici'
+import type { ReportingDevice } from '#test/reporting-device'
+
+export type ReportLoad = {
+  /** Samples acknowledged with 202 so far. */
+  accepted(): number
+  /** Answers that were neither 202 nor a request to come back later. */
+  unexpected(): string[]
+  /** Requests that had to be sent again. */
+  repeats(): number
+  /** Sends no new reports, and resolves when those begun are acknowledged. */
+  finish(): Promise<void>
+}
+
+const kinds = ['cellular', 'location', 'system'] as const
+const samplesPerReport = 30
+
+/**
+ * Devices that report as routers do: each sends one report after another and repeats it until it is acknowledged. No two
+ * samples of a device share kind and time, so every accepted one must be a row of its own.
+ */
+export function startReportLoad(url: string, devices: readonly ReportingDevice[]): ReportLoad {
+  const pool = new Pool(url, { connections: 64, headersTimeout: 20_000, bodyTimeout: 20_000 })
+  const unexpected: string[] = []
+  let accepted = 0
+  let repeats = 0
+  let finishing = false
+
+  async function send(token: string, body: string): Promise<boolean> {
+    try {
+      const answer = await pool.request({
+        method: 'POST',
+        path: '/telemetry',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body,
+      })
+      const text = await answer.body.text()
+      if (answer.statusCode === 202) return true
+      if (answer.statusCode !== 503 && answer.statusCode !== 429) unexpected.push(`${answer.statusCode} ${text}`)
+    } catch {
+      // The server was killed, or the link cut: whether it was taken is not known, so it is sent again.
+    }
+    return false
+  }
+
+  async function reportForEver({ token }: ReportingDevice): Promise<void> {
+    const startMs = Date.now() - 20 * 60 * 60 * 1_000
+    for (let report = 0; !finishing; report++) {
+      const samples = Array.from({ length: samplesPerReport }, (_, index) => {
+        const number = report * samplesPerReport + index
+        return sampleOf(kinds[number % kinds.length] ?? 'system', startMs + number * 100, number)
+      })
+      const body = JSON.stringify({ samples })
+      while (!(await send(token, body))) {
+        repeats += 1
+        await delay(20 + Math.random() * 80)
+      }
+      accepted += samplesPerReport
+      await delay(Math.random() * 20)
+    }
+  }
+
+  const running = Promise.all(devices.map(reportForEver))
+  return {
+    accepted: () => accepted,
+    unexpected: () => unexpected,
+    repeats: () => repeats,
+    async finish() {
+      finishing = true
+      await running
+      await pool.close()
+    },
+  }
+}
+
+function sampleOf(kind: (typeof kinds)[number], ts: number, number: number): Record<string, unknown> {
+  if (kind === 'cellular') return { kind, ts, rat: 'lte', rsrpDbm: -80 - (number % 40), plmn: '27201' }
+  if (kind === 'system') return { kind, ts, cpuPct: number % 100 }
+  return { kind, ts, lat: 51.9 + (number % 1_000) * 1e-4, lon: -8.47, fix: '3d', accuracyM: 5, speedMps: 12 }
+}

@@ -1,0 +1,135 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrate } from '#postgres/migrate'
+import { openPool } from '#postgres/pool'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { freePort, type IngestPlace, type IngestProcess, startIngestProcess } from '#test/ingest-process'
+import { newOrganization, newReportingDevices, type ReportingDevice } from '#test/reporting-device'
+import { until } from '#test/until'
+import { type PostgresEngine, startPostgres } from '../../apps/stack/engines/postgres.ts'
+import { type QuestdbEngine, startQuestdb } from '../../apps/stack/engines/questdb.ts'
+import type { Finding } from './fault.ts'
+
+export type Scene = {
+  devices: ReportingDevice[]
+  place: IngestPlace & { port: number }
+  ingest: IngestProcess
+  postgres: PostgresEngine
+  questdb: QuestdbEngine
+  startPostgres(): Promise<void>
+  startQuestdb(): Promise<void>
+  startIngest(): Promise<void>
+  /** Compares what the load had acknowledged with what is stored, and with what ingest says of itself. */
+  verify(accepted: number): Promise<Finding[]>
+  close(): Promise<void>
+}
+
+const tables = ['cellular', 'location', 'system', 'connection'] as const
+
+/** Real engines, a real ingest and registered devices in a throw-away folder; every part can be killed and started again. */
+export async function openScene(
+  deviceCount: number,
+  changePlace: (place: IngestPlace & { port: number }) => Promise<IngestPlace & { port: number }> = async (place) =>
+    place,
+): Promise<Scene> {
+  const folder = mkdtempSync(join(tmpdir(), 'routerfleet-faults-'))
+  // Run by root, Postgres is another user, who has to pass through this folder.
+  chmodSync(folder, 0o711)
+  const runPostgres = (port?: number) => startPostgres({ dir: join(folder, 'postgres'), ...(port ? { port } : {}) })
+  const runQuestdb = (ports?: QuestdbEngine['ports']) =>
+    startQuestdb({
+      dir: join(folder, 'questdb'),
+      cacheDir: '.cache',
+      javaHome: process.env.JAVA_HOME,
+      ...(ports ? { ports } : {}),
+    })
+  const [postgres, questdb] = await Promise.all([runPostgres(), runQuestdb()])
+  await migrate(postgres.url)
+  const pool = openPool(postgres.url, { applicationName: 'faults' })
+  const devices = await newReportingDevices(pool, await newOrganization(pool), deviceCount)
+  await pool.end()
+  const place = await changePlace({
+    postgresUrl: postgres.url,
+    questdb,
+    logDir: join(folder, 'telemetry-log'),
+    port: await freePort(),
+    // The load is as fast as the machine; how often a device may report is another test's concern.
+    environment: { DEVICE_REQUESTS_PER_MINUTE: '1000000', DEVICE_REQUEST_BURST: '1000000' },
+  })
+
+  const scene: Scene = {
+    devices,
+    place,
+    postgres,
+    questdb,
+    ingest: await startIngestProcess(place),
+    async startPostgres() {
+      scene.postgres = await runPostgres(postgres.port)
+    },
+    async startQuestdb() {
+      scene.questdb = await runQuestdb(questdb.ports)
+    },
+    async startIngest() {
+      scene.ingest = await startIngestProcess(place)
+    },
+    verify: (accepted) => verify(scene, accepted),
+    async close() {
+      await scene.ingest.end('SIGTERM')
+      await Promise.all([scene.postgres.stop(), scene.questdb.stop()])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  return scene
+}
+
+async function verify(scene: Scene, accepted: number): Promise<Finding[]> {
+  const figures = await until(
+    'everything accepted is stored',
+    async () => {
+      const now = await figuresOf(scene.ingest.url)
+      return now.backlog_samples === 0 ? now : undefined
+    },
+    180_000,
+  )
+  const questdb = openQuestdbSql(scene.questdb.pgUrl, { applicationName: 'faults' })
+  try {
+    const { rows, distinct } = await countRows(questdb)
+    const { samples_stored_total: stored = 0, samples_replaced_total: replaced = 0 } = figures
+    const { samples_accepted_total: logged = 0, samples_dead_lettered_total: dead = 0 } = figures
+    return [
+      { what: 'accepted = stored', held: rows === accepted, detail: `${accepted} acknowledged, ${rows} rows` },
+      { what: '0 doubled', held: rows === distinct, detail: `${rows} rows, ${distinct} distinct` },
+      {
+        what: 'accepted = stored + replaced + dead-lettered',
+        held: logged === stored + replaced + dead && dead === 0,
+        detail: `${logged} = ${stored} + ${replaced} + ${dead}`,
+      },
+      { what: 'the stored figure counts the rows', held: stored === rows, detail: `${stored}, ${rows} rows` },
+    ]
+  } finally {
+    await questdb.end()
+  }
+}
+
+async function countRows(questdb: QuestdbSql): Promise<{ rows: number; distinct: number }> {
+  let rows = 0
+  let distinct = 0
+  for (const table of tables) {
+    await questdb.query(`SELECT wait_wal_table('${table}')`)
+    const [all] = await questdb.query<{ found: string }>(`SELECT count() AS found FROM ${table}`)
+    const [apart] = await questdb.query<{ found: string }>(
+      `SELECT count() AS found FROM (SELECT DISTINCT ts, device_id FROM ${table})`,
+    )
+    rows += Number(all?.found)
+    distinct += Number(apart?.found)
+  }
+  return { rows, distinct }
+}
+
+/** What ingest says of its samples at /metrics. */
+export async function figuresOf(ingestUrl: string): Promise<Record<string, number>> {
+  const text = await (await fetch(`${ingestUrl}/metrics`)).text()
+  const lines = text.matchAll(/^telemetry_([a-z_]+)(?:\{[^}]*\})? (\S+)$/gm)
+  return Object.fromEntries([...lines].map(([, name = '', value]) => [name, Number(value)]))
+}
