@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { brotliCompress, gzip } from 'node:zlib'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 
 type StaticFile = { headers: Record<string, string>; plain: Buffer; gzip: Buffer; br: Buffer }
 
@@ -64,9 +64,12 @@ export async function openPage(folder: string): Promise<Page | undefined> {
   }
 }
 
+// The default, 11, costs a start five seconds of CPU for a tenth less on the wire.
+const brotliQuality = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }
+
 async function readStaticFile(path: string, address: string): Promise<StaticFile> {
   const plain = await readFile(path)
-  const [zipped, br] = await Promise.all([promisify(gzip)(plain), promisify(brotliCompress)(plain)])
+  const [zipped, br] = await Promise.all([promisify(gzip)(plain), promisify(brotliCompress)(plain, brotliQuality)])
   return {
     plain,
     gzip: zipped,
