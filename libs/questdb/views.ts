@@ -32,5 +32,15 @@ const coverageHours: View = {
     ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
 }
 
+/** Which devices voted in a cell in an hour: what distinct devices are counted from. */
+const coverageDevices: View = {
+  name: 'coverage_device_1h',
+  create: (ttlDays) => `
+    CREATE MATERIALIZED VIEW coverage_device_1h WITH BASE coverage_vote_1m
+    REFRESH EVERY 1m START '2026-01-01T00:00:20.000000Z' AS (
+      SELECT ts, org_id, device_id, h3_10, h3_5, rat, plmn, count() votes FROM coverage_vote_1m SAMPLE BY 1h
+    ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
+}
+
 /** In the order they build on each other. */
-export const views: readonly View[] = [coverageVotes, coverageHours]
+export const views: readonly View[] = [coverageVotes, coverageHours, coverageDevices]

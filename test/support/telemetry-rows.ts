@@ -38,7 +38,7 @@ export async function applied(questdb: QuestdbSql, table: string): Promise<void>
 
 /** Brings the coverage views up to date now instead of at their next turn. */
 export async function refreshCoverage(questdb: QuestdbSql): Promise<void> {
-  for (const view of ['coverage_vote_1m', 'coverage_1h']) {
+  for (const view of ['coverage_vote_1m', 'coverage_1h', 'coverage_device_1h']) {
     await questdb.query(`REFRESH MATERIALIZED VIEW ${view} INCREMENTAL`)
     await refreshed(questdb, view)
   }

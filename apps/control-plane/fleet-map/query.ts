@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { deviceFieldNames } from '#fleet/fleet-map/device-columns'
+import type { BoundingBox } from '#fleet/fleet-map/filter'
+import { fieldTable } from '#telemetry/fields'
+import { distinct, flag, instantIn, pageQuery, repeatable, text, uuid } from '../schemas.ts'
+
+const maxMinutes = 129_600
+
+/** minLon,minLat,maxLon,maxLat; minLon may be greater than maxLon to span the antimeridian. */
+const boundingBox = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/, 'Four numbers: minLon,minLat,maxLon,maxLat.')
+  .transform((list) => list.split(',').map(Number) as unknown as BoundingBox)
+  .refine(([minLon, , maxLon]) => Math.abs(minLon) <= 180 && Math.abs(maxLon) <= 180, 'Longitudes go from -180 to 180.')
+  .refine(
+    ([, minLat, , maxLat]) => minLat >= -90 && maxLat <= 90 && minLat <= maxLat,
+    'Latitudes go from -90 to 90, south first.',
+  )
+  .meta({ example: '-8.6,51.8,-8.3,52.0' })
+
+/** Words separated by commas, or the parameter several times. */
+const wordList = (words: readonly [string, ...string[]]) =>
+  z.preprocess(
+    (value) => [value].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part])),
+    distinct(z.enum(words), 64),
+  )
+
+const window = { sinceMinutes: z.coerce.number().int().min(1).max(maxMinutes).default(1_440) }
+
+const deviceFilter = {
+  orgId: uuid().optional().describe('One organization; all that the caller may read are merged without it.'),
+  groupId: uuid().optional(),
+  tag: repeatable(text(64)).optional().describe('Devices with this tag; given several times, with all of them.'),
+  bbox: boundingBox.optional(),
+}
+
+const coverageFilter = {
+  ...deviceFilter,
+  zoom: z.coerce
+    .number()
+    .min(0)
+    .max(24)
+    .optional()
+    .describe('Zoom of the map the answer is for: decides the resolution.'),
+  h3Resolution: z.coerce.number().int().min(4).max(10).optional(),
+  rat: z.enum(fieldTable.cellular.rat.words as [string, ...string[]]).optional(),
+  plmn: z
+    .string()
+    .regex(/^\d{5,6}$/)
+    .optional(),
+}
+
+const includable = ['devices', 'coverage', 'dwells', 'trails'] as const
+export type Included = (typeof includable)[number]
+
+export const gpsQuery = z
+  .strictObject({
+    ...coverageFilter,
+    ...window,
+    fields: wordList(deviceFieldNames as [string, ...string[]])
+      .optional()
+      .describe('What to say of each device: paths such as `signal.rsrpDbm`, or groups such as `location`.'),
+    include: wordList(includable).optional().describe('`devices,coverage,dwells` by default; also `trails`.'),
+    cluster: flag().optional().describe('Gather devices that would overlap at `zoom`.'),
+    format: z.enum(['json', 'columnar', 'geojson']).default('json'),
+    since: z.string().max(64).optional().describe('The `asOf` of an earlier answer: only what changed since then.'),
+    cursor: pageQuery.cursor,
+  })
+  .refine((query) => !query.cluster || query.zoom !== undefined, { path: ['zoom'], message: 'Clusters need a zoom.' })
+
+export type GpsQuery = z.infer<typeof gpsQuery>
+
+export const coverageQuery = z.strictObject({ ...coverageFilter, ...window })
+export type CoverageQuery = z.infer<typeof coverageQuery>
+
+export const dwellsQuery = z.strictObject({
+  ...deviceFilter,
+  deviceId: uuid().optional(),
+  sinceMinutes: window.sinceMinutes.unwrap().optional(),
+  from: instantIn().optional(),
+  to: instantIn().optional(),
+  minDurationS: z.coerce.number().int().min(0).optional(),
+  ongoing: flag().optional(),
+  ...pageQuery,
+})
+export type DwellsQuery = z.infer<typeof dwellsQuery>

@@ -1,0 +1,14 @@
+import { qualities, qualityColors, signalThresholds } from '#telemetry/quality'
+
+/**
+ * What the classes of signal quality mean, for legends: the lowest value of poor, fair, good and excellent by metric, the
+ * same by RAT, and a colour for each class.
+ */
+export const thresholds = {
+  classes: qualities,
+  rsrpDbm: signalThresholds.lte.rsrpDbm,
+  sinrDb: signalThresholds.lte.sinrDb,
+  rssiDbm: signalThresholds.gsm.rssiDbm,
+  byRat: signalThresholds,
+  colors: qualityColors,
+}

@@ -1,0 +1,63 @@
+import { ServiceError } from '#core/errors'
+import type { FleetContext } from '#fleet/context'
+import { effectiveMembersSql, findEffectiveGroup } from '#fleet/group-membership'
+import { type Plan, planNamed } from '#fleet/plans'
+import { authorize, organizationsWith } from '#fleet/principal'
+
+/** An organization whose fleet map the caller may read, and how far its plan lets it look. */
+export type MappedOrganization = { organizationId: string; historyDays: number; coverage: boolean }
+
+type Feature = 'fleetGps' | 'coverage'
+const featureNames: Record<Feature, string> = { fleetGps: 'Fleet GPS', coverage: 'Coverage' }
+
+/**
+ * The organizations to merge: the one asked for, or all in which the caller holds `fleet:read`, whose plan has every
+ * feature needed. Throws 404 and 403 as any read does, and 403 `plan_feature` when no plan has them.
+ */
+export async function mappedOrganizations(
+  ctx: Pick<FleetContext, 'pool' | 'principal' | 'plans'>,
+  organizationId: string | undefined,
+  needed: readonly Feature[],
+): Promise<MappedOrganization[]> {
+  if (organizationId !== undefined) authorize(ctx.principal, organizationId, 'fleet:read')
+  const readable = organizationId === undefined ? organizationsWith(ctx.principal, 'fleet:read') : [organizationId]
+  const { rows } = await ctx.pool.query<{ id: string; plan: string }>(
+    'SELECT id, plan FROM organization WHERE $1::uuid[] IS NULL OR id = ANY ($1::uuid[]) ORDER BY id',
+    [readable === 'all' ? null : readable],
+  )
+  if (organizationId !== undefined && rows.length === 0) {
+    throw new ServiceError(404, 'not_found', `No such organization: ${organizationId}.`)
+  }
+  const planned = rows.map((row) => ({ organizationId: row.id, plan: planNamed(ctx.plans, row.plan) }))
+  const missing = needed.find((feature) => !planned.some(({ plan }) => plan[feature]))
+  if (missing && planned.length > 0) throw planFeature(missing)
+  const has = (plan: Plan) => needed.every((feature) => plan[feature])
+  return planned
+    .filter(({ plan }) => has(plan))
+    .map(({ organizationId: id, plan }) => ({
+      organizationId: id,
+      historyDays: plan.historyDays,
+      coverage: plan.coverage,
+    }))
+}
+
+const planFeature = (feature: Feature) =>
+  new ServiceError(403, 'plan_feature', `${featureNames[feature]} is not part of the organization's plan.`, {
+    members: { feature },
+  })
+
+/** The devices a group has in effect, explicit and by smart tag. Throws 404 for a group the caller cannot see. */
+export async function groupMembers(
+  ctx: Pick<FleetContext, 'pool' | 'plans'>,
+  organizations: readonly MappedOrganization[],
+  groupId: string,
+): Promise<Set<string>> {
+  const ids = organizations.map(({ organizationId }) => organizationId)
+  const group = await findEffectiveGroup(ctx, ctx.pool, ids, groupId)
+  const { rows } = await ctx.pool.query<{ device_id: string }>(effectiveMembersSql('$1', '$2', '$3'), [
+    group.organizationId,
+    group.id,
+    group.smartTags,
+  ])
+  return new Set(rows.map((row) => row.device_id))
+}

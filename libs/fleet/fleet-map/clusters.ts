@@ -1,0 +1,66 @@
+import type { ShownDevice } from './filter.ts'
+
+export type Cluster = {
+  /** Mean position of its devices. */
+  lat: number
+  lon: number
+  devices: number
+  byStatus: Record<string, number>
+  byQuality: Record<string, number>
+}
+
+/** Devices closer than this on the screen are one cluster. */
+const cellPixels = 64
+const tilePixels = 256
+
+/**
+ * Gathers devices that a map at this zoom would draw on top of each other, by squares of 64 pixels of Web Mercator.
+ * A device alone in its square, or without a position, stays single.
+ */
+export function clusterDevices(
+  devices: readonly ShownDevice[],
+  zoom: number,
+): { clusters: Cluster[]; singles: ShownDevice[] } {
+  const squares = new Map<string, ShownDevice[]>()
+  const singles: ShownDevice[] = []
+  const perSide = (tilePixels / cellPixels) * 2 ** zoom
+  for (const shown of devices) {
+    if (!shown.location) {
+      singles.push(shown)
+      continue
+    }
+    const { lat, lon } = shown.location
+    const key = `${Math.floor(mercatorX(lon) * perSide)}/${Math.floor(mercatorY(lat) * perSide)}`
+    const square = squares.get(key)
+    if (square) square.push(shown)
+    else squares.set(key, [shown])
+  }
+  const clusters: Cluster[] = []
+  for (const square of squares.values()) {
+    if (square.length === 1) singles.push(...square)
+    else clusters.push(clusterOf(square))
+  }
+  return { clusters, singles }
+}
+
+const mercatorX = (lon: number) => (lon + 180) / 360
+
+function mercatorY(lat: number): number {
+  const sine = Math.sin((Math.max(-85.0511, Math.min(85.0511, lat)) * Math.PI) / 180)
+  return 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)
+}
+
+function clusterOf(members: readonly ShownDevice[]): Cluster {
+  const cluster: Cluster = { lat: 0, lon: 0, devices: members.length, byStatus: {}, byQuality: {} }
+  for (const { device, location, signal } of members) {
+    cluster.lat += (location?.lat ?? 0) / members.length
+    cluster.lon += (location?.lon ?? 0) / members.length
+    count(cluster.byStatus, device.entry.status)
+    count(cluster.byQuality, signal?.quality ?? 'unknown')
+  }
+  return cluster
+}
+
+const count = (counts: Record<string, number>, word: string) => {
+  counts[word] = (counts[word] ?? 0) + 1
+}

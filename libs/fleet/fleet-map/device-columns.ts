@@ -1,0 +1,102 @@
+import type { ShownDevice } from './filter.ts'
+
+type Read = (shown: ShownDevice, nowMs: number) => unknown
+
+/** What an answer says of a device, by dotted path and in the order it is shown. */
+const columns = {
+  deviceId: ({ device }) => device.entry.deviceId,
+  organizationId: ({ device }) => device.entry.organizationId,
+  name: ({ device }) => device.entry.name,
+  status: ({ device }) => device.entry.status,
+  'location.lat': ({ location }) => location?.lat,
+  'location.lon': ({ location }) => location?.lon,
+  'location.fix': ({ location }) => location?.fix,
+  'location.ts': ({ location }) => location?.ts,
+  'location.ageMs': ({ location }, nowMs) => location && nowMs - location.tsMs,
+  'location.accuracyM': ({ location }) => location?.accuracyM,
+  'location.speedMps': ({ location }) => location?.speedMps,
+  'location.headingDeg': ({ location }) => location?.headingDeg,
+  'signal.ts': ({ signal }) => signal?.ts,
+  'signal.ageMs': ({ signal }, nowMs) => signal && nowMs - signal.tsMs,
+  'signal.rat': ({ signal }) => signal?.rat,
+  'signal.plmn': ({ signal }) => signal?.plmn,
+  'signal.operatorName': ({ signal }) => signal?.operatorName,
+  'signal.rsrpDbm': ({ signal }) => signal?.rsrpDbm,
+  'signal.rsrqDb': ({ signal }) => signal?.rsrqDb,
+  'signal.sinrDb': ({ signal }) => signal?.sinrDb,
+  'signal.nrRsrpDbm': ({ signal }) => signal?.nrRsrpDbm,
+  'signal.quality': ({ signal }) => signal?.quality,
+  'signal.qualityBasis': ({ signal }) => signal?.qualityBasis,
+  'signal.alignment': ({ signal }) => signal?.alignment,
+  'signal.alignErrorM': ({ signal }) => signal?.alignErrorM,
+  'signal.lat': ({ signal }) => signal?.lat,
+  'signal.lon': ({ signal }) => signal?.lon,
+  'dwell.arrivedAt': ({ device }) => device.dwell?.arrivedAt,
+  'dwell.durationS': ({ device }, nowMs) => device.dwell && Math.round((nowMs - device.dwell.arrivedAtMs) / 1000),
+  'dwell.lat': ({ device }) => device.dwell?.lat,
+  'dwell.lon': ({ device }) => device.dwell?.lon,
+  'dwell.radiusM': ({ device }) => device.dwell?.radiusM,
+} satisfies Record<string, Read>
+
+export type DevicePath = keyof typeof columns
+
+const groups = ['location', 'signal', 'dwell'] as const
+type Group = (typeof groups)[number]
+
+/** Every path a device can be asked for, and every group of them by its name. */
+export const devicePaths = Object.keys(columns) as DevicePath[]
+export const deviceFieldNames: readonly string[] = [...devicePaths, ...groups]
+
+/** The paths a list of paths and group names stands for, in their usual order; `deviceId` always among them. */
+export function selectPaths(names?: readonly string[]): DevicePath[] {
+  if (!names) return devicePaths
+  const wanted = new Set(['deviceId', ...names])
+  return devicePaths.filter((path) => wanted.has(path) || wanted.has(path.split('.')[0] ?? ''))
+}
+
+const isMissing: Record<Group, (shown: ShownDevice) => boolean> = {
+  location: ({ location }) => location === null,
+  signal: ({ signal }) => signal === null,
+  dwell: ({ device }) => device.dwell === null,
+}
+
+type NestedDevice = Record<string, unknown>
+
+/** Makes the JSON object of one device: groups nested, null where a device has none. */
+export function deviceShaper(paths: readonly DevicePath[]): (shown: ShownDevice, nowMs: number) => NestedDevice {
+  const plain = paths.filter((path) => !path.includes('.'))
+  const nested = groups.flatMap((group) => {
+    const members = paths.flatMap((path) =>
+      path.startsWith(`${group}.`) ? [{ name: path.slice(group.length + 1), read: columns[path] as Read }] : [],
+    )
+    return members.length > 0 ? [{ group, members }] : []
+  })
+  return (shown, nowMs) => {
+    const object: NestedDevice = {}
+    for (const path of plain) object[path] = columns[path](shown, nowMs)
+    for (const { group, members } of nested) {
+      if (isMissing[group](shown)) {
+        object[group] = null
+        continue
+      }
+      const inner: NestedDevice = {}
+      for (const { name, read } of members) inner[name] = read(shown, nowMs) ?? null
+      object[group] = inner
+    }
+    return object
+  }
+}
+
+/** Each path as one array over all devices, null where a device has no such value. */
+export function deviceColumns(
+  paths: readonly DevicePath[],
+  devices: readonly ShownDevice[],
+  nowMs: number,
+): Record<string, unknown[]> {
+  const result: Record<string, unknown[]> = {}
+  for (const path of paths) {
+    const read = columns[path] as Read
+    result[path] = devices.map((shown) => read(shown, nowMs) ?? null)
+  }
+  return result
+}

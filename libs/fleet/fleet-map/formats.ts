@@ -1,0 +1,53 @@
+import { cellToBoundary } from 'h3-js'
+
+type Item = Record<string, unknown>
+export type Feature = { type: 'Feature'; geometry: unknown; properties: Item }
+
+/**
+ * A list of like objects as equally long arrays by dotted path, null where an item has no such value. `paths` are there
+ * even when the list is empty.
+ */
+export function columnar(items: readonly Item[], paths: readonly string[]): Record<string, unknown[]> {
+  const columns: Record<string, unknown[]> = {}
+  for (const path of paths) columns[path] = new Array<unknown>(items.length).fill(null)
+  items.forEach((item, row) => {
+    for (const [path, value] of flatten(item)) {
+      let column = columns[path]
+      if (!column) {
+        column = new Array<unknown>(items.length).fill(null)
+        columns[path] = column
+      }
+      column[row] = value
+    }
+  })
+  return columns
+}
+
+function flatten(item: Item, prefix = ''): [path: string, value: unknown][] {
+  return Object.entries(item).flatMap(([name, value]): [string, unknown][] =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? flatten(value as Item, `${prefix}${name}.`)
+      : [[`${prefix}${name}`, value]],
+  )
+}
+
+/** A point feature (RFC 7946: longitude first); no geometry where there is no position. */
+export const pointFeature = (feature: string, lat: unknown, lon: unknown, item: Item): Feature => ({
+  type: 'Feature',
+  geometry: typeof lat === 'number' && typeof lon === 'number' ? { type: 'Point', coordinates: [lon, lat] } : null,
+  properties: { feature, ...item },
+})
+
+/** A cell's hexagon. Its ring is closed and counter-clockwise, as RFC 7946 wants it. */
+export const cellFeature = (h3: string, item: Item): Feature => ({
+  type: 'Feature',
+  geometry: { type: 'Polygon', coordinates: [cellToBoundary(h3, true)] },
+  properties: { feature: 'cell', ...item },
+})
+
+/** A line through positions in order of time. */
+export const lineFeature = (feature: string, coordinates: [lon: number, lat: number][], item: Item): Feature => ({
+  type: 'Feature',
+  geometry: coordinates.length > 1 ? { type: 'LineString', coordinates } : null,
+  properties: { feature, ...item },
+})

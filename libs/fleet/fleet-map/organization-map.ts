@@ -1,0 +1,141 @@
+import type { Revisions } from '#fleet/fleet-map/revisions'
+import type { DeviceState, LocationState, OngoingDwell, RegistryEntry, SignalState } from './device-state.ts'
+
+export type Located<State> = { deviceId: string; state: State }
+
+/** The live picture of one organization's devices: facts go in by kind, and every change carries a revision. */
+export type OrganizationMap = {
+  readonly organizationId: string
+  /** Devices in the order they became known. */
+  devices(): IterableIterator<DeviceState>
+  device(deviceId: string): DeviceState | undefined
+  size(): number
+  /** Devices that left after `revision`. */
+  goneSince(revision: number): string[]
+  /** Departures are known of from this revision on. */
+  knownSince(): number
+  applyRegistry(entries: readonly RegistryEntry[]): void
+  /** Takes out devices that were deleted or transferred. */
+  remove(deviceIds: readonly string[]): void
+  applyLocations(rows: readonly Located<LocationState>[]): void
+  applySignals(rows: readonly Located<SignalState>[]): void
+  /** The complete list of ongoing dwells. */
+  replaceDwells(rows: readonly Located<OngoingDwell>[]): void
+}
+
+const maxDepartures = 20_000
+
+/** An empty map. Facts about devices the registry does not know, or from before they were owned, are left out. */
+export function createOrganizationMap(organizationId: string, revisions: Revisions): OrganizationMap {
+  const devices = new Map<string, DeviceState>()
+  let departures: { deviceId: string; revision: number }[] = []
+  let knownSince = revisions.current()
+  let nextOrdinal = 0
+
+  /** Runs one round of changes; it takes a revision of its own only when something did change. */
+  const round = (change: (revision: number) => boolean): void => {
+    if (change(revisions.current() + 1)) revisions.next()
+  }
+
+  const applyNewest = <State extends { tsMs: number }>(
+    rows: readonly Located<State>[],
+    read: (device: DeviceState) => State | null,
+    write: (device: DeviceState, state: State) => void,
+  ): void =>
+    round((next) => {
+      let changed = false
+      for (const { deviceId, state } of rows) {
+        const device = devices.get(deviceId)
+        if (!device || state.tsMs < (device.entry.ownedFromMs ?? 0)) continue
+        const known = read(device)
+        if (known && (known.tsMs > state.tsMs || sameFields(known, state))) continue
+        write(device, state)
+        device.revision = next
+        changed = true
+      }
+      return changed
+    })
+
+  return {
+    organizationId,
+    devices: () => devices.values(),
+    device: (deviceId) => devices.get(deviceId),
+    size: () => devices.size,
+    knownSince: () => knownSince,
+    goneSince: (since) =>
+      departures.filter((departure) => departure.revision > since).map((departure) => departure.deviceId),
+    applyRegistry: (entries) =>
+      round((next) => {
+        let changed = false
+        for (const entry of entries) {
+          const known = devices.get(entry.deviceId)
+          if (known && sameEntry(known.entry, entry)) continue
+          if (known) Object.assign(known, { entry, revision: next })
+          else devices.set(entry.deviceId, newDevice(entry, nextOrdinal++, next))
+          changed = true
+        }
+        return changed
+      }),
+    remove: (deviceIds) =>
+      round((next) => {
+        const left = deviceIds.filter((deviceId) => devices.delete(deviceId))
+        for (const deviceId of left) departures.push({ deviceId, revision: next })
+        if (departures.length > maxDepartures) {
+          departures = departures.slice(-maxDepartures)
+          knownSince = departures[0]?.revision ?? next
+        }
+        return left.length > 0
+      }),
+    applyLocations: (rows) =>
+      applyNewest(
+        rows,
+        (device) => device.location,
+        (device, location) => {
+          device.location = location
+        },
+      ),
+    applySignals: (rows) =>
+      applyNewest(
+        rows,
+        (device) => device.signal,
+        (device, signal) => {
+          device.signal = signal
+        },
+      ),
+    replaceDwells: (rows) =>
+      round((next) => {
+        const ongoing = new Map(rows.map(({ deviceId, state }) => [deviceId, state]))
+        let changed = false
+        for (const device of devices.values()) {
+          const found = ongoing.get(device.entry.deviceId)
+          const dwell = found && found.arrivedAtMs >= (device.entry.ownedFromMs ?? 0) ? found : null
+          if (dwell === device.dwell || (dwell && device.dwell && sameFields(dwell, device.dwell))) continue
+          device.dwell = dwell
+          device.revision = next
+          changed = true
+        }
+        return changed
+      }),
+  }
+}
+
+const newDevice = (entry: RegistryEntry, ordinal: number, revision: number): DeviceState => ({
+  entry,
+  location: null,
+  signal: null,
+  dwell: null,
+  ordinal,
+  revision,
+})
+
+function sameFields<State extends object>(a: State, b: State): boolean {
+  for (const name in a) if (a[name] !== b[name]) return false
+  return true
+}
+
+const sameEntry = (a: RegistryEntry, b: RegistryEntry): boolean =>
+  a.name === b.name &&
+  a.status === b.status &&
+  a.ownedFromMs === b.ownedFromMs &&
+  a.tags.length === b.tags.length &&
+  a.tags.every((tag, index) => tag === b.tags[index])

@@ -1,0 +1,120 @@
+import type { RegistryEntry } from '#fleet/fleet-map/device-state'
+import type { Queryable } from '#postgres/pool'
+
+type EntryRow = { id: string; name: string | null; status: string; tags: string[]; owned_from: Date | null }
+
+// The first owner also owns what was measured before the registration; a later one starts at the transfer.
+const entryColumns = `
+  device.name, device.status, device.tags,
+  CASE WHEN EXISTS (
+    SELECT FROM device_ownership earlier
+    WHERE earlier.device_id = device.id AND earlier.owned_from < owned.owned_from
+  ) THEN owned.owned_from END AS owned_from`
+const entrySources = `
+  device JOIN device_ownership owned ON owned.device_id = device.id AND owned.owned_to IS NULL`
+
+/** All devices of an organization. */
+export async function registryEntries(db: Queryable, organizationId: string): Promise<RegistryEntry[]> {
+  const { rows } = await db.query<EntryRow & { name: string }>(
+    `SELECT device.id, ${entryColumns} FROM ${entrySources} WHERE device.organization_id = $1 ORDER BY device.id`,
+    [organizationId],
+  )
+  return rows.map((row) => entryOf(organizationId, row, row.name))
+}
+
+export type RegistryChanges = { entries: RegistryEntry[]; departed: string[] }
+
+/**
+ * Devices of an organization that were created, changed, deleted or transferred since a moment, as they are now. Every
+ * such change leaves an audit row in its own transaction, and those are in order of time.
+ */
+export async function registryChanges(
+  db: Queryable,
+  organizationId: string,
+  sinceMs: number,
+): Promise<RegistryChanges> {
+  const { rows } = await db.query<EntryRow>(
+    `SELECT touched.id, present.name, present.status, present.tags, present.owned_from
+     FROM (
+       SELECT DISTINCT subject_id::uuid AS id FROM audit_entry
+       WHERE organization_id = $1 AND id >= $2::uuid AND subject_type = 'device'
+     ) touched
+     LEFT JOIN LATERAL (
+       SELECT ${entryColumns} FROM ${entrySources} WHERE device.id = touched.id AND device.organization_id = $1
+     ) present ON true`,
+    [organizationId, firstIdOf(sinceMs)],
+  )
+  const changes: RegistryChanges = { entries: [], departed: [] }
+  for (const row of rows) {
+    if (row.name === null) changes.departed.push(row.id)
+    else changes.entries.push(entryOf(organizationId, row, row.name))
+  }
+  return changes
+}
+
+/** The smallest version 7 UUID of a millisecond. */
+function firstIdOf(ms: number): string {
+  const hex = Math.max(0, ms).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+}
+
+const entryOf = (organizationId: string, row: EntryRow, name: string): RegistryEntry => ({
+  deviceId: row.id,
+  organizationId,
+  name,
+  status: row.status,
+  tags: row.tags,
+  ownedFromMs: row.owned_from?.getTime() ?? null,
+})
+
+/** Devices that came from another organization after a moment, and when. */
+export async function latecomers(
+  db: Queryable,
+  organizationId: string,
+  sinceMs: number,
+): Promise<{ deviceId: string; fromMs: number }[]> {
+  const { rows } = await db.query<{ device_id: string; owned_from: Date }>(
+    `SELECT owned.device_id, owned.owned_from FROM device_ownership owned
+     WHERE owned.organization_id = $1 AND owned.owned_from > $2 AND owned.owned_to IS NULL AND EXISTS (
+       SELECT FROM device_ownership earlier
+       WHERE earlier.device_id = owned.device_id AND earlier.owned_from < owned.owned_from
+     )`,
+    [organizationId, new Date(sinceMs)],
+  )
+  return rows.map((row) => ({ deviceId: row.device_id, fromMs: row.owned_from.getTime() }))
+}
+
+/** When the organization owned each of these devices, [fromMs, toMs) each; a deleted device was never owned. */
+export async function ownershipOf(
+  db: Queryable,
+  organizationId: string,
+  deviceIds: readonly string[],
+): Promise<Map<string, { fromMs: number; toMs: number }[]>> {
+  const { rows } = await db.query<{ device_id: string; owned_from: Date | null; owned_to: Date | null }>(
+    `SELECT device_id, owned_from, owned_to FROM (
+       SELECT device_id, organization_id, owned_to,
+              CASE WHEN owned_from > min(owned_from) OVER (PARTITION BY device_id) THEN owned_from END AS owned_from
+       FROM device_ownership WHERE device_id = ANY ($2::uuid[])
+     ) owned WHERE organization_id = $1`,
+    [organizationId, [...new Set(deviceIds)]],
+  )
+  const intervals = new Map<string, { fromMs: number; toMs: number }[]>()
+  for (const { device_id, owned_from, owned_to } of rows) {
+    const interval = { fromMs: owned_from?.getTime() ?? 0, toMs: owned_to?.getTime() ?? Number.POSITIVE_INFINITY }
+    intervals.set(device_id, [...(intervals.get(device_id) ?? []), interval])
+  }
+  return intervals
+}
+
+/** Ids of the organization's devices that carry all these tags and are among the members. */
+export async function deviceIdsWith(
+  db: Queryable,
+  organizationId: string,
+  filter: { tags?: readonly string[] | undefined; members?: ReadonlySet<string> | undefined },
+): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    'SELECT id FROM device WHERE organization_id = $1 AND tags @> $2 AND ($3::uuid[] IS NULL OR id = ANY ($3::uuid[]))',
+    [organizationId, filter.tags ?? [], filter.members ? [...filter.members] : null],
+  )
+  return rows.map(({ id }) => id)
+}

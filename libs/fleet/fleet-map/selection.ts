@@ -1,0 +1,101 @@
+import { type DeviceFilter, matches, type ShownDevice, shownDevice } from './filter.ts'
+import type { OrganizationMap } from './organization-map.ts'
+
+/** One organization's map and where the answer's window begins in it. */
+export type MapWindow = { map: OrganizationMap; fromMs: number }
+
+/** What the reader has already: everything up to a revision, through a window that began then and then. */
+export type Seen = {
+  revision: number
+  timeMs: number
+  /** Devices it was shown, where the filter could have hidden some; undefined when that is not remembered. */
+  deviceIds: ReadonlySet<string> | undefined
+}
+
+/** Where a page ended. */
+export type DevicePosition = { organizationId: string; ordinal: number }
+
+export type Selection = {
+  devices: ShownDevice[]
+  /** Where the next page goes on; null when all devices are in. */
+  next: DevicePosition | null
+  /** All devices that pass the filter, changed or not. */
+  matchingIds: Set<string> | undefined
+  /** Devices that are known not to pass any more, or may have passed before. */
+  leftIds: string[]
+  /** Changes when anything the selection shows does. */
+  digest: string
+}
+
+export type SelectionRequest = {
+  filter: DeviceFilter
+  limit: number
+  after?: DevicePosition | undefined
+  seen?: Seen | undefined
+  nowMs: number
+  /** Remember who passes, for a later question who left. */
+  collectIds: boolean
+}
+
+/** Picks the devices of an answer from the maps, which must be in order of their organization ids. */
+export function selectDevices(windows: readonly MapWindow[], request: SelectionRequest): Selection {
+  const { filter, limit, after, seen, collectIds } = request
+  const devices: ShownDevice[] = []
+  const matchingIds = collectIds ? new Set<string>() : undefined
+  const leftIds: string[] = []
+  const digest = createDigest()
+  let next: DevicePosition | null = null
+  for (const [index, { map, fromMs }] of windows.entries()) {
+    digest.add(index)
+    const { organizationId } = map
+    const seenFromMs = seen && fromMs - (request.nowMs - seen.timeMs)
+    for (const device of map.devices()) {
+      const shown = shownDevice(device, fromMs)
+      const { deviceId } = device.entry
+      const isNews =
+        seen && seenFromMs !== undefined && (device.revision > seen.revision || hasExpired(shown, seenFromMs))
+      if (!matches(shown, filter)) {
+        if (isNews && !seen.deviceIds) leftIds.push(deviceId)
+        continue
+      }
+      matchingIds?.add(deviceId)
+      const isWanted = !seen || isNews || (seen.deviceIds !== undefined && !seen.deviceIds.has(deviceId))
+      if (!isWanted || next || isBefore(organizationId, device.ordinal, after)) continue
+      if (devices.length >= limit) {
+        const last = devices.at(-1)?.device
+        next = last ? { organizationId: last.entry.organizationId, ordinal: last.ordinal } : null
+        continue
+      }
+      devices.push(shown)
+      digest.add(device.ordinal, device.revision, (shown.location ? 1 : 0) + (shown.signal ? 2 : 0))
+    }
+  }
+  if (seen?.deviceIds && matchingIds) for (const id of seen.deviceIds) if (!matchingIds.has(id)) leftIds.push(id)
+  return { devices, next, matchingIds, leftIds, digest: digest.end() }
+}
+
+/** True when something the reader was shown has since fallen out of the window. */
+function hasExpired({ device, location, signal }: ShownDevice, seenFromMs: number): boolean {
+  return (
+    (!location && device.location !== null && device.location.tsMs >= seenFromMs) ||
+    (!signal && device.signal !== null && device.signal.tsMs >= seenFromMs)
+  )
+}
+
+const isBefore = (organizationId: string, ordinal: number, after: DevicePosition | undefined): boolean =>
+  after !== undefined &&
+  (organizationId < after.organizationId || (organizationId === after.organizationId && ordinal <= after.ordinal))
+
+/** FNV-1a over integers in two lanes: a change detector, not a signature. */
+function createDigest() {
+  let low = 0x811c9dc5
+  let high = 0x01000193
+  const mix = (value: number) => {
+    low = Math.imul(low ^ (value | 0), 0x01000193)
+    high = Math.imul(high ^ (value / 2 ** 32 + value), 0x85ebca6b)
+  }
+  return {
+    add: (...values: number[]) => values.forEach(mix),
+    end: () => (low >>> 0).toString(16).padStart(8, '0') + (high >>> 0).toString(16).padStart(8, '0'),
+  }
+}

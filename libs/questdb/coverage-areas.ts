@@ -1,0 +1,56 @@
+import { cellToLatLng, getHexagonEdgeLengthAvg, POLYGON_TO_CELLS_FLAGS, polygonToCellsExperimental, UNITS } from 'h3-js'
+
+type Box = readonly [minLon: number, minLat: number, maxLon: number, maxLat: number]
+
+const areaResolution = 5
+const coarsestResolution = 4
+const degreeM = 111_320
+// Beyond this many areas the list costs more than it saves.
+const maxAreas = 400
+const areaM2 = 252.9e6
+
+/**
+ * The resolution-5 areas whose votes can count in a cell with its centre in the box, as decimal text of their index; or
+ * undefined when the box is too large for a list to help. Cells reach over the box and their children over them, so
+ * the box is widened by the edges of both.
+ */
+export function coverageAreas(box: Box): string[] | undefined {
+  const marginM = edgeM(coarsestResolution) + edgeM(areaResolution)
+  const areas = new Set<string>()
+  for (const part of partsOf(box)) {
+    const [minLon, minLat, maxLon, maxLat] = widened(part, marginM)
+    const heightM = (maxLat - minLat) * degreeM
+    const widthM = (maxLon - minLon) * degreeM * Math.cos((((minLat + maxLat) / 2) * Math.PI) / 180)
+    // Near the poles and across half the globe a box in degrees is no polygon h3 could fill.
+    if ((heightM * widthM) / areaM2 > maxAreas || maxLon - minLon >= 180 || Math.max(-minLat, maxLat) > 85)
+      return undefined
+    const ring: [number, number][] = [
+      [minLat, minLon],
+      [minLat, maxLon],
+      [maxLat, maxLon],
+      [maxLat, minLon],
+    ]
+    const flag = POLYGON_TO_CELLS_FLAGS.containmentOverlapping
+    for (const h3 of polygonToCellsExperimental([ring], areaResolution, flag)) areas.add(BigInt(`0x${h3}`).toString())
+  }
+  return [...areas]
+}
+
+/** The centre of a cell. */
+export const cellCentre = (h3: string): [lat: number, lon: number] => cellToLatLng(h3)
+
+const edgeM = (resolution: number) => getHexagonEdgeLengthAvg(resolution, UNITS.m)
+
+const partsOf = ([minLon, minLat, maxLon, maxLat]: Box): Box[] =>
+  minLon <= maxLon
+    ? [[minLon, minLat, maxLon, maxLat]]
+    : [
+        [minLon, minLat, 180, maxLat],
+        [-180, minLat, maxLon, maxLat],
+      ]
+
+function widened([minLon, minLat, maxLon, maxLat]: Box, marginM: number): Box {
+  const lat = marginM / degreeM
+  const lon = lat / Math.max(0.05, Math.cos((Math.max(Math.abs(minLat), Math.abs(maxLat)) * Math.PI) / 180))
+  return [minLon - lon, Math.max(-90, minLat - lat), maxLon + lon, Math.min(90, maxLat + lat)]
+}

@@ -1,0 +1,38 @@
+import { countCells, votedCells } from '#questdb/coverage'
+import type { VoteFilter } from '#questdb/coverage-source'
+import type { QuestdbSql } from '#questdb/sql'
+
+export const finestResolution = 10
+export const coarsestResolution = 4
+const resolutions = [10, 9, 8, 7, 6, 5, 4]
+
+const maxCells = 5_000
+// A list of cells this long is still looked at one by one to see how many of them count.
+const maxListed = 100_000
+
+/** The H3 resolution that suits a map at this zoom. */
+export function resolutionForZoom(zoom: number): number {
+  if (zoom <= 4) return 4
+  if (zoom <= 10) return 4 + Math.ceil((zoom - 4) / 2)
+  if (zoom <= 11) return 8
+  return zoom <= 13 ? 9 : 10
+}
+
+/** The finest resolution at which at most 5,000 cells come back; `counts` says whether a cell does. */
+export async function finestFitting(
+  questdb: QuestdbSql,
+  filters: readonly VoteFilter[],
+  counts: ((h3: string) => boolean) | undefined,
+): Promise<number> {
+  const perFilter = await Promise.all(filters.map((filter) => countCells(questdb, filter, resolutions)))
+  for (const [index, resolution] of resolutions.entries()) {
+    const atMost = perFilter.reduce((sum, cells) => sum + (cells[index] ?? 0), 0)
+    if (atMost <= maxCells) return resolution
+    const isExact = !counts && filters.length === 1
+    if (isExact || atMost > maxListed) continue
+    const lists = await Promise.all(filters.map((filter) => votedCells(questdb, filter, resolution)))
+    const cells = [...new Set(lists.flat())]
+    if ((counts ? cells.filter(counts) : cells).length <= maxCells) return resolution
+  }
+  return coarsestResolution
+}

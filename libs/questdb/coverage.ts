@@ -1,0 +1,96 @@
+import { type VoteFilter, voterSource, voteSource } from '#questdb/coverage-source'
+import type { QuestdbSql } from '#questdb/sql'
+
+/** Votes of one cell that agree in everything; bins are whole dB. */
+export type VoteCount = {
+  /** H3 index as hexadecimal text. */
+  h3: string
+  rat: string | null
+  plmn: string | null
+  rsrpBin: number | null
+  sinrBin: number | null
+  votes: number
+  lastAtMs: number
+}
+
+const finestResolution = 10
+
+/** Votes gathered by cells of a resolution from 4 to 10. */
+export async function countVotes(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<VoteCount[]> {
+  const source = voteSource(filter)
+  const rows = await questdb.queryArrays<VoteColumns>(
+    `SELECT ${parentCell(resolution)} cell, rat, plmn, rsrp_bin, sinr_bin, sum(votes) votes, max(last_at) last_at
+     FROM ${source.text} GROUP BY cell, rat, plmn, rsrp_bin, sinr_bin`,
+    source.values,
+  )
+  return rows.map(([cell, rat, plmn, rsrpBin, sinrBin, votes, lastAtMs]) => ({
+    h3: hexadecimal(cell),
+    rat,
+    plmn,
+    rsrpBin,
+    sinrBin,
+    votes: Number(votes),
+    lastAtMs,
+  }))
+}
+
+type VoteColumns = [
+  cell: string,
+  rat: string | null,
+  plmn: string | null,
+  rsrpBin: number | null,
+  sinrBin: number | null,
+  votes: string,
+  lastAtMs: number,
+]
+
+/** How many devices voted in each cell of a resolution, by H3 index. */
+export async function countVoters(
+  questdb: QuestdbSql,
+  filter: VoteFilter,
+  resolution: number,
+): Promise<Map<string, number>> {
+  const source = voterSource(filter)
+  const rows = await questdb.queryArrays<[string, string]>(
+    `SELECT ${parentCell(resolution)} cell, count_distinct(device_id) devices FROM ${source.text} GROUP BY cell`,
+    source.values,
+  )
+  return new Map(rows.map(([cell, devices]) => [hexadecimal(cell), Number(devices)]))
+}
+
+/** How many cells have votes, for each of these resolutions. */
+export async function countCells(
+  questdb: QuestdbSql,
+  filter: VoteFilter,
+  resolutions: readonly number[],
+): Promise<number[]> {
+  const source = voterSource(filter)
+  const counts = resolutions.map((resolution) => `count_distinct(${parentCell(resolution)}) r${resolution}`)
+  const [row] = await questdb.queryArrays<string[]>(`SELECT ${counts.join(', ')} FROM ${source.text}`, source.values)
+  return resolutions.map((_, index) => Number(row?.[index] ?? 0))
+}
+
+/** The cells of a resolution that have votes. */
+export async function votedCells(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<string[]> {
+  const source = voterSource(filter)
+  const rows = await questdb.queryArrays<[string]>(
+    `SELECT DISTINCT ${parentCell(resolution)} cell FROM ${source.text}`,
+    source.values,
+  )
+  return rows.map(([cell]) => hexadecimal(cell))
+}
+
+const hexadecimal = (long: string): string => BigInt(long).toString(16)
+
+/**
+ * The ancestor of `h3_10` as SQL. An H3 index holds its resolution in bits 52–55 and a digit of three bits for each level
+ * below them; unused digits are all ones. So an ancestor is a coarser resolution and more unused digits.
+ */
+function parentCell(resolution: number): string {
+  if (resolution === finestResolution) return 'h3_10'
+  const digitBits = (level: number) => 0b111n << BigInt((15 - level) * 3)
+  let unused = 0n
+  for (let level = resolution + 1; level <= finestResolution; level++) unused |= digitBits(level)
+  const kept = (1n << 63n) - 1n - ((0b1111n << 52n) | unused)
+  return `((h3_10 & ${kept}) | ${(BigInt(resolution) << 52n) | unused})`
+}

@@ -1,0 +1,111 @@
+import { isUuid } from '#core/ids'
+import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
+
+/** The dwell a device is in. */
+export type OngoingDwellRow = { arrivedAtMs: number; arrivedAt: string; lat: number; lon: number; radiusM: number }
+
+/** Of every device that stands somewhere, the dwell it is in; those that arrived before `fromMs` are not looked for. */
+export async function ongoingDwells(
+  questdb: QuestdbSql,
+  organizationId: string,
+  fromMs: number,
+): Promise<{ deviceId: string; state: OngoingDwellRow }[]> {
+  const rows = await questdb.queryArrays<[string, number, number, number, number]>(
+    `SELECT device_id, ts, lat, lon, radius_m FROM (
+       SELECT * FROM (SELECT * FROM dwell WHERE org_id = $1 AND ts >= $2 AND NOT withdrawn)
+       LATEST ON ts PARTITION BY device_id
+     ) WHERE departed_at IS NULL`,
+    [organizationId, timestampParameter(fromMs)],
+  )
+  return rows.map(([deviceId, arrivedAtMs, lat, lon, radiusM]) => ({
+    deviceId,
+    state: { arrivedAtMs, arrivedAt: new Date(arrivedAtMs).toISOString(), lat, lon, radiusM },
+  }))
+}
+
+/** A stay as stored. `departedAtMs` and `firstOutsideAtMs` are null while nothing outside was seen. */
+export type DwellRow = {
+  id: string
+  deviceId: string
+  organizationId: string
+  arrivedAtMs: number
+  departedAtMs: number | null
+  firstOutsideAtMs: number | null
+  lat: number
+  lon: number
+  radiusM: number
+  fixCount: number
+  gap: boolean
+}
+
+export type DwellRange = {
+  organizationId: string
+  /** Dwells that were going on at some time in [fromMs, toMs). */
+  fromMs: number
+  toMs: number
+  deviceIds?: readonly string[] | undefined
+  /** Those that ended lasted at least this long; ongoing ones until toMs. */
+  minDurationMs?: number | undefined
+  ongoing?: boolean | undefined
+  /** Only those behind this one in the order of the list. */
+  after?: { arrivedAtMs: number; deviceId: string } | undefined
+  limit?: number | undefined
+}
+
+// Nothing is kept longer, so no dwell that is still known can have begun earlier.
+const longestDwellMs = 400 * 86_400_000
+
+type DwellColumns = [
+  id: string,
+  deviceId: string,
+  arrivedAtMs: number,
+  departedAtMs: number | null,
+  firstOutsideAtMs: number | null,
+  lat: number,
+  lon: number,
+  radiusM: number,
+  fixCount: string,
+  gap: boolean,
+]
+
+/** Dwells that touch the range, newest arrival first, equal arrivals by device id. */
+export async function dwellsTouching(questdb: QuestdbSql, range: DwellRange): Promise<DwellRow[]> {
+  const values: SqlValue[] = []
+  const bind = (value: SqlValue) => `$${values.push(value)}`
+  const time = (ms: number) => bind(timestampParameter(ms))
+  const conditions = [
+    `org_id = ${bind(range.organizationId)}`,
+    `ts >= ${time(range.fromMs - longestDwellMs)}`,
+    `ts < ${time(range.toMs)}`,
+    'NOT withdrawn',
+    `(departed_at IS NULL OR departed_at >= ${time(range.fromMs)})`,
+  ]
+  if (range.ongoing !== undefined) conditions.push(`departed_at IS ${range.ongoing ? '' : 'NOT '}NULL`)
+  if (range.deviceIds) conditions.push(`device_id IN (${literalIds(range.deviceIds)})`)
+  if (range.minDurationMs !== undefined) {
+    conditions.push(
+      `datediff('T', ts, coalesce(departed_at, ${time(range.toMs)}::timestamp)) >= ${bind(range.minDurationMs)}::long`,
+    )
+  }
+  if (range.after) {
+    const arrived = time(range.after.arrivedAtMs)
+    conditions.push(`(ts < ${arrived} OR (ts = ${arrived} AND device_id > ${bind(range.after.deviceId)}))`)
+  }
+  const rows = await questdb.queryArrays<DwellColumns>(
+    `SELECT id, device_id, ts, departed_at, first_outside_at, lat, lon, radius_m, fix_count, gap FROM dwell
+     WHERE ${conditions.join(' AND ')} ORDER BY ts DESC, device_id
+     ${range.limit === undefined ? '' : `LIMIT ${bind(range.limit)}`}`,
+    values,
+  )
+  return rows.map(([id, deviceId, arrivedAtMs, departedAtMs, firstOutsideAtMs, lat, lon, radiusM, fixCount, gap]) => ({
+    ...{ id, deviceId, organizationId: range.organizationId, arrivedAtMs, departedAtMs, firstOutsideAtMs },
+    ...{ lat, lon, radiusM, fixCount: Number(fixCount), gap },
+  }))
+}
+
+// More than a statement can bind, so that ids stand in the text; only UUIDs may.
+const literalIds = (deviceIds: readonly string[]): string =>
+  deviceIds
+    .filter(isUuid)
+    .map((deviceId) => `'${deviceId}'`)
+    .join(', ') || 'null'
