@@ -1,13 +1,26 @@
 import { applyLoad, cpuSecondsOfTree, startServerProcess } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
 import { driveSamples, httpRequest } from './samples.ts'
-import { openBenchStack, seedDevices, startIngestProcess } from './stack.ts'
+import { type BenchStack, seedDevices, startIngestProcess, withBenchStack } from './stack.ts'
 import { medianRatio, shown } from './statistics.ts'
 
 type Contender = { name: string; port: number; pid: number }
 type Round = { perSecond: number; perCpuSecond: number }
 
 const deviceCount = 50
+
+const texts = (names: string) => names.split(' ').map((name) => `${name} VARCHAR`)
+const numbers = (names: string) => names.split(' ').map((name) => `${name} DOUBLE`)
+const naiveTables: [name: string, columns: string[]][] = [
+  [
+    'naive_cellular',
+    [...texts('rat plmn operatorName band cellId tac'), ...numbers('arfcn pci rssiDbm rsrpDbm rsrqDb sinrDb')],
+  ],
+  ['naive_location', [...texts('fix'), ...numbers('lat lon accuracyM satellites altitudeM speedMps headingDeg')]],
+]
+const naiveTableSql = (table: string, columns: readonly string[]) =>
+  `CREATE TABLE ${table} (device_id SYMBOL, ${columns.join(', ')}, timestamp TIMESTAMP)
+   TIMESTAMP(timestamp) PARTITION BY DAY WAL DEDUP UPSERT KEYS(timestamp, device_id)`
 
 /** Requests in alternating rounds to every contender; samples a second by wall clock and by the server's CPU. */
 async function race(
@@ -48,51 +61,46 @@ export const ingestAccept: Bench = {
   name: 'ingest-accept',
   about:
     'POST /telemetry until its fsynced 202, on one process with its writer running, against node:http + JSON.parse of the same bodies and against Hono + zod + the client library.',
-  async run({ quick }) {
-    const stack = await openBenchStack()
-    const { QUESTDB_URL = '', QUESTDB_USER, QUESTDB_PASSWORD } = stack.environment
-    const devices = await seedDevices(stack, deviceCount)
-    await stack.questdb.query(
-      'CREATE TABLE naive_cellular (device_id SYMBOL, timestamp TIMESTAMP) TIMESTAMP(timestamp) PARTITION BY DAY WAL',
+  run: ({ quick }) => withBenchStack((stack) => measure(stack, quick)),
+}
+
+async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
+  const { QUESTDB_URL = '', QUESTDB_USER, QUESTDB_PASSWORD } = stack.environment
+  const devices = await seedDevices(stack, deviceCount)
+  for (const [table, columns] of naiveTables) await stack.questdb.query(naiveTableSql(table, columns))
+  const servers = await Promise.all([
+    startServerProcess('./floor-server.ts', { PARSE: '1' }),
+    startServerProcess('./floor-server.ts', { PARSE: '0' }),
+    startServerProcess('./naive-server.ts', {
+      SENDER_CONFIG: `http::addr=${new URL(QUESTDB_URL).host};username=${QUESTDB_USER};password=${QUESTDB_PASSWORD};protocol_version=2;auto_flush=off;request_timeout=60000`,
+    }),
+  ])
+  const ingest = await startIngestProcess(stack)
+  try {
+    const [floor, bare, naive] = servers
+    const many = { samplesPerRequest: 100, requests: quick ? 300 : 2_000, rounds: 5 }
+    const one = { samplesPerRequest: 1, requests: quick ? 3_000 : 20_000, rounds: 5 }
+    const batches = await race(
+      [
+        { name: 'ingest', ...ingest },
+        { name: 'floor', ...floor },
+        { name: 'naive', ...naive },
+      ],
+      devices,
+      many,
     )
-    await stack.questdb.query(
-      'CREATE TABLE naive_location (device_id SYMBOL, timestamp TIMESTAMP) TIMESTAMP(timestamp) PARTITION BY DAY WAL',
+    const singles = await race(
+      [
+        { name: 'ingest', ...ingest },
+        { name: 'bare', ...bare },
+      ],
+      devices,
+      one,
     )
-    const servers = await Promise.all([
-      startServerProcess('./floor-server.ts', { PARSE: '1' }),
-      startServerProcess('./floor-server.ts', { PARSE: '0' }),
-      startServerProcess('./naive-server.ts', {
-        SENDER_CONFIG: `http::addr=${new URL(QUESTDB_URL).host};username=${QUESTDB_USER};password=${QUESTDB_PASSWORD};protocol_version=2;auto_flush=off`,
-      }),
-    ])
-    const ingest = await startIngestProcess(stack)
-    try {
-      const [floor, bare, naive] = servers
-      const many = { samplesPerRequest: 100, requests: quick ? 300 : 2_000, rounds: 5 }
-      const one = { samplesPerRequest: 1, requests: quick ? 3_000 : 20_000, rounds: 5 }
-      const batches = await race(
-        [
-          { name: 'ingest', ...ingest },
-          { name: 'floor', ...floor },
-          { name: 'naive', ...naive },
-        ],
-        devices,
-        many,
-      )
-      const singles = await race(
-        [
-          { name: 'ingest', ...ingest },
-          { name: 'bare', ...bare },
-        ],
-        devices,
-        one,
-      )
-      return [...batchFigures(batches), ...singleFigures(singles)]
-    } finally {
-      await Promise.all([...servers, ingest].map((server) => server.stop()))
-      await stack.close()
-    }
-  },
+    return [...batchFigures(batches), ...singleFigures(singles)]
+  } finally {
+    await Promise.all([...servers, ingest].map((server) => server.stop()))
+  }
 }
 
 const speeds = (rounds: Map<string, Round[]>, name: string) => (rounds.get(name) ?? []).map((round) => round.perSecond)

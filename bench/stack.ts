@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -23,7 +24,17 @@ export type BenchStack = {
   close: () => Promise<void>
 }
 
-export async function openBenchStack(): Promise<BenchStack> {
+/** Opens a stack, hands it to `work`, and stops all of it whatever comes. */
+export async function withBenchStack<Result>(work: (stack: BenchStack) => Promise<Result>): Promise<Result> {
+  const stack = await openBenchStack()
+  try {
+    return await work(stack)
+  } finally {
+    await stack.close()
+  }
+}
+
+async function openBenchStack(): Promise<BenchStack> {
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-bench-'))
   // Run by root, Postgres is another user, who has to pass through this folder.
   await chmod(dir, 0o711)
@@ -46,6 +57,7 @@ export async function openBenchStack(): Promise<BenchStack> {
       QUESTDB_PASSWORD: engine.password,
       LOG_DIR: join(dir, 'telemetry-log'),
       DATA_DIR: dir,
+      CONFIG_SECRETS_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: 'error',
     },
     pids: { postgres: postgres.pid, questdb: engine.pid },

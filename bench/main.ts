@@ -1,0 +1,19 @@
+import { parseArgs } from 'node:util'
+import { deviceList } from './device-list.ts'
+import { ingestAccept } from './ingest-accept.ts'
+import { type Bench, table } from './report.ts'
+import { wholePath } from './whole-path.ts'
+
+// npm run bench -- [--quick] [--only NAME]: every figure against a floor or a peer of the same run.
+const benches: Bench[] = [ingestAccept, wholePath, deviceList]
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
+const chosen = benches.filter((bench) => values.only === undefined || bench.name === values.only)
+if (chosen.length === 0) {
+  console.error(`There is no benchmark ${values.only}. There are: ${benches.map((bench) => bench.name).join(', ')}.`)
+  process.exit(2)
+}
+for (const bench of chosen) {
+  console.log(`\n## ${bench.name}\n\n${bench.about}\n`)
+  console.log(table(await bench.run({ quick: values.quick })))
+}

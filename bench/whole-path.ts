@@ -1,0 +1,149 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Secret } from '#core/secret'
+import { openIlpTransport } from '#questdb/ilp-transport'
+import { decodeBatch } from '#telemetry/accept'
+import { cleanSample } from '#telemetry/clean'
+import type { Kind } from '#telemetry/fields'
+import { createRowEncoder, type RowEncoder } from '#telemetry/ilp'
+import { tables } from '#telemetry/tables'
+import { applyLoad, cpuSecondsOfTree } from './processes.ts'
+import type { Bench, Figure } from './report.ts'
+import { driveSamples, httpRequest } from './samples.ts'
+import { type BenchStack, seedDevices, startIngestProcess, withBenchStack } from './stack.ts'
+import { medianRatio, shown } from './statistics.ts'
+
+const deviceCount = 100
+const samplesPerRequest = 100
+const maxBlockBytes = 4 * 1024 * 1024
+const kinds = ['cellular', 'location'] as const satisfies Kind[]
+
+type Report = { deviceId: string; token: string; body: string }
+type Round = { rowsPerSecond: number; rowsPerCpuSecond: number }
+
+const noReport = () => {}
+
+/** What a device sends in one round: consecutive batches of a drive, none of its times used twice. */
+function reportsOf(devices: readonly { id: string; token: string }[], batches: number, startMs: number): Report[] {
+  return Array.from({ length: batches }, (_, batch) =>
+    devices.map(({ id, token }, seed) => ({
+      deviceId: id,
+      token,
+      body: JSON.stringify({
+        samples: driveSamples(samplesPerRequest, startMs + (batch * samplesPerRequest * 1_000) / 2, seed),
+      }),
+    })),
+  ).flat()
+}
+
+/** Rows by device that QuestDB shows to a query. */
+async function visibleRows(stack: BenchStack): Promise<number> {
+  let sum = 0
+  for (const kind of kinds) {
+    const [row] = await stack.questdb.query<{ rows: number }>(`SELECT count() AS rows FROM ${kind}`)
+    sum += Number(row?.rows ?? 0)
+  }
+  return sum
+}
+
+async function untilVisible(stack: BenchStack, rows: number): Promise<void> {
+  const giveUpAt = Date.now() + 120_000
+  while ((await visibleRows(stack)) < rows) {
+    if (Date.now() > giveUpAt) throw new Error(`Only ${await visibleRows(stack)} of ${rows} rows became visible.`)
+    await pause(20)
+  }
+}
+
+/** The rows of reports as blocks of line protocol, ready to send: this work is done before the clock starts. */
+function encodeBlocks(reports: readonly Report[], organizationId: string): { blocks: Buffer[]; rows: number } {
+  const encoders: Record<(typeof kinds)[number], RowEncoder> = {
+    cellular: createRowEncoder(tables.cellular),
+    location: createRowEncoder(tables.location),
+  }
+  const blocks: Buffer[] = []
+  let rows = 0
+  const take = (encoder: RowEncoder) => {
+    const { bytes, rowEnds } = encoder.take()
+    rows += rowEnds.length
+    if (bytes.length > 0) blocks.push(Buffer.from(bytes))
+  }
+  const receivedAtMs = Date.now()
+  for (const { deviceId, body } of reports) {
+    const decoded = decodeBatch(Buffer.from(body), 'json', { receivedAtMs, oldestTsMs: 0 })
+    if (!decoded.ok) throw new Error(decoded.detail)
+    for (const sample of decoded.samples) {
+      const kind = sample.kind === 'cellular' ? 'cellular' : 'location'
+      encoders[kind].append(cleanSample(sample, noReport), { deviceId, organizationId, receivedAtMs })
+      if (encoders[kind].size() >= maxBlockBytes) take(encoders[kind])
+    }
+  }
+  for (const kind of kinds) take(encoders[kind])
+  return { blocks, rows }
+}
+
+/** From the first byte a router sends to rows a query sees, against the same rows pushed straight into QuestDB. */
+export const wholePath: Bench = {
+  name: 'whole-path',
+  about:
+    'Reports of 100 samples until all their rows are visible to SQL (accepted durably, cleaned, aligned, deduplicated), against the same rows encoded beforehand and pushed straight into QuestDB.',
+  run: ({ quick }) => withBenchStack((stack) => measure(stack, quick)),
+}
+
+async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
+  const devices = await seedDevices(stack, deviceCount)
+  const peers = devices.map(({ id }) => ({ id: `peer-${id}`, token: '' }))
+  const ingest = await startIngestProcess(stack)
+  const { QUESTDB_URL = '', QUESTDB_USER = '', QUESTDB_PASSWORD = '' } = stack.environment
+  const transport = openIlpTransport({ url: QUESTDB_URL, user: QUESTDB_USER, password: new Secret(QUESTDB_PASSWORD) })
+  const cpu = () => cpuSecondsOfTree(ingest.pid) + cpuSecondsOfTree(stack.pids.questdb)
+  const batches = quick ? 5 : 30
+  const ours: Round[] = []
+  const bare: Round[] = []
+
+  const timed = async (rounds: Round[], rows: number, work: () => Promise<void>) => {
+    const before = { rows: await visibleRows(stack), cpu: cpu(), ms: performance.now() }
+    await work()
+    await untilVisible(stack, before.rows + rows)
+    const seconds = (performance.now() - before.ms) / 1_000
+    rounds.push({ rowsPerSecond: rows / seconds, rowsPerCpuSecond: rows / (cpu() - before.cpu) })
+  }
+  try {
+    for (let round = 0; round < 5; round++) {
+      const startMs = Date.now() - 20 * 86_400_000 + round * 6 * 3_600_000
+      const reports = reportsOf(devices, batches, startMs)
+      const rows = reports.length * samplesPerRequest
+      const requests = reports.map(({ token, body }) => httpRequest('/telemetry', token, body))
+      await timed(ours, rows, async () => {
+        await applyLoad({ port: ingest.port, requests, connections: 16, pipeline: 4, total: requests.length })
+      })
+      const encoded = encodeBlocks(reportsOf(peers, batches, startMs), 'bench')
+      await timed(bare, encoded.rows, async () => {
+        for (const block of encoded.blocks) {
+          const outcome = await transport.send(block)
+          if (outcome.kind !== 'stored') throw new Error(outcome.detail)
+        }
+      })
+    }
+    const speed = (rounds: Round[]) => rounds.map((round) => round.rowsPerSecond)
+    return [
+      {
+        name: 'whole path, rows/s',
+        value: shown(speed(ours)),
+        ratio: `${medianRatio(speed(ours), speed(bare)).toFixed(2)} × bare QuestDB`,
+        target: '≥ 0.5 ×',
+      },
+      { name: 'bare: encoded beforehand, pushed into QuestDB, rows/s', value: shown(speed(bare)) },
+      {
+        name: 'records per CPU-second of ingest, writer and QuestDB',
+        value: shown(ours.map((round) => round.rowsPerCpuSecond)),
+        target: '≥ 130,000',
+      },
+      {
+        name: 'bare: records per CPU-second (QuestDB alone works)',
+        value: shown(bare.map((round) => round.rowsPerCpuSecond)),
+      },
+    ]
+  } finally {
+    await transport.close()
+    await ingest.stop()
+  }
+}
