@@ -1,7 +1,7 @@
 import type { Quality } from '../api/types.ts'
 import type { ChartMark } from '../components/chart.tsx'
+import { qualities } from '../map/palette.ts'
 import type { TrailPoint } from '../map/surface.ts'
-import { classOf, type Thresholds } from './coverage.ts'
 import { type HistoryRow, numberOf, textOf } from './history.ts'
 
 export type RadioHistory = {
@@ -16,13 +16,10 @@ export type RadioHistory = {
 
 const silenceMs = 5 * 60_000
 
-const worse = (a: Quality | null, b: Quality | null): Quality | null => {
-  const order: (Quality | null)[] = ['none', 'poor', 'fair', 'good', 'excellent', null]
-  return order.indexOf(a) <= order.indexOf(b) ? a : b
-}
+const qualityOf = (row: HistoryRow): Quality | null => qualities.find((quality) => quality === row.quality) ?? null
 
 /** Shapes a device's cellular rows (oldest first) for charts and for its trail on the map. */
-export function radioHistory(rows: readonly HistoryRow[], thresholds: Thresholds): RadioHistory {
+export function radioHistory(rows: readonly HistoryRow[]): RadioHistory {
   const out: RadioHistory = { times: [], rsrpDbm: [], nrRsrpDbm: [], sinrDb: [], marks: [], trail: [] }
   const push = (ts: number, rsrp: number | null, nrRsrp: number | null, sinr: number | null) => {
     out.times.push(ts)
@@ -53,15 +50,15 @@ export function radioHistory(rows: readonly HistoryRow[], thresholds: Thresholds
     }
     serving = now
 
-    const lat = numberOf(row.alignedLat) ?? numberOf(row.lat)
-    const lon = numberOf(row.alignedLon) ?? numberOf(row.lon)
+    const lat = numberOf(row.lat)
+    const lon = numberOf(row.lon)
     if (lat === null || lon === null) continue
     out.trail.push({
       ts,
       lat,
       lon,
       noService,
-      quality: worse(classOf(rsrp, thresholds.rsrpDbm), classOf(sinr, thresholds.sinrDb)),
+      quality: qualityOf(row),
       alignment: textOf(row.alignment) ?? 'none',
       alignErrorM: numberOf(row.alignErrorM),
     })

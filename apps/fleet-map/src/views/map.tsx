@@ -105,10 +105,7 @@ export function MapView() {
   // While a coarser or finer answer is on its way the old hexagons stay.
   const cells = useLast(metric === 'off' ? nothing : coverage.value?.items) ?? nothing
   const shaded = useMemo(() => (metric === 'off' ? nothing : shade(cells, metric, bounds)), [cells, metric, bounds])
-  const radio = useMemo(
-    () => (radioRows.value ? radioHistory(radioRows.value, bounds) : undefined),
-    [radioRows.value, bounds],
-  )
+  const radio = useMemo(() => (radioRows.value ? radioHistory(radioRows.value) : undefined), [radioRows.value])
   const trail = useMemo(
     () => (selectedId && radio ? trailUntil(radio.trail, atMs) : nothing),
     [radio, atMs, selectedId],
