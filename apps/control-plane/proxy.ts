@@ -38,7 +38,8 @@ const answerLimitMs = 70_000
 /** A keep-alive connection pool to the ingest app, which shares this service's base address. */
 export function createDeviceEdge(ingestUrl: string): DeviceEdge {
   const pool = new Pool(ingestUrl, {
-    connections: 256,
+    // No limit: every router that waits for a job holds one.
+    connections: null,
     headersTimeout: answerLimitMs,
     bodyTimeout: answerLimitMs,
     pipelining: 1,

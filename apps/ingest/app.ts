@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { Hono } from 'hono'
 import { notFound, ServiceError } from '#core/errors'
 import { type ReadinessCheck, readiness } from '#http/health'
@@ -7,15 +8,18 @@ import { requestIdFrom } from '#http/request-id'
 import { type Logger, logFailure, logRequest } from '#http/request-log'
 import { isUnavailable } from '#postgres/errors'
 
-/** What a request is known by on its way through the app. */
-export type EdgeVariables = { requestId: string }
+/** What node:http hands over with each request. */
+export type EdgeBindings = { incoming: IncomingMessage }
 
 /** One call of the device edge beside `POST /telemetry`. */
 export type EdgeRoute = {
   method: 'GET' | 'POST'
   path: string
-  handle: (request: Request, context: { requestId: string; parameters: Record<string, string> }) => Promise<Response>
+  handle: (request: Request, call: EdgeCall) => Promise<Response>
 }
+
+/** What else a route may need of a call. `incoming` is the request as node:http has it: whose socket it came through. */
+export type EdgeCall = { requestId: string; parameters: Record<string, string>; incoming: IncomingMessage }
 
 export type AppParts = {
   logger: Logger
@@ -25,8 +29,8 @@ export type AppParts = {
 }
 
 /** Everything ingest answers except reports, which never come this far: health, metrics, the job channel, refusals. */
-export function createApp({ logger, metrics, checks, routes }: AppParts): Hono<{ Variables: EdgeVariables }> {
-  const app = new Hono<{ Variables: EdgeVariables }>()
+export function createApp({ logger, metrics, checks, routes }: AppParts): Hono<{ Bindings: EdgeBindings }> {
+  const app = new Hono<{ Bindings: EdgeBindings }>()
   const operations: EdgeRoute[] = [
     { method: 'GET', path: '/livez', handle: async () => Response.json({ alive: true }) },
     { method: 'GET', path: '/readyz', handle: () => answerReadiness(checks) },
@@ -37,9 +41,11 @@ export function createApp({ logger, metrics, checks, routes }: AppParts): Hono<{
     app.on(method, path, async (c) => {
       const requestId = requestIdFrom(c.req.header('x-request-id'))
       const startedMs = performance.now()
-      const response = await handle(c.req.raw, { requestId, parameters: c.req.param() }).catch((error: unknown) =>
-        answerError(error, requestId, logger),
-      )
+      const response = await handle(c.req.raw, {
+        requestId,
+        parameters: c.req.param(),
+        incoming: c.env.incoming,
+      }).catch((error: unknown) => answerError(error, requestId, logger))
       response.headers.set('X-Request-Id', requestId)
       const durationMs = performance.now() - startedMs
       metrics.observe({ method, route: path, status: response.status, durationMs })

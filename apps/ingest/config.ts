@@ -16,6 +16,15 @@ export const configSchema = z.object({
     .string()
     .default('quest')
     .transform((text) => new Secret(text)),
+  /** Master secret, the control plane's: opens profile secrets at the moment they are handed to their device. */
+  CONFIG_SECRETS_KEY: z
+    .string()
+    .min(32, 'the same as the control plane has')
+    .transform((text) => new Secret(text)),
+  CONFIG_SECRETS_KEY_PREVIOUS: z
+    .string()
+    .transform((text) => new Secret(text))
+    .optional(),
   /** Where accepted telemetry is kept until it is stored. Loss of this folder loses what was not. */
   LOG_DIR: z.string().default('.data/telemetry-log'),
   /** How many bytes may wait in the log. Default: 10 GiB, or half the free disk when that is less. */

@@ -3,8 +3,8 @@ import { stopGracefully } from '#http/graceful-stop'
 import { configSchema } from './config.ts'
 import { refuseWhen, startIngest } from './start.ts'
 
-const { server, logger, checks, failed, close } = await startIngest(parseConfig(configSchema, process.env))
-const stopping = stopGracefully(server, close)
+const { server, logger, checks, failed, beginStop, close } = await startIngest(parseConfig(configSchema, process.env))
+const stopping = stopGracefully(server, close, beginStop)
 checks.push(refuseWhen('ingest', () => stopping.stopping))
 logger.info({ address: server.address() }, 'listening')
 

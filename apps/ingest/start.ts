@@ -1,5 +1,6 @@
 import { getRequestListener } from '@hono/node-server'
 import { systemClock } from '#core/clock'
+import { createKeyring } from '#fleet/keyring'
 import { loadPlans } from '#fleet/plans'
 import type { ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
@@ -13,8 +14,14 @@ import { createApp } from './app.ts'
 import { createBacklog } from './backlog.ts'
 import type { Config } from './config.ts'
 import { createDeviceAccess } from './device-access.ts'
+import { configRoute } from './device-config.ts'
 import { createDeviceTraffic } from './device-traffic.ts'
+import { enrollRoute } from './enroll.ts'
 import { createFailedAuthentications } from './failed-authentications.ts'
+import { followJobNotices } from './jobs/follow-notices.ts'
+import { createMailbox } from './jobs/mailbox.ts'
+import { registerMailboxMetrics } from './jobs/metrics.ts'
+import { jobRoutes } from './jobs/routes.ts'
 import { createOpenJobs } from './open-jobs.ts'
 import { createPresence } from './presence.ts'
 import { repeat } from './repeat.ts'
@@ -29,8 +36,8 @@ const dayMs = 24 * 60 * 60 * 1_000
 export async function startIngest(config: Config) {
   const logger = createLogger('ingest', config.LOG_LEVEL)
   const metrics = createHttpMetrics()
-  const plans = Object.values(await loadPlans(config.PLANS_FILE))
-  const retentionDays = Math.max(...plans.map((plan) => plan.historyDays))
+  const plans = await loadPlans(config.PLANS_FILE)
+  const retentionDays = Math.max(...Object.values(plans).map((plan) => plan.historyDays))
   const pool = openPool(config.POSTGRES_URL, {
     applicationName: 'ingest',
     maxConnections: config.POSTGRES_MAX_CONNECTIONS,
@@ -61,11 +68,10 @@ export async function startIngest(config: Config) {
     state.failed = true
   })
 
+  const failedAuthentications = createFailedAuthentications(config.INGEST_PROXY_HOPS)
+  const calls = { clock: systemClock, access, failedAuthentications, traffic }
   const report = createReportRoute({
-    clock: systemClock,
-    access,
-    failedAuthentications: createFailedAuthentications(config.INGEST_PROXY_HOPS),
-    traffic,
+    ...calls,
     backlog,
     log,
     openJobs,
@@ -75,7 +81,15 @@ export async function startIngest(config: Config) {
     onFailure: (requestId, error) => logFailure(logger, requestId, error),
   })
   const checks = [refuseWhen('telemetry-log', () => state.failed || backlog.isFull())]
-  const app = getRequestListener(createApp({ logger, metrics, checks, routes: [] }).fetch)
+  const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
+  const mailbox = createMailbox({ pool, clock: systemClock })
+  registerMailboxMetrics(metrics.registry, mailbox)
+  const routes = [
+    enrollRoute({ pool, plans, failedAuthentications }),
+    ...jobRoutes({ ...calls, pool, keyring, mailbox }),
+    configRoute({ ...calls, pool, keyring }),
+  ]
+  const app = getRequestListener(createApp({ logger, metrics, checks, routes }).fetch)
   const server = await startListening(
     (request, response) => {
       if (request.method === 'POST' && isReportPath(request.url)) report(request, response)
@@ -85,6 +99,7 @@ export async function startIngest(config: Config) {
   )
 
   const notices = followAccessNotices(config.POSTGRES_URL, pool, access)
+  const jobNotices = followJobNotices(config.POSTGRES_URL, mailbox)
   const ignore = () => {}
   const repeating = [
     repeat(1_000, presence.flush, ignore),
@@ -96,11 +111,11 @@ export async function startIngest(config: Config) {
   async function close(): Promise<void> {
     await log.close()
     await writer.stop()
-    await Promise.all([notices.stop(), ...repeating.map((repeated) => repeated.stop())])
+    await Promise.all([notices.stop(), jobNotices.stop(), ...repeating.map((repeated) => repeated.stop())])
     await presence.flush()
     await pool.end()
   }
-  return { server, logger, checks, failed, close }
+  return { server, logger, checks, failed, beginStop: mailbox.close, close }
 }
 
 const isReportPath = (url: string | undefined) => url === '/telemetry' || url?.startsWith('/telemetry?')

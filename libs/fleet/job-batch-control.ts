@@ -4,6 +4,7 @@ import { recordAudit } from '#fleet/audit'
 import type { FleetContext } from '#fleet/context'
 import { type Batch, type BatchStatus, jobOfBatchSql, readBatch } from '#fleet/job-batch-reads'
 import { type ChangeBy, changeJobs, holdJobs, jobTransaction, lockJobs, wakeWorker } from '#fleet/job-changes'
+import { wakeWaitingDevices } from '#fleet/job-dispatch'
 import { type Schedule, scheduleAt } from '#fleet/job-schedule'
 import { changeBy, retryOf } from '#fleet/jobs'
 import { authorize } from '#fleet/principal'
@@ -119,6 +120,7 @@ async function changeBatch(
     ])
     await auditBatch(ctx, connection, organizationId, batchId, action)
     await wakeWorker(connection)
+    if (status === 'running') await wakeWaitingDevices(connection)
   })
 }
 

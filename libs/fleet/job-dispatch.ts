@@ -7,6 +7,8 @@ export type JobReference = { jobId: string; attempt: number }
 
 /** Channel on which the device edge hears whose jobs wait; the payload is device ids, separated by commas. */
 export const deviceJobsChannel = 'device_jobs'
+/** Instead of ids: whoever waits should look. */
+export const allDevices = '*'
 
 const system = (nowMs: number) => ({ by: 'system', nowMs })
 
@@ -109,3 +111,7 @@ async function notifyDevices(connection: Connection, deviceIds: readonly string[
     await connection.query(`SELECT pg_notify('${deviceJobsChannel}', $1)`, [payload])
   }
 }
+
+/** Has every waiting device look: jobs that were dispatched before may be handed out again. */
+export const wakeWaitingDevices = (connection: Connection) =>
+  connection.query(`SELECT pg_notify('${deviceJobsChannel}', '${allDevices}')`)

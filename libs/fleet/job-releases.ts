@@ -1,6 +1,7 @@
 import { recordAudit } from '#fleet/audit'
 import { cancelRest } from '#fleet/job-batch-control'
 import { type BatchStatus, jobOfBatchSql } from '#fleet/job-batch-reads'
+import { wakeWaitingDevices } from '#fleet/job-dispatch'
 import { type Release, type Rollout, rolloutStep, withinLastMinute } from '#fleet/job-rollout'
 import { type Schedule, scheduleAt } from '#fleet/job-schedule'
 import { type Connection, type Pool, transaction } from '#postgres/pool'
@@ -103,6 +104,7 @@ async function noteStep(
      WHERE id = $1`,
     [batch.id, open, released, JSON.stringify(recent), begins],
   )
+  if (open && !batch.window_open) await wakeWaitingDevices(connection)
 }
 
 async function abortBatch(connection: Connection, batch: GatedBatch): Promise<BatchStep> {

@@ -11,7 +11,11 @@ export type Entitlement = { organizationId: string; plan: Plan; status: Subscrip
 type EntitlementRow = { plan: string; subscription_status: SubscriptionStatus; device_quota: number | null }
 
 /** The organization's plan and subscription, read in the caller's transaction. Throws 404. */
-export async function readEntitlement(ctx: FleetContext, db: Queryable, organizationId: string): Promise<Entitlement> {
+export async function readEntitlement(
+  ctx: Pick<FleetContext, 'plans'>,
+  db: Queryable,
+  organizationId: string,
+): Promise<Entitlement> {
   const { rows } = await db.query<EntitlementRow>(
     'SELECT plan, subscription_status, device_quota FROM organization WHERE id = $1',
     [organizationId],
@@ -27,7 +31,7 @@ export async function readEntitlement(ctx: FleetContext, db: Queryable, organiza
  * `subscription_inactive` when the subscription is suspended or cancelled, whoever calls.
  */
 export async function requireActiveSubscription(
-  ctx: FleetContext,
+  ctx: Pick<FleetContext, 'plans'>,
   db: Queryable,
   organizationId: string,
 ): Promise<Entitlement> {

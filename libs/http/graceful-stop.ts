@@ -7,12 +7,14 @@ const inFlightLimitMs = 10_000
 /**
  * Stops the process well: on SIGTERM, SIGINT or the end of the parent's IPC channel it becomes unready, lets requests in
  * flight finish for at most 10 s, runs `close`, and exits 0. Returns a value whose `stopping` readiness checks read.
+ * `begin` is called first: it lets requests go that only wait for something to happen.
  */
-export function stopGracefully(server: Server, close: () => Promise<void>): Stopping {
+export function stopGracefully(server: Server, close: () => Promise<void>, begin: () => void = () => {}): Stopping {
   const state = { stopping: false }
   const stop = async () => {
     if (state.stopping) return
     state.stopping = true
+    begin()
     const drained = new Promise<void>((resolve) => server.close(() => resolve()))
     server.closeIdleConnections()
     // Connections kept alive by clients would hold the server open; each is closed as soon as it falls idle.

@@ -1,5 +1,6 @@
 import { newId } from '#core/ids'
 import type { FleetContext } from '#fleet/context'
+import { insertDeviceTokens } from '#fleet/device-tokens'
 import { loadPlans } from '#fleet/plans'
 import type { Pool } from '#postgres/pool'
 import { transaction } from '#postgres/pool'
@@ -49,3 +50,7 @@ export async function createJobFleet(pool: Pool, deviceCount: number, clock = Da
   }
   return { ctx, organizationId, groupId, deviceIds }
 }
+
+/** A token for each of these devices, in order. */
+export const issueTestTokens = (pool: Pool, organizationId: string, deviceIds: readonly string[]): Promise<string[]> =>
+  transaction(pool, (connection) => insertDeviceTokens(connection, organizationId, deviceIds))
