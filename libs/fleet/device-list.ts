@@ -99,6 +99,10 @@ async function searchDevices(
   return [...merged.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, range.limit + 1)
 }
 
+// A shorter word has no trigram to look up, and reading the whole index costs more than reading the rows in order;
+// the expression keeps the planner from trying.
+const trigramInside = /[\p{L}\p{N}]{3}/u
+
 async function searchWithin(
   ctx: FleetContext,
   filter: DeviceFilter,
@@ -107,7 +111,10 @@ async function searchWithin(
   range: Range,
 ): Promise<DeviceRow[]> {
   const { values, conditions, bind } = conditionsOf(filter, organizations, range)
-  const searched = [...conditions, `d.search LIKE ${bind(pattern)}`]
+  const searched = [
+    ...conditions,
+    `${trigramInside.test(pattern) ? 'd.search' : "(d.search || '')"} LIKE ${bind(pattern)}`,
+  ]
   const { rows } = await ctx.pool.query<DeviceRow>(selectSql(searched, bind(range.limit + 1)), values)
   return rows
 }
