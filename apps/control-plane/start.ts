@@ -13,7 +13,7 @@ import { createRateLimiter } from '#http/rate-limit'
 import { createLogger } from '#http/request-log'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
-import { openQuestdbSql } from '#questdb/sql'
+import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
 import { createAuthenticator } from './authentication.ts'
 import type { Config } from './config.ts'
 import { createDeviceEdge } from './proxy.ts'
@@ -46,7 +46,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     ? new Redis(config.REDIS_URL, { enableOfflineQueue: false, maxRetriesPerRequest: 1 })
     : undefined
   redis?.on('error', () => {})
-  const questdb = openQuestdbSql(questdbUrl(config), { applicationName: 'control-plane' })
+  const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'control-plane' })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
 
   const services: Services = {
@@ -83,16 +83,6 @@ export async function openServices(config: Config): Promise<{ services: Services
     await pool.end()
   }
   return { services, close }
-}
-
-/** User and password may stand in the URL or in variables of their own, which keeps them out of process lists. */
-function questdbUrl(config: Config): string {
-  const url = new URL(config.QUESTDB_PG_URL)
-  if (url.username === '') {
-    url.username = encodeURIComponent(config.QUESTDB_USER)
-    url.password = encodeURIComponent(config.QUESTDB_PASSWORD.reveal())
-  }
-  return url.href
 }
 
 function providerOf(config: Config) {

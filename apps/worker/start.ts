@@ -2,10 +2,14 @@ import type { Server } from 'node:http'
 import { Gauge } from 'prom-client'
 import { systemClock } from '#core/clock'
 import { workChannel } from '#fleet/job-changes'
+import { createKeyring } from '#fleet/keyring'
+import { createWebhookSender } from '#fleet/webhook-sender'
 import { createHttpMetrics } from '#http/metrics'
 import { type Logger, logFailure } from '#http/request-log'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
+import { eraseTelemetry } from '#questdb/erasure'
+import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
 import { openQueueBackend } from '#queue/backend'
 import { openJobQueues } from '#queue/job-queues'
 import type { WorkerConfig } from './config.ts'
@@ -39,8 +43,18 @@ export async function startWorker(
     onError: (queue, error) => failed(queue)(error),
   })
   const relay = startRelay({ pool, clock, queues, cap: config.DISPATCH_QUEUE_CAP, onError: failed('relay') })
+  const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'worker', maxConnections: 1 })
+  const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
+  const sender = createWebhookSender()
   const tasks = startPeriodicTasks({
-    tasks: periodicTasks({ pool, clock, backend }),
+    tasks: periodicTasks({
+      pool,
+      clock,
+      backend,
+      webhooks: { pool, clock, keyring, sender },
+      erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseTelemetry(questdb, deviceIds) },
+      erasureHourUtc: config.ERASURE_HOUR_UTC,
+    }),
     registry,
     onError: (task, error) => failed(task)(error),
   })
@@ -69,6 +83,8 @@ export async function startWorker(
       await Promise.all([relay.stop(), tasks.stop(), workers.stop()])
       await queues.close()
       await backend.close()
+      await sender.close()
+      await questdb.end()
       await pool.end()
     },
   }

@@ -1,20 +1,34 @@
 import type { Clock } from '#core/clock'
 import { sweepOffline } from '#fleet/device-status'
+import { type Erasure, eraseNightly } from '#fleet/erasure'
 import { forgetOffers, reconcileOffers } from '#fleet/job-outbox'
 import { endForgottenDeadlines, expireJobs } from '#fleet/job-sweeps'
+import { deliverDueWebhooks, pruneWebhookDeliveries, type WebhookWorker } from '#fleet/webhook-delivery'
 import type { Pool } from '#postgres/pool'
 import type { QueueBackend } from '#queue/backend'
 import type { PeriodicTask } from './periodic.ts'
 
-type Parts = { pool: Pool; clock: Clock; backend: QueueBackend }
+type Parts = {
+  pool: Pool
+  clock: Clock
+  backend: QueueBackend
+  webhooks: WebhookWorker
+  erasure: Erasure
+  erasureHourUtc: number
+}
+
+const minuteMs = 60_000
 
 /** Everything the worker does without being asked. */
-export const periodicTasks = ({ pool, clock, backend }: Parts): PeriodicTask[] => [
+export const periodicTasks = ({ pool, clock, backend, webhooks, erasure, erasureHourUtc }: Parts): PeriodicTask[] => [
   { name: 'expire_jobs', everyMs: 1_000, run: () => expireJobs(pool, clock()) },
   { name: 'end_overdue_jobs', everyMs: 5_000, run: () => endForgottenDeadlines(pool, clock()) },
   { name: 'refill_queues', everyMs: 2_000, run: () => refillEmptiedQueues(pool, backend) },
   { name: 'reconcile_jobs', everyMs: 30_000, run: () => reconcileOffers(pool, clock()) },
   { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(pool)).length },
+  { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
+  { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries(webhooks) },
+  { name: 'erase_deleted_devices', everyMs: 5 * minuteMs, run: () => eraseNightly(erasure, erasureHourUtc) },
 ]
 
 /** A store that lost its marker was emptied: everything it was told is told again. */
@@ -22,4 +36,17 @@ async function refillEmptiedQueues(pool: Pool, backend: QueueBackend): Promise<n
   if (!(await backend.wasEmptied())) return 0
   await backend.mark()
   return forgetOffers(pool)
+}
+
+const maxRounds = 20
+
+/** Goes on while there is something to send, but gives way now and then, so that stopping does not wait for a backlog. */
+async function deliverAllWebhooks(webhooks: WebhookWorker): Promise<number> {
+  let sent = 0
+  for (let round = 0; round < maxRounds; round++) {
+    const done = await deliverDueWebhooks(webhooks)
+    if (done === 0) break
+    sent += done
+  }
+  return sent
 }

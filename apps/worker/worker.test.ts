@@ -1,20 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseConfig } from '#core/config'
+import { Secret } from '#core/secret'
 import { cancelBatch, pauseBatch, resumeBatch } from '#fleet/job-batch-control'
 import { getBatch } from '#fleet/job-batch-reads'
 import { createBatch } from '#fleet/job-batches'
 import { reportJob, takeJobs } from '#fleet/job-delivery'
 import { getJob } from '#fleet/job-reads'
 import { createDeviceJob } from '#fleet/jobs'
+import { createKeyring } from '#fleet/keyring'
+import { createWebhook } from '#fleet/webhooks'
 import { createLogger } from '#http/request-log'
 import { openPool } from '#postgres/pool'
 import { createTestDatabase } from '#test/database'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
+import { questdbConnection } from '#test/questdb'
 import { hasRedis, startRedis, type TestRedis } from '#test/redis'
 import { until } from '#test/until'
 import { configSchema } from './config.ts'
 import { type RunningWorker, startWorker } from './start.ts'
 
+const masterSecret = 'a master secret for tests, long enough'
 const redisHere = await hasRedis()
 if (!redisHere) console.log('skipped: worker on Redis, because redis-server is not installed')
 
@@ -33,7 +38,12 @@ describe.each([
     dropDatabase = database.drop
     pool = openPool(database.url, { applicationName: 'worker.test' })
     if (backend === 'redis') parts.redis = await startRedis()
-    const config = parseConfig(configSchema, { POSTGRES_URL: database.url, REDIS_URL: parts.redis?.url })
+    const config = parseConfig(configSchema, {
+      POSTGRES_URL: database.url,
+      REDIS_URL: parts.redis?.url,
+      QUESTDB_PG_URL: questdbConnection().pgUrl,
+      CONFIG_SECRETS_KEY: masterSecret,
+    })
     parts.worker = await startWorker(config, createLogger('worker', 'silent'), () => false)
   })
   afterAll(async () => {
@@ -69,12 +79,18 @@ describe.each([
   test('a batch reaches every device and ends with one event', async () => {
     const fleet = await createJobFleet(pool, 30)
     const { organizationId, groupId, ctx } = fleet
+    await createWebhook(ctx, createKeyring(new Secret(masterSecret)), organizationId, {
+      url: 'https://hooks.invalid/',
+      events: ['job.finished', 'job_batch.finished'],
+    })
     const { id } = await createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
     await until('all dispatched', async () => (await batchOf(fleet, id)).counts.dispatched === 30)
     await finishAll(fleet)
     expect(await batchOf(fleet, id)).toMatchObject({ status: 'finished', counts: { succeeded: 30, queued: 0 } })
+    const waiting = 'SELECT 1 FROM outbox_event WHERE organization_id = $1'
+    await until('all relayed', async () => (await pool.query(waiting, [organizationId])).rowCount === 0)
     const { rows } = await pool.query(
-      'SELECT type, count(*)::int FROM outbox_event WHERE organization_id = $1 GROUP BY type ORDER BY type',
+      'SELECT type, count(*)::int FROM webhook_delivery WHERE organization_id = $1 GROUP BY type ORDER BY type',
       [organizationId],
     )
     expect(rows).toEqual([

@@ -72,7 +72,9 @@ export async function relayEvents(pool: Queryable): Promise<number> {
 export async function deliverDueWebhooks(worker: WebhookWorker): Promise<number> {
   const relayed = await relayEvents(worker.pool)
   const due = await claimDue(worker)
-  await Promise.all(due.map((delivery) => attempt(worker, delivery)))
+  const attempts = await Promise.allSettled(due.map((delivery) => attempt(worker, delivery)))
+  const broken = attempts.find((result) => result.status === 'rejected')
+  if (broken) throw broken.reason
   return relayed + due.length
 }
 
@@ -156,9 +158,11 @@ async function disable(
   })
 }
 
-/** Forgets deliveries that were made long ago. */
-export async function pruneWebhookDeliveries({ pool, clock }: Pick<WebhookWorker, 'pool' | 'clock'>): Promise<void> {
-  await pool.query('DELETE FROM webhook_delivery WHERE delivered_at IS NOT NULL AND created_at < $1', [
-    new Date(clock() - keptDays * 24 * hourMs),
-  ])
+/** Forgets deliveries that were made long ago, and returns how many. */
+export async function pruneWebhookDeliveries({ pool, clock }: Pick<WebhookWorker, 'pool' | 'clock'>): Promise<number> {
+  const { rowCount } = await pool.query(
+    'DELETE FROM webhook_delivery WHERE delivered_at IS NOT NULL AND created_at < $1',
+    [new Date(clock() - keptDays * 24 * hourMs)],
+  )
+  return rowCount ?? 0
 }

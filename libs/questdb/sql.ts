@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { Secret } from '#core/secret'
 
 /** A value bound to `$1…`: times go as ISO text, since QuestDB reads a bound number as microseconds. */
 export type SqlValue = string | number | boolean | null
@@ -46,3 +47,17 @@ export function openQuestdbSql(url: string, options: { applicationName: string; 
 
 /** Epoch milliseconds as the text QuestDB takes for a timestamp parameter. */
 export const timestampParameter = (ms: number): string => new Date(ms).toISOString()
+
+/** Configuration's address of the SQL server; user and password may stand in the URL or in variables of their own. */
+export function questdbSqlUrl(config: {
+  QUESTDB_PG_URL: string
+  QUESTDB_USER: string
+  QUESTDB_PASSWORD: Secret
+}): string {
+  const url = new URL(config.QUESTDB_PG_URL)
+  if (url.username === '') {
+    url.username = encodeURIComponent(config.QUESTDB_USER)
+    url.password = encodeURIComponent(config.QUESTDB_PASSWORD.reveal())
+  }
+  return url.href
+}
