@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
+import { createTestDatabase } from '#test/database'
+import { questdbConnection } from '#test/questdb'
 
 const repository = join(import.meta.dirname, '..')
-const dataDir = await mkdtemp(join(tmpdir(), 'routerfleet-start-'))
+const root = await mkdtemp(join(tmpdir(), 'routerfleet-start-'))
+const dataDir = join(root, 'data')
 const minute = 60_000
 
 type Run = { child: ChildProcess; output(): string; saw(text: string): Promise<void> }
@@ -16,7 +19,7 @@ const started: ChildProcess[] = []
 afterAll(async () => {
   for (const child of started) if (child.exitCode === null) child.kill('SIGTERM')
   await vi.waitFor(() => expect(processesOnFolder()).toEqual([]), { timeout: minute }).catch(killAll)
-  await rm(dataDir, { recursive: true, force: true })
+  await rm(root, { recursive: true, force: true })
 }, 2 * minute)
 
 /** A failed test may leave databases without a supervisor. */
@@ -25,9 +28,10 @@ function killAll(): void {
 }
 
 /** `npm start` as a person would, on a folder of this test; in a process group of its own, as a terminal gives it. */
-function start(...options: string[]): Run {
-  const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', dataDir, ...options]
-  const child = spawn('node', args, { cwd: repository, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+function start(folder = dataDir, environment: Record<string, string> = {}): Run {
+  const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', folder, '--no-demo']
+  const env = { ...process.env, ...environment }
+  const child = spawn('node', args, { cwd: repository, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   started.push(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
@@ -38,7 +42,7 @@ function start(...options: string[]): Run {
 /** Living processes whose command line names the data folder. */
 function processesOnFolder(): { pid: number; line: string }[] {
   const processes = globSync('/proc/[0-9]*').map((path) => ({ pid: Number(basename(path)), line: commandLineIn(path) }))
-  return processes.filter(({ line }) => line.includes(dataDir))
+  return processes.filter(({ line }) => line.includes(root))
 }
 
 function commandLineIn(path: string): string {
@@ -49,7 +53,7 @@ function commandLineIn(path: string): string {
   }
 }
 
-const readAccess = async () => JSON.parse(await readFile(join(dataDir, 'access.json'), 'utf8'))
+const readAccess = async (folder = dataDir) => JSON.parse(await readFile(join(folder, 'access.json'), 'utf8'))
 const pidOf = async (path: string) => Number(await readFile(join(dataDir, path), 'utf8'))
 
 async function call(method: string, path: string, body?: unknown) {
@@ -68,7 +72,7 @@ const statusOf = (path: string) =>
 test('npm start serves, heals, survives being killed and stops without leaving anything behind', {
   timeout: 4 * minute,
 }, async () => {
-  const first = start('--no-demo')
+  const first = start()
   await first.saw('Ready: http://127.0.0.1:')
   const access = await readAccess()
   expect(access).toMatchObject({ demoKey: null, demoOrganizationId: null, adminKey: expect.stringMatching(/^flk_/) })
@@ -78,7 +82,7 @@ test('npm start serves, heals, survives being killed and stops without leaving a
   expect(organization.status).toBe(201)
 
   // A second start on the same folder is refused and harms nothing.
-  const second = start('--no-demo')
+  const second = start()
   const [secondCode] = await once(second.child, 'exit')
   expect(secondCode).toBe(1)
   expect(second.output()).toMatch(/is in use by process \d+: stop that one/)
@@ -94,7 +98,7 @@ test('npm start serves, heals, survives being killed and stops without leaving a
   // The terminal's whole process group dies; databases, in groups of their own, are left behind.
   process.kill(-(first.child.pid ?? 0), 'SIGKILL')
   await once(first.child, 'exit')
-  const third = start('--no-demo')
+  const third = start()
   await third.saw('Ready: http://127.0.0.1:')
   expect(third.output()).toContain('Stopped Postgres, which a killed start had left.')
   expect((await readAccess()).adminKey).toBe(access.adminKey)
@@ -106,4 +110,27 @@ test('npm start serves, heals, survives being killed and stops without leaving a
   const stops = [...third.output().matchAll(/(\S+) +stopped in/g)].map(([, part]) => part)
   expect(stops).toEqual(['control-plane', 'worker', 'ingest', 'QuestDB', 'Postgres'])
   expect(processesOnFolder()).toEqual([])
+})
+
+test('databases named by the environment are used instead of embedded ones', { timeout: 3 * minute }, async () => {
+  const folder = join(root, 'external')
+  const database = await createTestDatabase()
+  const { httpUrl, pgUrl, user, password } = questdbConnection()
+  const run = start(folder, {
+    POSTGRES_URL: database.url,
+    QUESTDB_URL: httpUrl,
+    QUESTDB_PG_URL: pgUrl,
+    QUESTDB_USER: user,
+    QUESTDB_PASSWORD: password,
+  })
+  await run.saw('Ready: http://127.0.0.1:')
+  const { baseUrl, adminKey } = await readAccess(folder)
+  expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200)
+  const organizations = await fetch(`${baseUrl}/orgs`, { headers: { authorization: `Bearer ${adminKey}` } })
+  expect(organizations.status).toBe(200)
+  expect(await readdir(folder)).not.toEqual(expect.arrayContaining(['postgres']))
+  expect(await readdir(folder)).not.toEqual(expect.arrayContaining(['questdb']))
+  run.child.kill('SIGTERM')
+  expect(await once(run.child, 'exit')).toEqual([0, null])
+  await database.drop()
 })
