@@ -9,8 +9,12 @@ import { deviceFileRoutes } from './routes/device-files.ts'
 import { deviceRoutes } from './routes/devices.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { enrollmentKeyRoutes } from './routes/enrollment-keys.ts'
+import { fleetRoutes } from './routes/fleet.ts'
 import { groupMemberRoutes } from './routes/group-members.ts'
 import { groupRoutes } from './routes/groups.ts'
+import { jobBatchRoutes } from './routes/job-batches.ts'
+import { jobRequestRoutes } from './routes/job-requests.ts'
+import { jobRoutes } from './routes/jobs.ts'
 import { operationRoutes } from './routes/operations.ts'
 import { organizationBookRoutes } from './routes/organization-books.ts'
 import { organizationRoutes } from './routes/organizations.ts'
@@ -30,8 +34,12 @@ export const routes: readonly Route[] = [
   ...groupMemberRoutes,
   ...configRoutes,
   ...configApplyRoutes,
+  ...jobRequestRoutes,
+  ...jobRoutes,
+  ...jobBatchRoutes,
   ...webhookRoutes,
   ...telemetryRoutes,
+  ...fleetRoutes,
   ...deviceEdgeRoutes,
   ...operationRoutes,
   ...documentationRoutes(() => createOpenApi(routes)),

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import type { FleetContext } from '#fleet/context'
+import { cancelBatch, pauseBatch, resumeBatch, retryBatch } from '#fleet/job-batch-control'
+import { type Batch, getBatch, listBatches } from '#fleet/job-batch-reads'
+import { writeErrors } from '../openapi-errors.ts'
+import { pageReply, pageRequest } from '../paging.ts'
+import { type Route, route } from '../route.ts'
+import { orgParams, pageOf, pageQuery, uuid } from '../schemas.ts'
+import { batchSchema, batchSummarySchema } from './job-batch-schema.ts'
+
+const tag = 'Jobs'
+const batchParams = z.object({ orgId: uuid(), id: uuid() })
+const one = { description: 'The batch.', schema: batchSchema }
+
+type Control = {
+  verb: string
+  summary: string
+  access: 'job:cancel' | 'job:create'
+  change: (ctx: FleetContext, organizationId: string, batchId: string) => Promise<Batch>
+}
+
+/** The three controls of a running batch differ in what they do, not in how they are called. */
+const control = ({ verb, summary, access, change }: Control): Route =>
+  route({
+    method: 'post',
+    path: `/orgs/:orgId/job-batches/:id/${verb}`,
+    summary,
+    tag,
+    access,
+    params: batchParams,
+    answers: { 200: one, 409: { description: 'It has ended (`batch_final`).' }, ...writeErrors },
+    handle: async ({ ctx, params }) => ({ status: 200, body: await change(ctx, params.orgId, params.id) }),
+  })
+
+/** Following and steering batches. */
+export const jobBatchRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/job-batches',
+    summary: 'List batches of jobs',
+    tag,
+    access: 'job:read',
+    params: orgParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Newest first.', schema: pageOf(batchSummarySchema) } },
+    handle: async (input) => pageReply(input, await listBatches(input.ctx, input.params.orgId, pageRequest(input))),
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/job-batches/:id',
+    summary: 'Get a batch with its counts',
+    tag,
+    access: 'job:read',
+    params: batchParams,
+    answers: { 200: one },
+    handle: async ({ ctx, params }) => ({ status: 200, body: await getBatch(ctx, params.orgId, params.id) }),
+  }),
+  control({
+    verb: 'cancel',
+    summary: 'Cancel what is left of a batch',
+    access: 'job:cancel',
+    change: cancelBatch,
+  }),
+  control({ verb: 'pause', summary: 'Hand out no more jobs of a batch', access: 'job:cancel', change: pauseBatch }),
+  control({ verb: 'resume', summary: 'Go on with a paused batch', access: 'job:create', change: resumeBatch }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/job-batches/:id/retry',
+    summary: 'Try the jobs of a batch again that ended without success',
+    tag,
+    access: 'job:create',
+    params: batchParams,
+    idempotent: 'replay',
+    answers: {
+      202: one,
+      409: { description: 'No job of it has ended without success (`nothing_to_retry`).' },
+      ...writeErrors,
+    },
+    handle: async ({ ctx, params }) => ({ status: 202, body: await retryBatch(ctx, params.orgId, params.id) }),
+  }),
+]

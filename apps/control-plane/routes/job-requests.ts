@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { createBatch } from '#fleet/job-batches'
+import { jobRequest } from '#fleet/job-kinds'
+import { createDeviceJob, listDeviceJobs } from '#fleet/jobs'
+import { writeErrors } from '../openapi-errors.ts'
+import { pageReply, pageRequest } from '../paging.ts'
+import { type Route, route } from '../route.ts'
+import { pageOf, pageQuery, uuid } from '../schemas.ts'
+import { batchOptions, batchSchema } from './job-batch-schema.ts'
+import { jobSchema, jobWithHistorySchema } from './job-schema.ts'
+import { statusAndKind } from './jobs.ts'
+
+const tag = 'Jobs'
+const { expiresInSeconds } = batchOptions
+
+/** Asking for jobs: of every member of a group, or of one device. */
+export const jobRequestRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/groups/:id/jobs',
+    summary: 'Dispatch a job to every member of a group',
+    description:
+      'Each effective member gets its own job; disabled devices are in `skipped`. Routers that are offline get theirs when they come back, until it expires.',
+    tag,
+    access: 'job:create',
+    params: z.object({ orgId: uuid(), id: uuid() }),
+    body: jobRequest(batchOptions),
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
+      ...writeErrors,
+    },
+    example: { body: { kind: 'reboot', rollout: { canary: 5, maxPerMinute: 100 } } },
+    handle: async ({ ctx, params, body }) => {
+      const batch = await createBatch(ctx, { ...body, organizationId: params.orgId, target: { groupId: params.id } })
+      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/devices/:id/jobs',
+    summary: 'Create a job for one device',
+    tag,
+    access: 'job:create',
+    params: z.object({ id: uuid() }),
+    body: jobRequest({ expiresInSeconds }),
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The job.', schema: jobWithHistorySchema, headers: ['Location'] },
+      409: { description: 'The device is disabled (`device_disabled`), or the Idempotency-Key is in use.' },
+      ...writeErrors,
+    },
+    example: { body: { kind: 'collect_diagnostics' } },
+    handle: async ({ ctx, params, body }) => {
+      const job = await createDeviceJob(ctx, params.id, body)
+      return { status: 202, body: job, headers: { Location: `/orgs/${job.organizationId}/jobs/${job.id}` } }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/devices/:id/jobs',
+    summary: 'List the jobs of a device',
+    description: 'Needs `device:read` and `job:read`.',
+    tag,
+    access: 'job:read',
+    params: z.object({ id: uuid() }),
+    query: z.strictObject({ ...statusAndKind, ...pageQuery }),
+    answers: { 200: { description: 'Newest first.', schema: pageOf(jobSchema) } },
+    handle: async (input) =>
+      pageReply(input, await listDeviceJobs(input.ctx, input.params.id, input.query, pageRequest(input))),
+  }),
+]
