@@ -53,9 +53,7 @@ export function createApp(routes: readonly Route[], services: Services): Hono<{ 
       throw new ServiceError(405, 'method_not_allowed', `Here you may use ${allow}.`, { headers: { Allow: allow } })
     })
   }
-  app.notFound(() => {
-    throw notFound('path')
-  })
+  app.notFound((c) => answerError(notFound('path'), c, services))
   app.onError((error, c) => answerError(error, c, services))
   return app
 }

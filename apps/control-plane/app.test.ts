@@ -1,0 +1,171 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { issueToken } from '#core/tokens'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+describe('every answer', () => {
+  test('carries the request id it was asked with, or a fresh one', async () => {
+    const given = await api.call('GET', '/livez', { headers: { 'x-request-id': 'trace-1' } })
+    expect(given.headers.get('x-request-id')).toBe('trace-1')
+    const refused = await api.call('GET', '/nowhere')
+    expect(refused).toMatchObject({
+      status: 404,
+      body: { code: 'not_found', requestId: refused.headers.get('x-request-id') },
+    })
+  })
+
+  test('to an authenticated caller tells the rate limit of its plan', async () => {
+    const { key } = await api.newOrganization({ plan: 'free' })
+    const answer = await api.call('GET', '/devices', { token: key })
+    expect(answer.headers.get('ratelimit-policy')).toBe('"minute";q=120;w=60')
+    expect(answer.headers.get('ratelimit')).toMatch(/^"minute";r=119;t=\d+$/)
+  })
+
+  test('is compressed on request', async () => {
+    const answer = await api.fetch('/openapi.json', { headers: { 'accept-encoding': 'br' } })
+    expect(answer.headers.get('content-encoding')).toBe('br')
+    expect(answer.headers.get('vary')).toBe('accept-encoding')
+  })
+
+  test('to HEAD is that of GET without a body', async () => {
+    const answer = await api.fetch('/livez', { method: 'HEAD' })
+    expect([answer.status, await answer.text()]).toEqual([200, ''])
+  })
+})
+
+describe('limits', () => {
+  test('429 when the organization’s minute is used up, by whichever of its keys', async () => {
+    const { id, key } = await api.newOrganization({ plan: 'free' })
+    const other = await api.newKey([id], 'viewer')
+    for (let n = 0; n < 120; n += 1)
+      expect((await api.call('GET', '/devices', { token: n % 2 ? key : other })).status).toBe(200)
+    const refused = await api.call('GET', '/devices', { token: key })
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  test('429 after 120 failed authentications from an address in a minute, before the token is looked at', async () => {
+    const fresh = await startControlPlane({ TRUSTED_PROXY_HOPS: '1' })
+    try {
+      const from = (address: string, token: string) =>
+        fresh.call('GET', '/devices', { token, headers: { 'x-forwarded-for': `6.6.6.6, ${address}` } })
+      const { key } = await fresh.newOrganization()
+      for (let n = 0; n < 120; n += 1) expect((await from('192.0.2.1', issueToken('flk').token)).status).toBe(401)
+      expect((await from('192.0.2.1', key)).status).toBe(429)
+      expect((await from('192.0.2.2', key)).status).toBe(200)
+    } finally {
+      await fresh.close()
+    }
+  })
+})
+
+describe('GET /metrics', () => {
+  test('200 joins every app’s metrics and says which app is away; 401 and 403 otherwise', async () => {
+    const ingest = createServer((_request, response) =>
+      response.end('# TYPE telemetry_samples_accepted_total counter\ntelemetry_samples_accepted_total 7\n'),
+    )
+    await new Promise<void>((resolve) => ingest.listen(0, '127.0.0.1', resolve))
+    const { port } = ingest.address() as AddressInfo
+    const whole = await startControlPlane({ INGEST_URL: `http://127.0.0.1:${port}`, WORKER_URL: 'http://127.0.0.1:9' })
+    try {
+      const { key } = await whole.newOrganization()
+      const answer = await whole.call('GET', '/metrics', { token: whole.platformKey })
+      expect(answer.status).toBe(200)
+      expect(answer.body).toContain('\ntelemetry_samples_accepted_total 7\n')
+      expect(answer.body).toContain('app_up{app="ingest"} 1')
+      expect(answer.body).toContain('app_up{app="worker"} 0')
+      expect(answer.body).toMatch(/process_cpu_seconds_total\S* /)
+      expect((await whole.call('GET', '/metrics')).status).toBe(401)
+      expect((await whole.call('GET', '/metrics', { token: key })).status).toBe(403)
+    } finally {
+      await whole.close()
+      ingest.close()
+    }
+  })
+})
+
+describe('GET /readyz', () => {
+  test('503 names the part that is away', async () => {
+    expect(await api.call('GET', '/readyz')).toMatchObject({
+      status: 503,
+      body: { code: 'not_ready', checks: { postgres: 'ok', questdb: 'ok', ingest: 'failed' } },
+    })
+  })
+})
+
+describe('the published contract', () => {
+  test('is OpenAPI 3.1 whose references all lead somewhere', async () => {
+    const { body } = await api.call('GET', '/openapi.json')
+    expect(body.openapi).toBe('3.1.0')
+    const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
+      ([, name]) => name,
+    )
+    expect(references.length).toBeGreaterThan(0)
+    expect(references.filter((name) => !(String(name) in body.components.schemas))).toEqual([])
+    const ids = Object.values(body.paths).flatMap((methods) =>
+      Object.values(methods as object).map(({ operationId }) => operationId),
+    )
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('shows every route on a page that asks nobody else', async () => {
+    const { body: document } = await api.call('GET', '/openapi.json')
+    const page = await api.fetch('/docs')
+    const html = await page.text()
+    for (const path of Object.keys(document.paths)) expect(html).toContain(`<code>${path}</code>`)
+    expect(html).not.toMatch(/(?:src|href)="https?:|<script/)
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  })
+})
+
+describe('the device edge', () => {
+  test('is passed on with its body, and its answer comes back; hop headers stay behind', async () => {
+    const edge = createServer(async (request, response) => {
+      const chunks = await request.toArray()
+      response.writeHead(202, { 'content-type': 'application/json', 'keep-alive': 'timeout=1', 'x-kept': 'yes' })
+      response.end(
+        JSON.stringify({ url: request.url, body: Buffer.concat(chunks).toString(), headers: request.headers }),
+      )
+    })
+    await new Promise<void>((resolve) => edge.listen(0, '127.0.0.1', resolve))
+    const { port } = edge.address() as AddressInfo
+    const whole = await startControlPlane({ INGEST_URL: `http://127.0.0.1:${port}` })
+    try {
+      const answer = await whole.fetch('/telemetry?a=1', {
+        method: 'POST',
+        body: '{"samples":[]}',
+        headers: {
+          authorization: 'Bearer fld_x',
+          connection: 'x-private',
+          'x-private': 'secret',
+          'x-request-id': 'r-9',
+        },
+      })
+      const seen = (await answer.json()) as { url: string; body: string; headers: Record<string, string> }
+      expect(answer.status).toBe(202)
+      expect(answer.headers.get('x-kept')).toBe('yes')
+      expect(seen).toMatchObject({
+        url: '/telemetry?a=1',
+        body: '{"samples":[]}',
+        headers: { authorization: 'Bearer fld_x', 'x-request-id': 'r-9' },
+      })
+      expect(seen.headers).not.toHaveProperty('x-private')
+    } finally {
+      await whole.close()
+      edge.close()
+    }
+  })
+
+  test('503 with Retry-After while it is away', async () => {
+    const answer = await api.call('POST', '/telemetry', { body: '{}' })
+    expect(answer).toMatchObject({ status: 503, body: { code: 'device_edge_unavailable' } })
+    expect(answer.headers.get('retry-after')).toBe('2')
+  })
+})

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+const create = (token: string, organizationId: string, more = {}, key = 'k-1') =>
+  api.call('POST', '/devices', {
+    token,
+    json: { organizationId, serial: 'SN-1', name: 'R', model: 'M', ...more },
+    headers: { 'idempotency-key': key },
+  })
+const count = async (organizationId: string) =>
+  (
+    await api.services.pool.query('SELECT count(*)::int AS count FROM device WHERE organization_id = $1', [
+      organizationId,
+    ])
+  ).rows[0].count
+
+describe('Idempotency-Key', () => {
+  test('replays the first answer, headers included, and says so', async () => {
+    const { id, key } = await api.newOrganization()
+    const first = await create(key, id)
+    const again = await create(key, id)
+    expect(first.headers.get('idempotency-replayed')).toBeNull()
+    expect(again).toMatchObject({ status: 201, body: first.body })
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    expect(again.headers.get('location')).toBe(first.headers.get('location'))
+    expect(await count(id)).toBe(1)
+  })
+
+  test('compares bodies as parsed JSON: another order is the same, another value is 422', async () => {
+    const { id, key } = await api.newOrganization()
+    const first = await create(key, id)
+    const reordered = { model: 'M', name: 'R', serial: 'SN-1', organizationId: id }
+    const headers = { 'idempotency-key': 'k-1' }
+    expect(await api.call('POST', '/devices', { token: key, json: reordered, headers })).toMatchObject({
+      status: 201,
+      body: first.body,
+    })
+    expect(await create(key, id, { name: 'Other' })).toMatchObject({
+      status: 422,
+      body: { code: 'idempotency_key_reused' },
+    })
+  })
+
+  test('belongs to one caller and one path', async () => {
+    const { id, key } = await api.newOrganization()
+    const { body } = await create(key, id)
+    const colleague = await api.newKey([id], 'admin')
+    expect(await create(colleague, id)).toMatchObject({ status: 409, body: { code: 'serial_taken' } })
+    const group = (path: string) =>
+      api.call('POST', path, { token: key, json: { name: 'All' }, headers: { 'idempotency-key': 'k-1' } })
+    expect((await group(`/orgs/${id}/groups`)).status).toBe(201)
+    expect(body.id).toBeDefined()
+  })
+
+  test('forgets refusals, so that the corrected state can be tried again', async () => {
+    const { id, key } = await api.newOrganization()
+    const suspend = (status: string) =>
+      api.services.pool.query('UPDATE organization SET subscription_status = $2 WHERE id = $1', [id, status])
+    await suspend('suspended')
+    expect((await create(key, id)).status).toBe(402)
+    await suspend('active')
+    expect((await create(key, id)).status).toBe(201)
+  })
+
+  test('16 at the same time make one device: one 201, the others the same answer or 409', async () => {
+    const { id, key } = await api.newOrganization()
+    const answers = await Promise.all(Array.from({ length: 16 }, () => create(key, id)))
+    const made = answers.filter(({ status }) => status === 201)
+    expect(new Set(made.map(({ body }) => body.id)).size).toBe(1)
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expect(answer).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
+    }
+    expect(await count(id)).toBe(1)
+  })
+
+  test('400 for a key that is too long or not visible ASCII', async () => {
+    const { id, key } = await api.newOrganization()
+    for (const bad of ['x'.repeat(256), 'a b']) {
+      expect(await create(key, id, {}, bad)).toMatchObject({ status: 400, body: { code: 'invalid_idempotency_key' } })
+    }
+  })
+})

@@ -1,0 +1,167 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { conflict, ServiceError } from '#core/errors'
+import { decodeJson, readBody, requireMediaType } from '#http/body'
+import { chooseCoding, encodeText } from '#http/compression'
+import { createCursors } from '#http/cursor'
+import { matchesNone, requireMatch } from '#http/etag'
+import { mergeExpositions } from '#http/metrics'
+import { problemResponse, toProblem } from '#http/problem'
+import { createRateLimiter, rateLimitHeaders } from '#http/rate-limit'
+import { requestIdFrom } from '#http/request-id'
+
+const codeOf = (work: () => unknown): string | undefined => {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return error instanceof ServiceError ? error.code : 'not a ServiceError'
+  }
+}
+
+describe('problem documents', () => {
+  test('carry the error’s code, members and headers', async () => {
+    const response = problemResponse(conflict('serial_taken', 'Taken.', { serial: 'A' }), 'r-1')
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(await response.json()).toEqual({
+      type: 'about:blank',
+      title: 'Conflict',
+      status: 409,
+      detail: 'Taken.',
+      code: 'serial_taken',
+      requestId: 'r-1',
+      serial: 'A',
+    })
+  })
+
+  test('say nothing of the inside of an unexpected failure', () => {
+    const problem = toProblem(new Error('password=hunter2'), 'r-1')
+    expect(problem).toMatchObject({ status: 500, code: 'internal_error' })
+    expect(JSON.stringify(problem)).not.toContain('hunter2')
+  })
+})
+
+test('a request id is taken over when it is sane, and made otherwise', () => {
+  expect(requestIdFrom('trace-42')).toBe('trace-42')
+  for (const header of [undefined, '', 'a b', 'x'.repeat(129), 'line\nbreak'])
+    expect(requestIdFrom(header)).toHaveLength(36)
+})
+
+describe('cursors', () => {
+  const cursors = createCursors(Buffer.alloc(32, 7))
+
+  test('open to the position they were sealed with', () => {
+    expect(cursors.open(cursors.seal('2026|ü', ['a']), ['a'])).toBe('2026|ü')
+  })
+
+  test('are refused for another query, another key, and after any change of a character', () => {
+    const cursor = cursors.seal('position', ['a'])
+    expect(codeOf(() => cursors.open(cursor, ['b']))).toBe('invalid_cursor')
+    expect(codeOf(() => createCursors(Buffer.alloc(32, 8)).open(cursor, ['a']))).toBe('invalid_cursor')
+    for (let index = 0; index < cursor.length; index += 1) {
+      const altered = cursor.slice(0, index) + (cursor[index] === 'A' ? 'B' : 'A') + cursor.slice(index + 1)
+      expect(codeOf(() => cursors.open(altered, ['a']))).toBe('invalid_cursor')
+    }
+    expect(codeOf(() => cursors.open('', ['a']))).toBe('invalid_cursor')
+  })
+})
+
+describe('entity tags', () => {
+  test('If-None-Match compares weakly, also in lists', () => {
+    expect(matchesNone('"a", W/"b"', '"b"')).toBe(true)
+    expect(matchesNone('*', '"b"')).toBe(true)
+    expect(matchesNone('"a"', '"b"')).toBe(false)
+    expect(matchesNone(undefined, '"b"')).toBe(false)
+  })
+
+  test('If-Match compares strongly and is never required', () => {
+    expect(codeOf(() => requireMatch(undefined, '"b"'))).toBeUndefined()
+    expect(codeOf(() => requireMatch('"a", "b"', '"b"'))).toBeUndefined()
+    expect(codeOf(() => requireMatch('W/"b"', '"b"'))).toBe('precondition_failed')
+  })
+})
+
+describe('request bodies', () => {
+  const request = (body: string, headers: Record<string, string> = {}) =>
+    new Request('http://any/', { method: 'POST', body, headers })
+
+  test('are counted as they arrive, whatever Content-Length says', async () => {
+    const stream = () => new Blob(['x'.repeat(100)]).stream()
+    const streamed = () => new Request('http://any/', { method: 'POST', body: stream(), duplex: 'half' } as RequestInit)
+    expect((await readBody(streamed(), 100))?.length).toBe(100)
+    await expect(readBody(streamed(), 99)).rejects.toMatchObject({ status: 413, code: 'body_too_large' })
+    await expect(readBody(request('x', { 'content-length': '101' }), 100)).rejects.toMatchObject({ status: 413 })
+    expect(await readBody(new Request('http://any/'), 100)).toBeUndefined()
+  })
+
+  test('must say their media type, and come without an encoding', () => {
+    const accepts = (headers: Record<string, string>) =>
+      codeOf(() => requireMediaType(request('{}', headers), ['application/json']))
+    expect(accepts({ 'content-type': 'application/json; charset=utf-8' })).toBeUndefined()
+    expect(accepts({ 'content-type': 'text/plain' })).toBe('unsupported_media_type')
+    expect(accepts({ 'content-type': 'application/json', 'content-encoding': 'gzip' })).toBe('unsupported_encoding')
+  })
+
+  test('that are not JSON or not UTF-8 are refused without being quoted', () => {
+    expect(decodeJson(Buffer.from('{"a":1}'))).toEqual({ a: 1 })
+    for (const bytes of [Buffer.from('{"secret'), Buffer.from([0x22, 0xff, 0x22])]) {
+      expect(codeOf(() => decodeJson(bytes))).toBe('invalid_json')
+    }
+  })
+})
+
+describe('answers', () => {
+  test.each([
+    ['gzip, br', 'br'],
+    ['gzip;q=1.0, br;q=0', 'gzip'],
+    ['*', 'br'],
+    ['identity', undefined],
+    [undefined, undefined],
+  ])('Accept-Encoding %s is answered with %s', (header, coding) => {
+    expect(chooseCoding(header)).toBe(coding)
+  })
+
+  test('are compressed when long, and left alone when short', async () => {
+    const text = JSON.stringify(Array.from({ length: 500 }, (_, index) => ({ index })))
+    for (const [coding, open] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
+      const headers = new Headers()
+      const encoded = await encodeText(text, coding, headers)
+      expect(open(Buffer.from(encoded as Uint8Array)).toString()).toBe(text)
+      expect(headers.get('content-encoding')).toBe(coding)
+    }
+    const headers = new Headers()
+    expect(await encodeText('{}', 'br', headers)).toBe('{}')
+    expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, 'accept-encoding'])
+  })
+})
+
+test('metrics of several apps become one exposition, told apart only where they share a name', () => {
+  const own = '# HELP up Is up.\n# TYPE up gauge\nup 1\n# TYPE requests counter\nrequests{route="/a"} 2\n'
+  const merged = mergeExpositions({
+    one: own,
+    two: '# HELP up Is up.\n# TYPE up gauge\nup 0\n# TYPE samples counter\nsamples 5\n',
+  })
+  expect(merged).toBe(
+    '# HELP up Is up.\n# TYPE up gauge\nup{app="one"} 1\nup{app="two"} 0\n# TYPE requests counter\nrequests{route="/a"} 2\n# TYPE samples counter\nsamples 5\n',
+  )
+})
+
+test('a rate limit is per key, tells what is left, and refuses with Retry-After', async () => {
+  const limiter = createRateLimiter('test')
+  const first = await limiter.consume('a', 2)
+  expect(rateLimitHeaders(first)).toEqual({
+    'RateLimit-Policy': '"minute";q=2;w=60',
+    RateLimit: expect.stringMatching(/^"minute";r=1;t=\d+$/),
+  })
+  await limiter.consume('a', 2)
+  await expect(limiter.consume('a', 2)).rejects.toMatchObject({
+    status: 429,
+    headers: { 'Retry-After': expect.stringMatching(/^\d+$/) },
+  })
+  await expect(limiter.refuseExhausted('a', 2)).rejects.toMatchObject({ status: 429 })
+  await limiter.refuseExhausted('b', 2)
+  await limiter.consume('b', 2)
+})
