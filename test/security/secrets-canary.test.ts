@@ -1,0 +1,171 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Secret } from '#core/secret'
+import { ensureAccess } from '#fleet/bootstrap'
+import { createKeyring } from '#fleet/keyring'
+import { revealSettings } from '#fleet/profile-secrets'
+import { type OwnedPool, openPool } from '#postgres/pool'
+import { type AppProcess, runCommand, startAppProcess } from '#test/app-process'
+import { createTestDatabase, type TestDatabase } from '#test/database'
+import { type IngestProcess, masterSecret, startIngestProcess } from '#test/ingest-process'
+import { deviceCalls, workerEnvironment } from '#test/job-service'
+import { questdbConnection } from '#test/questdb'
+import { until } from '#test/until'
+
+let database: TestDatabase
+let pool: OwnedPool
+let logDir: string
+let ingest: IngestProcess
+let worker: AppProcess
+let controlPlane: AppProcess
+let adminKey: string
+/** Every answer of the API, as text with its headers. */
+const answers: string[] = []
+
+const environment = () => ({
+  ...workerEnvironment(database.url),
+  QUESTDB_URL: questdbConnection().httpUrl,
+  LOG_LEVEL: 'debug',
+})
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  pool = openPool(database.url, { applicationName: 'secrets-canary.test' })
+  logDir = await mkdtemp(join(tmpdir(), 'routerfleet-canary-'))
+  adminKey = (await ensureAccess(pool, { demo: false })).adminKey
+  ingest = await startIngestProcess({
+    postgresUrl: database.url,
+    questdb: questdbConnection(),
+    logDir,
+    environment: { LOG_LEVEL: 'debug' },
+  })
+  worker = await startAppProcess('apps/worker/main.ts', environment())
+  controlPlane = await startAppProcess('apps/control-plane/main.ts', { ...environment(), INGEST_URL: ingest.url })
+})
+afterAll(async () => {
+  await controlPlane.stop()
+  await worker.stop()
+  await ingest.end('SIGTERM')
+  await pool.end()
+  await database.drop()
+  await rm(logDir, { recursive: true, force: true })
+})
+
+async function call(method: string, path: string, json?: unknown, key?: string) {
+  const answer = await fetch(new URL(path, controlPlane.url), {
+    method,
+    headers: {
+      authorization: `Bearer ${adminKey}`,
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+  })
+  const text = await answer.text()
+  answers.push(JSON.stringify([...answer.headers]) + text)
+  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+/** Every row of every table of every schema, the queues' included, as text. */
+async function dump(): Promise<string> {
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+     WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+  )
+  const texts = await Promise.all(
+    tables.map(async ({ name }) => {
+      const { rows } = await pool.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`)
+      return rows.map(({ row }) => row).join('\n')
+    }),
+  )
+  return texts.join('\n')
+}
+
+/** A secret as it would show up in plain text, in bytea's hex, or in base64. */
+const spellings = (secret: string) => [
+  secret,
+  Buffer.from(secret).toString('hex'),
+  Buffer.from(secret).toString('base64').slice(0, -4),
+]
+const newSecret = () => `canary${randomBytes(12).toString('hex')}`
+
+test('a profile’s secrets appear on the device’s own channel and nowhere else', async () => {
+  const [wifi, psk, pin, refused] = [newSecret(), newSecret(), newSecret(), newSecret()]
+  const organization = (await call('POST', '/orgs', { name: 'Harbour ferries', plan: 'pro' })).body.id
+  const configs = `/orgs/${organization}/configs`
+  const settings = { wifi: { ssid: 'depot', password: wifi }, networks: [{ psk }], sim: { user: { $secret: pin } } }
+  const key = randomUUID()
+  const created = await call('POST', configs, { name: 'Depot', settings }, key)
+  expect(created.status).toBe(201)
+  expect((await call('POST', configs, { name: 'Depot', settings }, key)).body).toEqual(created.body)
+  expect((await call('POST', configs, { name: 'Depot', settings: { pin: refused } }, key)).status).toBe(422)
+  const one = `${configs}/${created.body.id}`
+  expect((await call('PATCH', one, { settings: { wifi: { ssid: 'depot-2' } } })).body.version).toBe(2)
+  expect((await call('PATCH', one, { settings: { pin: refused, x: { $secret: refused, y: 1 } } })).status).toBe(400)
+  expect((await call('POST', configs, { name: 'A', settings: { pin: refused }, password: refused })).status).toBe(400)
+  for (const path of [configs, one, `${one}/versions`, `/orgs/${organization}/audit`]) {
+    expect((await call('GET', path)).status).toBe(200)
+  }
+
+  const device = await call('POST', '/devices', {
+    organizationId: organization,
+    serial: 'SN-1',
+    name: 'Ferry 1',
+    model: 'RX400',
+    tags: [],
+  })
+  const token = (await call('POST', `/devices/${device.body.id}/token`, {})).body.token
+  const batch = await call('POST', `${one}/apply`, { deviceIds: [device.body.id] }, randomUUID())
+  expect(batch.status).toBe(202)
+  const router = deviceCalls(controlPlane.url, token)
+  const taken = await until('the job', async () => {
+    const answer = await router.next(5)
+    return answer.status === 200 && answer.body
+  })
+  const told = JSON.stringify(taken)
+  for (const secret of [wifi, psk, pin]) expect(told).toContain(secret)
+  expect((await router.report(taken.id, { attempt: taken.attempt, status: 'succeeded' })).status).toBe(200)
+  expect(JSON.stringify((await router.call('GET', '/device/config')).body)).toContain(wifi)
+  await call('GET', `/orgs/${organization}/jobs`)
+  await call('GET', `/orgs/${organization}/jobs/${taken.id}`)
+
+  const places = {
+    answers: answers.join('\n'),
+    database: await dump(),
+    logs: [controlPlane.output(), worker.output(), ingest.output()].join('\n'),
+  }
+  expect(places.answers).toContain('depot-2')
+  expect(places.database).toContain('depot-2')
+  expect(places.logs).toContain('/orgs/:orgId/configs')
+  for (const [place, text] of Object.entries(places)) {
+    for (const secret of [wifi, psk, pin, refused].flatMap(spellings)) {
+      expect(text.includes(secret), `a secret in ${place}`).toBe(false)
+    }
+  }
+})
+
+test('after a rotation of the master secret the new one opens every profile and the old one none', async () => {
+  const organizationId = (await call('POST', '/orgs', { name: 'Night buses', plan: 'pro' })).body.id
+  const { body } = await call('POST', `/orgs/${organizationId}/configs`, { name: 'Depot', settings: { pin: '1234' } })
+  const next = 'another master secret, just as long as the first'
+  const rotate = () =>
+    runCommand('apps/control-plane/rotate-secrets-key.ts', {
+      POSTGRES_URL: database.url,
+      CONFIG_SECRETS_KEY: next,
+      CONFIG_SECRETS_KEY_PREVIOUS: masterSecret,
+    })
+  expect(await rotate()).toMatch(/Wrapped [1-9]\d* data keys/)
+  expect(await rotate()).toMatch('Wrapped 0 data keys')
+  const place = { organizationId, profileId: body.id, version: 1 }
+  const revealWith = (...masters: string[]) => {
+    const [current = '', previous] = masters
+    const keyring = createKeyring(new Secret(current), previous === undefined ? undefined : new Secret(previous))
+    return revealSettings({ pool, keyring }, place)
+  }
+  expect(await revealWith(next)).toEqual({ pin: '1234' })
+  expect(await revealWith(masterSecret, next)).toEqual({ pin: '1234' })
+  await expect(revealWith(masterSecret)).rejects.toThrow('not the configured key')
+})

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { freePort } from './ingest-process.ts'
+import { until } from './until.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
+
+export type AppProcess = {
+  url: string
+  /** Everything it wrote to stdout and stderr. */
+  output(): string
+  stop(): Promise<void>
+}
+
+/** One of the service's apps as a process of its own, on a free port; resolves once it answers. */
+export async function startAppProcess(
+  script: string,
+  environment: Record<string, string | undefined>,
+): Promise<AppProcess> {
+  const port = await freePort()
+  const child = spawn(node, [script], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ...environment },
+  })
+  let output = ''
+  const collect = (text: string) => {
+    output += text
+  }
+  child.stdout?.setEncoding('utf8').on('data', collect)
+  child.stderr?.setEncoding('utf8').on('data', collect)
+  const gone = once(child, 'exit')
+  const url = `http://127.0.0.1:${port}`
+  await until(
+    `${script} answers`,
+    async () => {
+      if (child.exitCode !== null) throw new Error(`${script} ended with code ${child.exitCode}: ${output}`)
+      return fetch(`${url}/livez`).then(
+        (answer) => answer.ok,
+        () => false,
+      )
+    },
+    30_000,
+  )
+  return {
+    url,
+    output: () => output,
+    async stop() {
+      child.kill('SIGTERM')
+      await gone
+    },
+  }
+}
+
+/** Runs a command of the service to its end and returns what it printed; throws when it fails. */
+export async function runCommand(script: string, environment: Record<string, string | undefined>): Promise<string> {
+  const child = spawn(node, [script], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, ...environment },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${script} ended with code ${code}: ${output}`)
+  return output
+}
