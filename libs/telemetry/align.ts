@@ -1,0 +1,204 @@
+import { latLngToCell } from 'h3-js'
+import { type DistinctFix, distinctFixes, type FixReport } from './distinct-fixes.ts'
+import { type Dwell, type DwellPolicy, detectDwells } from './dwell.ts'
+import { distanceM, pointBetween } from './geo.ts'
+import type { AlignedPosition, CellularRow, CoverageCells } from './rows.ts'
+import { fixAccuracyM, isUsableFix } from './usable.ts'
+
+/** Fixes further apart than this are not joined by a straight line. */
+export const maxInterpolation = { metres: 300, ms: 15 * 60_000 }
+const exactMs = 2000
+const heldMs = 10_000
+const maxHeldSpeedMps = 15
+/** Speed assumed where a fix reports none. */
+const assumedSpeedMps = 15
+/** A receiver that reports every 100 m may stand this far from the only fix of a dwell. */
+const singleFixDwellErrorM = 50
+
+/** Half the mean edge of a resolution-10 cell: rows known less well than this do not count towards coverage. */
+export const maxCoverageErrorM = 37.9
+
+/** What is known of where a device was: fixes in order of time, dwells in order of arrival. */
+export type Track = { fixes: readonly DistinctFix[]; dwells: readonly Dwell[] }
+
+const nowhere: AlignedPosition = {
+  alignedLat: null,
+  alignedLon: null,
+  alignment: 'none',
+  alignErrorM: null,
+  alignedFixAgeMs: null,
+}
+
+const noCells: CoverageCells = { h3Res10: null, h3Res5: null }
+
+/** Index of the last entry that starts at or before `tsMs`, −1 when all start later. */
+export function lastStartedBy<Entry>(
+  entries: readonly Entry[],
+  startMs: (entry: Entry) => number,
+  tsMs: number,
+): number {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const entry = entries[middle]
+    if (entry !== undefined && startMs(entry) <= tsMs) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+const fixTime = ({ timeMs }: DistinctFix) => timeMs
+const firstReport = ({ firstReportMs }: DistinctFix) => firstReportMs
+const arrival = ({ arrivedAtMs }: Dwell) => arrivedAtMs
+const speedOf = ({ speedMps }: DistinctFix) => speedMps ?? assumedSpeedMps
+
+/** The router stamped the sample itself. */
+function stampedPosition(row: CellularRow): AlignedPosition | null {
+  const { lat, lon, fixAgeMs } = row
+  if (!isUsableFix(row)) return null
+  const errorM = (assumedSpeedMps * (fixAgeMs ?? 0)) / 1000
+  return {
+    alignedLat: lat,
+    alignedLon: lon,
+    alignment: 'device',
+    alignErrorM: Math.hypot(fixAccuracyM({ accuracyM: row.accuracyM, hdop: null }), errorM),
+    alignedFixAgeMs: fixAgeMs,
+  }
+}
+
+/** Where receivers date fixes back, a dwell can begin before the one before it ends: the earlier keeps its time. */
+function dwellAt(tsMs: number, dwells: readonly Dwell[]): Dwell | undefined {
+  let covering: Dwell | undefined
+  for (let index = lastStartedBy(dwells, arrival, tsMs); index >= 0; index--) {
+    const dwell = dwells[index]
+    if (dwell === undefined || tsMs > dwell.lastInsideAtMs) break
+    covering = dwell
+  }
+  return covering
+}
+
+function dwellPosition(tsMs: number, { fixes, dwells }: Track): AlignedPosition | null {
+  const dwell = dwellAt(tsMs, dwells)
+  if (dwell === undefined) return null
+  const errorM = dwell.fixCount === 1 ? singleFixDwellErrorM : dwell.radiusM
+  // By report, not by time of the fix: a fix outside that is reported late must not change the age of those inside.
+  const reported = fixes[lastStartedBy(fixes, firstReport, tsMs)]
+  return {
+    alignedLat: dwell.lat,
+    alignedLon: dwell.lon,
+    alignment: 'dwell',
+    alignErrorM: Math.hypot(dwell.accuracyM, errorM),
+    alignedFixAgeMs: tsMs - Math.max(dwell.arrivedAtMs, reported?.timeMs ?? 0),
+  }
+}
+
+function interpolatedPosition(
+  tsMs: number,
+  older: DistinctFix | undefined,
+  newer: DistinctFix | undefined,
+): AlignedPosition | null {
+  if (older === undefined || newer === undefined || tsMs === older.timeMs) return null
+  const apartMs = newer.timeMs - older.timeMs
+  const apartM = distanceM(older, newer)
+  if (apartMs > maxInterpolation.ms || apartM > maxInterpolation.metres) return null
+  const fraction = (tsMs - older.timeMs) / apartMs
+  const { lat, lon } = pointBetween(older, newer, fraction)
+  return {
+    alignedLat: lat,
+    alignedLon: lon,
+    alignment: 'interpolated',
+    alignErrorM: Math.hypot(Math.max(older.accuracyM, newer.accuracyM), gapErrorM(apartM, apartMs, fraction)),
+    alignedFixAgeMs: tsMs - older.timeMs,
+  }
+}
+
+/** How far a straight line may be off between two fixes; the longer the gap, the likelier a stop inside it. */
+function gapErrorM(apartM: number, apartMs: number, fraction: number): number {
+  if (apartMs <= 20_000) return apartM * fraction * (1 - fraction)
+  return apartMs <= 40_000 ? apartM / 3 : apartM / 2
+}
+
+const atFix = (fix: DistinctFix, alignment: 'exact' | 'held', awayMs: number, ageMs: number): AlignedPosition => ({
+  alignedLat: fix.lat,
+  alignedLon: fix.lon,
+  alignment,
+  alignErrorM: Math.hypot(fix.accuracyM, (speedOf(fix) * awayMs) / 1000),
+  alignedFixAgeMs: ageMs,
+})
+
+function exactPosition(
+  tsMs: number,
+  older: DistinctFix | undefined,
+  newer: DistinctFix | undefined,
+): AlignedPosition | null {
+  const sinceOlderMs = older === undefined ? Number.POSITIVE_INFINITY : tsMs - older.timeMs
+  const untilNewerMs = newer === undefined ? Number.POSITIVE_INFINITY : newer.timeMs - tsMs
+  if (older !== undefined && sinceOlderMs <= exactMs && sinceOlderMs <= untilNewerMs) {
+    return atFix(older, 'exact', sinceOlderMs, sinceOlderMs)
+  }
+  return newer !== undefined && untilNewerMs <= exactMs ? atFix(newer, 'exact', untilNewerMs, 0) : null
+}
+
+function heldPosition(tsMs: number, older: DistinctFix | undefined): AlignedPosition | null {
+  if (older === undefined || (older.speedMps ?? 0) > maxHeldSpeedMps) return null
+  const sinceRepeatMs = Math.max(0, tsMs - older.lastReportMs)
+  return sinceRepeatMs <= heldMs ? atFix(older, 'held', sinceRepeatMs, tsMs - older.timeMs) : null
+}
+
+/** Where an RF sample was measured, by the first rule that applies; `alignment: 'none'` when none does. */
+export function alignSample(row: CellularRow, track: Track): AlignedPosition {
+  const stamped = stampedPosition(row)
+  if (stamped !== null) return stamped
+  const { tsMs } = row
+  const olderAt = lastStartedBy(track.fixes, fixTime, tsMs)
+  const older = track.fixes[olderAt]
+  const newer = track.fixes[olderAt + 1]
+  return (
+    dwellPosition(tsMs, track) ??
+    interpolatedPosition(tsMs, older, newer) ??
+    exactPosition(tsMs, older, newer) ??
+    heldPosition(tsMs, older) ??
+    nowhere
+  )
+}
+
+/** The coverage cells of a position known well enough for one. */
+export function coverageCells({ alignedLat, alignedLon, alignErrorM }: AlignedPosition): CoverageCells {
+  if (alignedLat === null || alignedLon === null || alignErrorM === null || alignErrorM > maxCoverageErrorM)
+    return noCells
+  const h3Res10 = BigInt(`0x${latLngToCell(alignedLat, alignedLon, 10)}`)
+  return { h3Res10, h3Res5: resolution5Parent(h3Res10) }
+}
+
+const resolutionBits = 0xfn << 52n
+const digitsBeyond5 = (1n << 30n) - 1n
+
+/** An H3 index holds its resolution in four bits and three bits for each digit; unused digits are all ones. */
+const resolution5Parent = (cell: bigint): bigint => (cell & ~resolutionBits) | (5n << 52n) | digitsBeyond5
+
+/** A row with another position, or the row itself when it already stands there. */
+export function placeRow(row: CellularRow, position: AlignedPosition): CellularRow {
+  const stands =
+    row.alignment === position.alignment &&
+    row.alignedLat === position.alignedLat &&
+    row.alignedLon === position.alignedLon &&
+    row.alignErrorM === position.alignErrorM &&
+    row.alignedFixAgeMs === position.alignedFixAgeMs
+  return stands ? row : { ...row, ...position, ...coverageCells(position) }
+}
+
+/**
+ * Aligns a device's RF samples with its location reports, both in order of `tsMs`. Pure: the same at write time, on
+ * late data and in tests. Returns the rows in the same order, and the dwells found on the way.
+ */
+export function align(
+  reports: readonly FixReport[],
+  samples: readonly CellularRow[],
+  policy: DwellPolicy,
+): { rows: CellularRow[]; dwells: Dwell[] } {
+  const fixes = distinctFixes(reports)
+  const dwells = detectDwells(fixes, policy)
+  const track = { fixes, dwells }
+  return { rows: samples.map((row) => placeRow(row, alignSample(row, track))), dwells }
+}

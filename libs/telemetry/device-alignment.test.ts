@@ -1,0 +1,171 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { cellularRow, track } from '#test/tracks'
+import { align } from './align.ts'
+import {
+  createDeviceAlignment,
+  type DeviceAlignmentState,
+  initialAlignmentState,
+  type TimeRange,
+} from './device-alignment.ts'
+import { distinctFixes, type FixReport } from './distinct-fixes.ts'
+import { dwellPolicies } from './dwell.ts'
+import { realignWindow } from './realign.ts'
+import type { CellularRow } from './rows.ts'
+
+const policy = dwellPolicies.vehicle
+const byTime = (a: { tsMs: number }, b: { tsMs: number }) => a.tsMs - b.tsMs
+const inside =
+  ({ fromMs, toMs }: TimeRange) =>
+  (item: { tsMs: number }) =>
+    item.tsMs >= fromMs && item.tsMs <= toMs
+type Arrival = { reports: FixReport[]; samples: CellularRow[] }
+
+/** A writer and its storage: what was received, the rows last written, and what has to be aligned again. */
+function createWriter() {
+  const received: { reports: Map<number, FixReport>; samples: Map<number, CellularRow> } = {
+    reports: new Map(),
+    samples: new Map(),
+  }
+  const stored = new Map<number, CellularRow>()
+  let alignment = createDeviceAlignment(policy)
+  let dirty: TimeRange[] = []
+
+  const realign = (range: TimeRange) => {
+    const reports = [...received.reports.values()].sort(byTime)
+    const window = realignWindow(distinctFixes(reports), range, policy)
+    const samples = [...received.samples.values()].filter(inside(window.rows)).sort(byTime)
+    for (const row of align(reports.filter(inside(window.reports)), samples, policy).rows) stored.set(row.tsMs, row)
+    return { window, reports }
+  }
+
+  return {
+    stored,
+    take: ({ reports, samples }: Arrival) => {
+      for (const report of reports) received.reports.set(report.tsMs, report)
+      for (const row of samples) received.samples.set(row.tsMs, row)
+      const step = alignment.apply(reports, samples)
+      for (const row of step.rows) stored.set(row.tsMs, row)
+      dirty.push(...step.dirty)
+    },
+    /** Ends the process and starts it again from the kept state. */
+    restart: () => {
+      const state = JSON.parse(JSON.stringify(alignment.state())) as DeviceAlignmentState
+      alignment = createDeviceAlignment(policy, state)
+    },
+    /** Works the dirty ranges off; the device's state is made anew when data came too late for it. */
+    settle: () => {
+      const unsettled = alignment.unsettled()
+      for (const range of unsettled === null ? dirty : [...dirty, unsettled]) realign(range)
+      const { staleFromMs } = alignment.state()
+      if (staleFromMs !== null) {
+        const newest = { fromMs: staleFromMs, toMs: Number.POSITIVE_INFINITY }
+        const { window, reports } = realign(newest)
+        const knownFromMs = Math.max(window.rows.fromMs, 0)
+        alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs })
+        const samples = [...received.samples.values()].filter(inside(window.rows))
+        alignment.apply(reports.filter(inside(window.reports)), samples)
+      }
+      dirty = []
+    },
+  }
+}
+
+/** What alignment decides, short enough to read in a failure. */
+const decisions = (rows: Iterable<CellularRow>) =>
+  [...rows]
+    .sort(byTime)
+    .map((row) =>
+      [row.tsMs, row.alignment, row.alignedLat, row.alignedLon, row.alignErrorM, row.alignedFixAgeMs].join(' '),
+    )
+
+type Data = { reports: FixReport[]; sampleTimes: number[] }
+
+const alignedAtOnce = ({ reports, sampleTimes }: Data) =>
+  decisions(
+    align(
+      reports,
+      sampleTimes.map((tsMs) => cellularRow(tsMs)),
+      policy,
+    ).rows,
+  )
+
+/** Cuts a track into reports to the service, of `size` items each. */
+function inChunks({ reports, sampleTimes }: Data, size: number): Arrival[] {
+  const items = [
+    ...reports.map((report) => ({ report, tsMs: report.tsMs })),
+    ...sampleTimes.map((tsMs) => ({ row: cellularRow(tsMs), tsMs })),
+  ]
+  const sorted: { tsMs: number; report?: FixReport; row?: CellularRow }[] = items.sort(byTime)
+  return Array.from({ length: Math.ceil(sorted.length / size) }, (_, chunk) => {
+    const part = sorted.slice(chunk * size, (chunk + 1) * size)
+    return {
+      reports: part.flatMap(({ report }) => report ?? []),
+      samples: part.flatMap(({ row }) => row ?? []),
+    }
+  })
+}
+
+it('in order, writes at once what aligning everything gives, but for open dwells', () => {
+  fc.assert(
+    fc.property(track, fc.integer({ min: 1, max: 40 }), (data, size) => {
+      const writer = createWriter()
+      for (const arrival of inChunks(data, size)) writer.take(arrival)
+      writer.settle()
+      expect(decisions(writer.stored.values())).toEqual(alignedAtOnce(data))
+    }),
+    { numRuns: 100 },
+  )
+})
+
+it('in any order, with duplicates, delays, restarts and realigns in between, ends in the same rows', () => {
+  const disorder = fc.record({
+    size: fc.integer({ min: 1, max: 40 }),
+    order: fc.infiniteStream(fc.integer({ min: 0, max: 1000 })),
+    events: fc.infiniteStream(fc.constantFrom('none', 'none', 'none', 'repeat', 'restart', 'settle')),
+    spread: fc.constantFrom(1, 3, 100),
+  })
+  fc.assert(
+    fc.property(track, disorder, (data, { size, order, events, spread }) => {
+      const chunks = inChunks(data, size)
+        .map((arrival, index) => ({ arrival, at: index + ((order.next().value ?? 0) % spread) }))
+        .sort((a, b) => a.at - b.at)
+      const writer = createWriter()
+      for (const { arrival } of chunks) {
+        writer.take(arrival)
+        const event = events.next().value
+        if (event === 'repeat') writer.take(arrival)
+        if (event === 'restart') writer.restart()
+        if (event === 'settle') writer.settle()
+      }
+      writer.settle()
+      expect(decisions(writer.stored.values())).toEqual(alignedAtOnce(data))
+    }),
+    { numRuns: 200 },
+  )
+})
+
+it('writes a trailing row at once and again when the next fix is there', () => {
+  const alignment = createDeviceAlignment(policy)
+  const start = Date.UTC(2026, 0, 1)
+  const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10 }
+  expect(alignment.apply([fix], [cellularRow(start + 5000)]).rows).toMatchObject([{ alignment: 'held' }])
+  const next = alignment.apply([{ ...fix, tsMs: start + 10_000, lat: 50.001 }], [])
+  expect(next.rows).toMatchObject([{ tsMs: start + 5000, alignment: 'interpolated', alignedLat: 50.0005 }])
+  expect(next.dirty).toEqual([])
+})
+
+it('does not grow, however long a device drives, stands or has no fix', () => {
+  const alignment = createDeviceAlignment(policy)
+  const start = Date.UTC(2026, 0, 1)
+  const sizes: number[] = []
+  for (let second = 0; second < 40_000; second++) {
+    const tsMs = start + second * 1000
+    const mode = Math.floor(second / 5000) % 4
+    const lat = mode === 0 ? 50 + second * 1e-4 : 50 + (second % 7) * 1e-6
+    const report = { tsMs, lat, lon: (second % 11) * 1e-6, fixTs: null, accuracyM: 5, speedMps: null }
+    alignment.apply(mode === 3 ? [] : [report], [cellularRow(tsMs)])
+    if (second % 1000 === 999) sizes.push(JSON.stringify(alignment.state()).length)
+  }
+  expect(Math.max(...sizes)).toBeLessThan(1_000_000)
+})

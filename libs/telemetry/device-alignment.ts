@@ -1,0 +1,246 @@
+import { alignSample, coverageCells, lastStartedBy, maxInterpolation, placeRow } from './align.ts'
+import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
+import {
+  type Dwell,
+  type DwellPolicy,
+  type DwellState,
+  initialDwellState,
+  observeFix,
+  observeRepeat,
+  openDwell,
+} from './dwell.ts'
+import { distanceM } from './geo.ts'
+import type { CellularRow } from './rows.ts'
+
+/** Both ends included. */
+export type TimeRange = { fromMs: number; toMs: number }
+
+/** Everything alignment remembers of a device: plain JSON data but for the bounds on its size. */
+export type DeviceAlignmentState = {
+  /** Recent distinct fixes, oldest first. */
+  fixes: DistinctFix[]
+  dwell: DwellState
+  /** Dwells that ended within the time of `fixes`. */
+  closedDwells: Dwell[]
+  /** RF rows that what comes next may still place better, oldest first. */
+  trailing: Omit<CellularRow, 'h3Res10' | 'h3Res5'>[]
+  newestReportMs: number
+  /** From here on `fixes` and `closedDwells` are complete. */
+  knownFromMs: number
+  /** Newest RF row that left `trailing` only because it was full. */
+  droppedUntilMs: number
+  /** Rows of the open dwell have been written, and since then its centre has moved. */
+  openDwellRows: 'none' | 'settled' | 'stale'
+  /** Location reports from here on came too late to be taken into account; null when none did. */
+  staleFromMs: number | null
+}
+
+export const initialAlignmentState: DeviceAlignmentState = {
+  fixes: [],
+  dwell: initialDwellState,
+  closedDwells: [],
+  trailing: [],
+  newestReportMs: 0,
+  knownFromMs: 0,
+  droppedUntilMs: 0,
+  openDwellRows: 'none',
+  staleFromMs: null,
+}
+
+export type AlignmentStep = {
+  /** RF rows to write: the new ones, and earlier ones whose position is known better now. */
+  rows: CellularRow[]
+  /** Dwells that ended. */
+  closed: Dwell[]
+  /** The dwell the device is in. */
+  open: Dwell | null
+  /**
+   * Times whose rows have to be aligned again from what is stored, because data came late or because the rows are no
+   * longer in memory. Work through them from the last fresh start before to the first one behind (`isFreshStart`).
+   */
+  dirty: TimeRange[]
+}
+
+export type DeviceAlignment = {
+  /** Takes the reports and RF rows of one report of the device, each in any order. */
+  apply: (reports: readonly FixReport[], samples: readonly CellularRow[]) => AlignmentStep
+  /** Rows of the open dwell that carry an earlier centre of it: to be aligned again once the device is quiet. */
+  unsettled: () => TimeRange | null
+  /** To be kept across restarts. */
+  state: () => DeviceAlignmentState
+}
+
+const maxFixes = 256
+const maxFixesMs = 20 * 60_000
+const maxTrailing = 512
+const maxTrailingMs = 16 * 60_000
+const exactMs = 2000
+
+const byTime = (a: { tsMs: number }, b: { tsMs: number }) => a.tsMs - b.tsMs
+
+/** A row out of a stored state: its cells follow from its position. */
+const withCells = (row: DeviceAlignmentState['trailing'][number]): CellularRow => ({ ...row, ...coverageCells(row) })
+
+function withoutCells({
+  h3Res10: _res10,
+  h3Res5: _res5,
+  ...row
+}: CellularRow): DeviceAlignmentState['trailing'][number] {
+  return row
+}
+
+/**
+ * Aligns one device's RF rows as they arrive, in bounded memory. Together with aligning the dirty and unsettled ranges
+ * again from storage, any order, duplication or delay of arrival ends in the rows that `align` gives for all the data.
+ */
+export function createDeviceAlignment(
+  policy: DwellPolicy,
+  initial: DeviceAlignmentState = initialAlignmentState,
+): DeviceAlignment {
+  let { dwell, newestReportMs, knownFromMs, droppedUntilMs, openDwellRows, staleFromMs } = initial
+  let fixes = [...initial.fixes]
+  let closedDwells = [...initial.closedDwells]
+  let trailing = initial.trailing.map(withCells)
+  let open = openDwell(dwell)
+
+  /** Earliest time whose position the report changes. */
+  const takeReport = (report: FixReport, step: AlignmentStep): number => {
+    const last = fixes.at(-1)
+    if (report.tsMs <= newestReportMs) {
+      if (!isKnownRepeat(report))
+        staleFromMs = Math.min(staleFromMs ?? report.tsMs, report.fixTs ?? report.tsMs, report.tsMs)
+      return Number.POSITIVE_INFINITY
+    }
+    newestReportMs = report.tsMs
+    const wasOpen = dwell.stay !== null
+    let changedFromMs: number
+    if (last !== undefined && isSamePosition(last, report)) {
+      const fix = repeatFix(last, report)
+      fixes[fixes.length - 1] = fix
+      dwell = observeRepeat(dwell, fix, policy)
+      changedFromMs = last.lastReportMs
+    } else {
+      const fix = startFix(report, last)
+      fixes.push(fix)
+      takeFix(fix, step)
+      changedFromMs = canInterpolate(last, fix) ? last.timeMs : fix.timeMs - exactMs
+    }
+    return !wasOpen && dwell.stay !== null ? Math.min(changedFromMs, dwell.stay.anchor.timeMs) : changedFromMs
+  }
+
+  const takeFix = (fix: DistinctFix, step: AlignmentStep) => {
+    const observed = observeFix(dwell, fix, policy)
+    const { closed } = observed
+    if (closed !== null) {
+      if (openDwellRows === 'stale') step.dirty.push({ fromMs: closed.arrivedAtMs, toMs: closed.lastInsideAtMs })
+      closedDwells.push(closed)
+      step.closed.push(closed)
+      openDwellRows = 'none'
+    } else if (openDwellRows === 'settled') openDwellRows = 'stale'
+    dwell = observed.state
+  }
+
+  /** A report that has been taken before, or that says nothing new: inside the time its fix is known to stand. */
+  const isKnownRepeat = (report: FixReport): boolean => {
+    const fix = fixes[lastStartedBy(fixes, ({ firstReportMs }) => firstReportMs, report.tsMs)]
+    return fix !== undefined && isSamePosition(fix, report) && report.tsMs <= fix.lastReportMs && !fix.gap
+  }
+
+  /** Adds rows to those that may change; what is older than the memory is placed once and left to the dirty range. */
+  const takeSamples = (samples: readonly CellularRow[], step: AlignmentStep): Set<number> => {
+    const fresh = new Map<number, CellularRow>()
+    for (const row of samples) {
+      if (row.tsMs >= knownFromMs) fresh.set(row.tsMs, row)
+      else {
+        step.rows.push(place(row))
+        step.dirty.push({ fromMs: row.tsMs, toMs: row.tsMs })
+      }
+    }
+    if (fresh.size > 0) {
+      trailing = [...trailing.filter(({ tsMs }) => !fresh.has(tsMs)), ...fresh.values()].sort(byTime)
+    }
+    return new Set(fresh.keys())
+  }
+
+  const place = (row: CellularRow): CellularRow => {
+    const track = { fixes, dwells: open === null ? closedDwells : [...closedDwells, open] }
+    const placed = placeRow(row, alignSample(row, track))
+    if (isInOpenDwell(placed) && openDwellRows === 'none') openDwellRows = 'settled'
+    return placed
+  }
+
+  const placeTrailing = (changedFromMs: number, fresh: Set<number>, step: AlignmentStep) => {
+    trailing = trailing.map((row) => {
+      const isFresh = fresh.has(row.tsMs)
+      if (!isFresh && row.tsMs < changedFromMs) return row
+      const placed = place(row)
+      if (isFresh || placed !== row) step.rows.push(placed)
+      return placed
+    })
+  }
+
+  const isInOpenDwell = ({ alignment, tsMs }: CellularRow) =>
+    alignment === 'dwell' && open !== null && tsMs >= open.arrivedAtMs
+
+  const forget = () => {
+    const newestTime = fixes.at(-1)?.timeMs ?? 0
+    const keepFrom = trailingFromMs()
+    const newestRowMs = trailing.at(-1)?.tsMs ?? 0
+    const overflow = Math.max(trailing.length - maxTrailing, 0)
+    trailing = trailing.filter(({ tsMs }, index) => {
+      if (tsMs < keepFrom) return false
+      const isKept = index >= overflow && tsMs >= newestRowMs - maxTrailingMs
+      if (!isKept) droppedUntilMs = Math.max(droppedUntilMs, tsMs)
+      return isKept
+    })
+    const firstByAge = fixes.findIndex(({ timeMs }) => timeMs >= newestTime - maxFixesMs)
+    const firstNeeded = lastStartedBy(fixes, ({ timeMs }) => timeMs, trailing[0]?.tsMs ?? newestTime)
+    const dropped = Math.max(Math.min(firstByAge, firstNeeded), fixes.length - maxFixes, 0)
+    if (dropped === 0) return
+    fixes = fixes.slice(dropped)
+    knownFromMs = fixes[0]?.firstReportMs ?? knownFromMs
+    closedDwells = closedDwells.filter(({ lastInsideAtMs }) => lastInsideAtMs >= knownFromMs)
+    for (let row = trailing[0]; row !== undefined && row.tsMs < knownFromMs; row = trailing[0]) {
+      droppedUntilMs = Math.max(droppedUntilMs, row.tsMs)
+      trailing.shift()
+    }
+  }
+
+  /** Nothing that comes in order can move a row from before this. */
+  const trailingFromMs = (): number => dwell.stay?.last.lastReportMs ?? dwell.pending[0]?.timeMs ?? 0
+
+  return {
+    apply: (reports, samples) => {
+      const step: AlignmentStep = { rows: [], closed: [], open: null, dirty: [] }
+      let changedFromMs = Number.POSITIVE_INFINITY
+      for (const report of [...reports].sort(byTime)) changedFromMs = Math.min(changedFromMs, takeReport(report, step))
+      if (changedFromMs <= newestReportMs || open === null) open = openDwell(dwell)
+      if (changedFromMs <= droppedUntilMs) step.dirty.push({ fromMs: changedFromMs, toMs: droppedUntilMs })
+      if (open !== null && open.arrivedAtMs <= droppedUntilMs && openDwellRows === 'none') openDwellRows = 'settled'
+      placeTrailing(changedFromMs, takeSamples(samples, step), step)
+      if (staleFromMs !== null)
+        step.dirty.push({ fromMs: staleFromMs, toMs: Math.max(newestReportMs, trailing.at(-1)?.tsMs ?? 0) })
+      forget()
+      step.open = open
+      return step
+    },
+    unsettled: () =>
+      open !== null && openDwellRows === 'stale' ? { fromMs: open.arrivedAtMs, toMs: open.lastInsideAtMs } : null,
+    state: () => ({
+      fixes,
+      dwell,
+      closedDwells,
+      trailing: trailing.map(withoutCells),
+      newestReportMs,
+      knownFromMs,
+      droppedUntilMs,
+      openDwellRows,
+      staleFromMs,
+    }),
+  }
+}
+
+function canInterpolate(older: DistinctFix | undefined, newer: DistinctFix): older is DistinctFix {
+  if (older === undefined) return false
+  return newer.timeMs - older.timeMs <= maxInterpolation.ms && distanceM(older, newer) <= maxInterpolation.metres
+}

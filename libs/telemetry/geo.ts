@@ -1,0 +1,34 @@
+export type Point = { lat: number; lon: number }
+
+/** Mean radius of the Earth in metres (IUGG). */
+const earthRadiusM = 6_371_008.8
+const radians = Math.PI / 180
+
+/** Degrees east from one longitude to another, −180 up to 180, the short way round. */
+export function longitudeDifference(from: number, to: number): number {
+  const difference = to - from
+  if (difference > 180) return difference - 360
+  return difference < -180 ? difference + 360 : difference
+}
+
+/** A longitude brought back into −180..180. */
+export function normalizeLongitude(lon: number): number {
+  if (lon > 180) return lon - 360
+  return lon < -180 ? lon + 360 : lon
+}
+
+/** Metres between two points on the sphere (haversine). */
+export function distanceM(a: Point, b: Point): number {
+  const sinLat = Math.sin(((b.lat - a.lat) * radians) / 2)
+  const sinLon = Math.sin(((b.lon - a.lon) * radians) / 2)
+  const chord = sinLat * sinLat + Math.cos(a.lat * radians) * Math.cos(b.lat * radians) * sinLon * sinLon
+  return 2 * earthRadiusM * Math.asin(Math.min(1, Math.sqrt(chord)))
+}
+
+/** The point a fraction of the way from one point to another; straight in degrees, which is exact enough for 300 m. */
+export function pointBetween(a: Point, b: Point, fraction: number): Point {
+  return {
+    lat: a.lat + (b.lat - a.lat) * fraction,
+    lon: normalizeLongitude(a.lon + longitudeDifference(a.lon, b.lon) * fraction),
+  }
+}

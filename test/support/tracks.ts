@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import type { FixReport } from '#telemetry/distinct-fixes'
+import { fieldsOf } from '#telemetry/fields'
+import type { CellularRow } from '#telemetry/rows'
+
+const startMs = Date.UTC(2026, 0, 1)
+const metre = 1 / 111_195
+
+/** A cellular row nobody has aligned yet. */
+export function cellularRow(tsMs: number, fields: Partial<CellularRow> = {}): CellularRow {
+  const empty = Object.fromEntries(fieldsOf('cellular').map(([name]) => [name, null]))
+  return {
+    ...(empty as unknown as CellularRow),
+    kind: 'cellular',
+    tsMs,
+    tsCorrected: false,
+    alignedLat: null,
+    alignedLon: null,
+    alignment: 'none',
+    alignErrorM: null,
+    alignedFixAgeMs: null,
+    h3Res10: null,
+    h3Res5: null,
+    ...fields,
+  }
+}
+
+const leg = fc.record({
+  /** Standing, creeping, driving, or being somewhere else at once. */
+  stepM: fc.constantFrom(0, 0, 3, 20, 90, 250, 800),
+  intervalS: fc.constantFrom(1, 5, 30, 120, 1000),
+  reports: fc.integer({ min: 1, max: 12 }),
+  speedMps: fc.constantFrom(null, 0, 8, 25),
+  lagMs: fc.constantFrom(null, 0, 700, 4000),
+  bearing: fc.constantFrom(0, 1, 2, 3),
+})
+
+/** Reports and the times of RF samples of one device over some hours, in order: it stands, drives, jumps, falls silent. */
+export const track = fc.array(leg, { minLength: 1, maxLength: 12 }).map((legs) => {
+  const reports: FixReport[] = []
+  const sampleTimes = new Set<number>()
+  let tsMs = startMs
+  let [north, east] = [0, 0]
+  for (const { stepM, intervalS, reports: count, speedMps, lagMs, bearing } of legs) {
+    for (let index = 0; index < count; index++) {
+      tsMs += intervalS * 1000
+      north += stepM * ([1, 0, -1, 0][bearing] ?? 0)
+      east += stepM * ([0, 1, 0, -1][bearing] ?? 0)
+      const position = { lat: 50 + north * metre, lon: east * metre * 1.5 }
+      reports.push({
+        tsMs,
+        ...position,
+        fixTs: lagMs === null ? null : tsMs - lagMs,
+        accuracyM: 5 + (index % 3),
+        speedMps,
+      })
+      for (const offset of [0, 300, Math.floor(intervalS * 500)]) sampleTimes.add(tsMs + offset)
+    }
+  }
+  return { reports, sampleTimes: [...sampleTimes].sort((a, b) => a - b) }
+})
