@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { QuestdbSql } from '#questdb/sql'
+import { tables } from '#telemetry/tables'
 
 /** How far a table's log of writes has been applied; a suspended one takes writes but does not apply them. */
 export type WalTable = {
@@ -36,4 +38,18 @@ export async function readServerStart(questdb: QuestdbSql): Promise<number> {
   const startedAtMs = rows[0]?.started_at
   if (startedAtMs === undefined) throw new Error('QuestDB does not say when it was started.')
   return startedAtMs
+}
+
+/**
+ * Waits until queries see all that was written to the telemetry tables so far; false when that takes longer than
+ * `limitMs`, as it does while a table is suspended.
+ */
+export async function waitUntilApplied(questdb: QuestdbSql, limitMs: number): Promise<boolean> {
+  const written = new Map<string, number>()
+  for (const giveUpAtMs = Date.now() + limitMs; ; await delay(20)) {
+    const states = (await readWalTables(questdb)).filter(({ name }) => Object.hasOwn(tables, name))
+    for (const { name, sequencerTxn } of states) if (!written.has(name)) written.set(name, sequencerTxn)
+    if (states.every(({ name, appliedTxn }) => appliedTxn >= (written.get(name) ?? 0))) return true
+    if (Date.now() > giveUpAtMs) return false
+  }
 }

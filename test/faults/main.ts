@@ -2,13 +2,26 @@ import { parseArgs } from 'node:util'
 import { diskFull } from './disk-full.ts'
 import { type Fault, type Finding, SkipFault } from './fault.ts'
 import { ingestKilled } from './ingest-killed.ts'
+import { jobsPostgresKilled } from './jobs-postgres-killed.ts'
+import { jobsRedisLost } from './jobs-redis-lost.ts'
+import { jobsWorkerKilled } from './jobs-worker-killed.ts'
 import { linksCut } from './links-cut.ts'
 import { postgresAway } from './postgres-away.ts'
 import { questdbKilled } from './questdb-killed.ts'
 import { stoppedUnderLoad } from './stopped-under-load.ts'
 
 // npm run test:faults -- [--quick] [--only NAME]: real processes, real SIGKILL; exit code 1 when an invariant broke.
-const faults: Fault[] = [ingestKilled, questdbKilled, linksCut, postgresAway, stoppedUnderLoad, diskFull]
+const faults: Fault[] = [
+  ingestKilled,
+  questdbKilled,
+  linksCut,
+  postgresAway,
+  stoppedUnderLoad,
+  diskFull,
+  jobsRedisLost,
+  jobsWorkerKilled,
+  jobsPostgresKilled,
+]
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
 const chosen = faults.filter(({ name }) => values.only === undefined || name === values.only)

@@ -57,7 +57,7 @@ export function startReportLoad(url: string, devices: readonly ReportingDevice[]
         await delay(20 + Math.random() * 80)
       }
       accepted += samplesPerReport
-      await delay(Math.random() * 20)
+      await delay(Math.random() * 150)
     }
   }
 

@@ -11,6 +11,8 @@ const entry = fileURLToPath(new URL('../../apps/ingest/main.ts', import.meta.url
 /** The master secret that test processes share. */
 export const masterSecret = 'a master secret for tests, long enough'
 
+const startLimitMs = 60_000
+
 export type IngestProcess = {
   url: string
   pid: number
@@ -57,13 +59,17 @@ export async function startIngestProcess(place: IngestPlace): Promise<IngestProc
   child.stderr?.setEncoding('utf8').on('data', collect)
   const url = `http://127.0.0.1:${port}`
   const gone = once(child, 'exit') as Promise<[number | null]>
-  await until(`ingest answers at ${url}`, async () => {
-    if (child.exitCode !== null) throw new Error(`Ingest ended with code ${child.exitCode}: ${output}`)
-    return fetch(`${url}/livez`).then(
-      (answer) => answer.ok,
-      () => false,
-    )
-  })
+  await until(
+    `ingest answers at ${url}`,
+    async () => {
+      if (child.exitCode !== null) throw new Error(`Ingest ended with code ${child.exitCode}: ${output}`)
+      return fetch(`${url}/livez`).then(
+        (answer) => answer.ok,
+        () => false,
+      )
+    },
+    startLimitMs,
+  )
   return {
     url,
     pid: child.pid ?? 0,

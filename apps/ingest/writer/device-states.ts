@@ -1,11 +1,15 @@
 import { readNewestTimes } from '#questdb/device-times'
 import type { QuestdbSql } from '#questdb/sql'
+import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
+import { createDeviceTrack, type DeviceTrack } from './device-track.ts'
+import { recoverTracks } from './recover-tracks.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
 /** What the writer keeps in memory of one device; all of it can be read back from the database. */
 export type DeviceState = {
   seen: Record<Kind, SeenTimes>
+  track: DeviceTrack
   /** The newest system sample that was told to Postgres. */
   newestSystemMs: number
   usedAtMs: number
@@ -13,9 +17,11 @@ export type DeviceState = {
 
 export type DeviceStates = {
   /** Makes the states of these devices available, from the database where they are not in memory. */
-  load(deviceIds: Iterable<string>, receivedBeforeMs: number): Promise<void>
+  load(devices: ReadonlyMap<string, DeviceClass>, receivedBeforeMs: number): Promise<void>
   /** The state of a loaded device. */
   of(deviceId: string): DeviceState
+  /** Devices whose tracks have something to be aligned again. */
+  dirty(): [string, DeviceState][]
   /** Forgets devices that have not been used for an hour. */
   evict(nowMs: number): void
 }
@@ -29,12 +35,18 @@ const loadBatch = 500
 export function createDeviceStates(questdb: QuestdbSql, generation: () => number): DeviceStates {
   const states = new Map<string, DeviceState>()
 
-  async function loadSome(deviceIds: readonly string[], receivedBeforeMs: number): Promise<void> {
+  async function loadSome(
+    devices: readonly (readonly [string, DeviceClass])[],
+    receivedBeforeMs: number,
+  ): Promise<void> {
+    const deviceIds = devices.map(([deviceId]) => deviceId)
+    const tracks = new Map(devices.map(([deviceId, deviceClass]) => [deviceId, createDeviceTrack(deviceClass)]))
     const sinceMs = receivedBeforeMs - lookBackMs
-    for (const deviceId of deviceIds) {
+    for (const [deviceId, track] of tracks) {
       const seen = kinds.map((kind) => [kind, startSeenTimes(sinceMs, generation())] as const)
       states.set(deviceId, {
         seen: Object.fromEntries(seen) as Record<Kind, SeenTimes>,
+        track,
         newestSystemMs: 0,
         usedAtMs: receivedBeforeMs,
       })
@@ -44,17 +56,21 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
       const state = states.get(deviceId)
       if (state) state.seen[kind] = startSeenTimes(tsMs, generation())
     }
+    // Devices without a row in the last day have no track to go on with.
+    const known = new Set(newest.map(({ deviceId }) => deviceId))
+    for (const deviceId of deviceIds) if (!known.has(deviceId)) tracks.delete(deviceId)
+    if (tracks.size > 0) await recoverTracks(questdb, tracks, receivedBeforeMs)
   }
 
   return {
-    async load(deviceIds, receivedBeforeMs) {
-      const missing = [...deviceIds].filter((deviceId) => !states.has(deviceId))
+    async load(devices, receivedBeforeMs) {
+      const missing = [...devices].filter(([deviceId]) => !states.has(deviceId))
       for (let start = 0; start < missing.length; start += loadBatch) {
         const batch = missing.slice(start, start + loadBatch)
         try {
           await loadSome(batch, receivedBeforeMs)
         } catch (error) {
-          for (const deviceId of batch) states.delete(deviceId)
+          for (const [deviceId] of batch) states.delete(deviceId)
           throw error
         }
       }
@@ -64,6 +80,7 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
       if (!state) throw new Error('The state of a device is used before it was loaded.')
       return state
     },
+    dirty: () => [...states].filter(([, { track }]) => track.dirty.length > 0),
     evict(nowMs) {
       for (const [deviceId, state] of states) if (nowMs - state.usedAtMs > idleMs) states.delete(deviceId)
     },

@@ -1,13 +1,19 @@
 import { setImmediate as yieldToLoop } from 'node:timers/promises'
+import type { StoredCellularRow } from '#questdb/device-tracks'
 import type { QuestdbSql } from '#questdb/sql'
+import { waitUntilApplied } from '#questdb/wal-tables'
 import { decodeBatch } from '#telemetry/accept'
 import { cleanSample } from '#telemetry/clean'
+import { type FixReport, fixReport } from '#telemetry/distinct-fixes'
+import type { RowOrigin } from '#telemetry/ilp'
 import type { Checkpoint, SampleCounts } from '#telemetry-log/checkpoint'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
 import type { SharedTail } from '#telemetry-log/shared-tail'
 import type { CleaningCounts } from './cleaning-counts.ts'
 import { createDeviceReports, type DeviceReports } from './device-reports.ts'
-import { createDeviceStates } from './device-states.ts'
+import { createDeviceStates, type DeviceState } from './device-states.ts'
+import { advanceTrack } from './device-track.ts'
+import { realignDevice } from './realign-pass.ts'
 import { createRowBatch, type Fate, fates } from './row-batch.ts'
 import { remember, sight } from './seen-samples.ts'
 import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
@@ -44,6 +50,9 @@ const chunkBytes = 2 * 1024 ** 2
 const sliceBytes = 256 * 1024
 const generationMs = 60_000
 const idleWaitMs = 1_000
+const realignEveryMs = 5_000
+/** What is left over waits for the next turn, so that fresh data is never held up for long. */
+const realignForMs = 500
 
 /**
  * Turns the log into rows: read, decode, clean, count, encode, send. One request per table is under way at a time, so
@@ -60,11 +69,13 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   /** Accepted samples before the reader's position; known once the checkpoint is passed. */
   let expectedSample = counts.stored + counts.replaced + counts.deadLettered
   let lostSamples = 0
+  let supersededSamples = 0
   let firstRowAtMs: number | undefined
   let flight: Promise<void> | undefined
   let failure: { error: unknown } | undefined
   let stopping = false
   let takenPosition = reader.position()
+  let realignedAtMs = Date.now()
 
   const decode = (batch: LoggedBatch): DecodedReport => {
     const decoded = decodeBatch(batch.body, batch.format, batch)
@@ -74,8 +85,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   async function process(batches: readonly LoggedBatch[]): Promise<void> {
     const decoded = batches.map(decode)
     const receivedBeforeMs = batches.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Infinity)
-    const deviceIds = new Set(batches.map(({ deviceId }) => deviceId))
-    await untilAvailable(() => states.load(deviceIds, receivedBeforeMs))
+    const devices = new Map(batches.map(({ deviceId, deviceClass }) => [deviceId, deviceClass]))
+    await untilAvailable(() => states.load(devices, receivedBeforeMs))
     const stored = await untilAvailable(() => askForStoredTimes(questdb, decoded.filter(isCounted), states, generation))
     let bytes = 0
     for (const report of decoded) {
@@ -104,6 +115,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const origin = { deviceId, organizationId, receivedAtMs }
     const state = states.of(deviceId)
     const counted = isCounted(report)
+    const fixes: FixReport[] = []
+    const radio = new Map<number, { row: StoredCellularRow; fate: Fate }>()
     state.usedAtMs = receivedAtMs
     firstRowAtMs ??= Date.now()
     // Decoding gives what it gave at accept, unless its rules changed with an upgrade in between.
@@ -114,12 +127,47 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       const sighting = sight(seen, tsMs, generation)
       const isRepeat = sighting === 'repeated' || (sighting === 'unsure' && stored.has(deviceId, kind, tsMs))
       if (sighting !== 'repeated') remember(seen, tsMs)
-      const fate: Fate =
-        !counted || index >= batch.sampleCount ? fates.uncounted : isRepeat ? fates.replaced : fates.stored
+      const fate = !counted || index >= batch.sampleCount ? fates.uncounted : isRepeat ? fates.replaced : fates.stored
       const row = cleanSample(sample, cleaning.count)
-      rows.append(kind, row, origin, fate)
       if (counted) reports.note(batch, row, state)
+      if (row.kind !== 'cellular') {
+        rows.append(kind, row, origin, fate)
+        const fix = row.kind === 'location' ? fixReport(row) : null
+        if (fix !== null) fixes.push(fix)
+        continue
+      }
+      // Of two RF samples of one millisecond only the later becomes a row; the row counts as what came first.
+      const earlier = radio.get(tsMs)
+      if (earlier && fate !== fates.uncounted) supersededSamples += 1
+      radio.set(tsMs, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
     }
+    if (fixes.length > 0 || radio.size > 0) addTrackRows(state, deviceId, origin, fixes, radio)
+  }
+
+  /** RF rows, also earlier ones that the new fixes place better, and stays. */
+  function addTrackRows(
+    { track }: DeviceState,
+    deviceId: string,
+    origin: RowOrigin,
+    fixes: readonly FixReport[],
+    radio: ReadonlyMap<number, { row: StoredCellularRow; fate: Fate }>,
+  ): void {
+    const step = advanceTrack(
+      track,
+      deviceId,
+      fixes,
+      [...radio.values()].map(({ row }) => row),
+    )
+    for (const row of step.rows) {
+      const fate = radio.get(row.tsMs)?.fate
+      rows.append(
+        'cellular',
+        row,
+        fate === undefined ? { deviceId, ...arrivalOf(row) } : origin,
+        fate ?? fates.uncounted,
+      )
+    }
+    for (const row of step.dwells) rows.append('dwell', row, origin, fates.uncounted)
   }
 
   const isBacklogged = () => tail.position() - takenPosition > backlogBytes
@@ -142,14 +190,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   function startFlight(): void {
     const taken = rows.take()
     const position = takenPosition
-    const lost = lostSamples
+    const unsent = { stored: 0, replaced: supersededSamples, deadLettered: lostSamples }
     const told = reports.take()
     lostSamples = 0
+    supersededSamples = 0
     firstRowAtMs = undefined
     flight = Promise.all(taken.map((tableRows) => store.store(tableRows))).then(
       (stored) => {
         flight = undefined
-        counts = [counts, ...stored, { stored: 0, replaced: 0, deadLettered: lost }].reduce(sumCounts)
+        counts = [counts, ...stored, unsent].reduce(sumCounts)
         if (position > checkpoint.position) onStored(position, counts, told)
       },
       (error: unknown) => {
@@ -166,6 +215,29 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     await Promise.race([flight, tail.waitBeyond(reader.position(), idleWaitMs)])
   }
 
+  /** Nothing is read meanwhile: rows must not change between being read back and being written again. */
+  async function realign(): Promise<void> {
+    const dirty = states.dirty()
+    if (dirty.length === 0 || Date.now() - realignedAtMs < realignEveryMs) return
+    if (firstRowAtMs !== undefined) {
+      await flight
+      startFlight()
+    }
+    await flight
+    if (failure) throw failure.error
+    realignedAtMs = Date.now()
+    if (!(await untilAvailable(() => waitUntilApplied(questdb, realignForMs)))) return
+    const limitMs = Date.now() + realignForMs
+    for (const [deviceId, { track }] of dirty) {
+      const realigned = await untilAvailable(() => realignDevice(questdb, deviceId, track))
+      for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted)
+      for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted)
+      if (Date.now() > limitMs) break
+    }
+    realignedAtMs = Date.now()
+    if (!rows.isEmpty()) firstRowAtMs ??= Date.now()
+  }
+
   function advanceGeneration(appliedPosition: LogPosition): void {
     const nowMs = Date.now()
     if (nowMs - generationStart.atMs < generationMs || appliedPosition < generationStart.position) return
@@ -180,6 +252,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         const batches = reader.read(tail.position(), chunkBytes)
         if (batches.length > 0) await process(batches)
         await flushWhenDue()
+        await realign()
         if (batches.length === 0) await rest()
         else await yieldToLoop()
       }
@@ -200,3 +273,5 @@ const sumCounts = (a: SampleCounts, b: SampleCounts): SampleCounts => ({
   replaced: a.replaced + b.replaced,
   deadLettered: a.deadLettered + b.deadLettered,
 })
+
+const arrivalOf = ({ organizationId, receivedAtMs }: StoredCellularRow) => ({ organizationId, receivedAtMs })

@@ -1,0 +1,38 @@
+import { readCellularRows, readDwells, readFixReports } from '#questdb/device-tracks'
+import type { QuestdbSql } from '#questdb/sql'
+import { type DeviceTrack, markDirty } from './device-track.ts'
+
+/** Interpolation and the rows that may still change never reach further back than this. */
+const lookBackMs = 20 * 60_000
+/** A stay that began earlier is told from its last day; its beginning is found again when it is realigned. */
+const longestStayMs = 24 * 60 * 60_000
+const maxRows = 200_000
+
+/**
+ * Brings the tracks of devices to where they were before `receivedBeforeMs`, from what is stored: the last fixes and RF
+ * rows, and all fixes of a stay that was going on. A recovered track goes on as if it had never been forgotten.
+ */
+export async function recoverTracks(
+  questdb: QuestdbSql,
+  tracks: ReadonlyMap<string, DeviceTrack>,
+  receivedBeforeMs: number,
+): Promise<void> {
+  const deviceIds = [...tracks.keys()]
+  const recent = { fromMs: receivedBeforeMs - lookBackMs, toMs: Number.POSITIVE_INFINITY, receivedBeforeMs }
+  const stays = await readDwells(questdb, deviceIds, { ...recent, fromMs: receivedBeforeMs - longestStayMs })
+  const [reports, rows] = await Promise.all([
+    readFixReports(questdb, deviceIds, recent, maxRows),
+    readCellularRows(questdb, deviceIds, recent, maxRows),
+  ])
+  for (const [deviceId, track] of tracks) {
+    const stay = stays.get(deviceId)?.findLast(({ withdrawn }) => !withdrawn)
+    let known = reports.get(deviceId) ?? []
+    if (stay && stay.arrivedAtMs < recent.fromMs && stay.lastInsideAtMs >= recent.fromMs) {
+      const whole = { ...recent, fromMs: stay.arrivedAtMs }
+      known = (await readFixReports(questdb, [deviceId], whole, maxRows)).get(deviceId) ?? known
+    }
+    const step = track.alignment.apply(known, rows.get(deviceId) ?? [])
+    for (const range of step.dirty) markDirty(track, range)
+    if (step.open) track.written = { arrivedAtMs: step.open.arrivedAtMs, lastInsideAtMs: step.open.lastInsideAtMs }
+  }
+}

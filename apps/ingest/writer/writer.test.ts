@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { type OwnedPool, openPool } from '#postgres/pool'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { createTestDatabase, type TestDatabase } from '#test/database'
+import { type IngestProcess, startIngestProcess } from '#test/ingest-process'
+import { questdbConnection } from '#test/questdb'
+import { newOrganization, newReportingDevices, type ReportingDevice } from '#test/reporting-device'
+import { until } from '#test/until'
+
+let database: TestDatabase
+let pool: OwnedPool
+let questdb: QuestdbSql
+let ingest: IngestProcess
+let device: ReportingDevice
+/** Generous: a restart of the app on a busy machine takes its time. */
+vi.setConfig({ testTimeout: 120_000 })
+const waitMs = 50_000
+const logDir = mkdtempSync(join(tmpdir(), 'writer-test-'))
+const start = () => startIngestProcess({ postgresUrl: database.url, questdb: questdbConnection(), logDir })
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  pool = openPool(database.url, { applicationName: 'test' })
+  questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'test' })
+  ingest = await start()
+})
+beforeEach(async () => {
+  const [fresh] = await newReportingDevices(pool, await newOrganization(pool), 1)
+  if (fresh) device = fresh
+})
+afterAll(async () => {
+  await ingest.end('SIGTERM')
+  await Promise.all([pool.end(), questdb.end()])
+  await database.drop()
+  rmSync(logDir, { recursive: true })
+})
+
+async function report(samples: readonly object[]): Promise<void> {
+  const answer = await fetch(`${ingest.url}/telemetry`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${device.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ samples }),
+  })
+  expect(await answer.json()).toMatchObject({ accepted: samples.length, rejected: [] })
+}
+
+type Aligned = {
+  ts: number
+  alignment: string
+  aligned_lat: number | null
+  align_error_m: number | null
+  received_at: number
+}
+
+const alignedRows = () =>
+  questdb.query<Aligned>(
+    'SELECT ts, alignment, aligned_lat, align_error_m, received_at FROM cellular WHERE device_id = $1 ORDER BY ts',
+    [device.id],
+  )
+
+const secondMs = 1_000
+/** A drive north at 10 m/s: RF every second, a new fix every 10 s. */
+function drive(fromMs: number, seconds: number): object[] {
+  return Array.from({ length: seconds }, (_, second) => {
+    const ts = fromMs + second * secondMs
+    const lat = 50 + Math.floor(second / 10) * 0.0009
+    return [
+      { kind: 'cellular', ts, rat: 'lte', rsrpDbm: -90 },
+      ...(second % 10 === 0 ? [{ kind: 'location', ts, lat, lon: 8, accuracyM: 5, speedMps: 10 }] : []),
+    ]
+  }).flat()
+}
+
+const eventually: typeof until = (what, condition) => until(what, condition, waitMs)
+
+test('RF rows are written at once and placed again when the next fix arrives', async () => {
+  const startMs = Date.now() - 60_000
+  const samples = drive(startMs, 41)
+  await report(samples.slice(0, 6))
+  const held = await eventually('the first rows', async () => {
+    const rows = await alignedRows()
+    return rows.length === 5 ? rows : undefined
+  })
+  expect(held.map(({ alignment }) => alignment)).toEqual(['exact', 'exact', 'exact', 'held', 'held'])
+  await report(samples.slice(6))
+  const rows = await eventually('all rows, interpolated', async () => {
+    const found = await alignedRows()
+    return found.length === 41 && found[4]?.alignment === 'interpolated' ? found : undefined
+  })
+  expect(rows[5]?.aligned_lat).toBeCloseTo(50.00045, 7)
+  expect(rows[0]?.received_at).toBeLessThan(rows[40]?.received_at ?? 0)
+  expect(rows[4]?.received_at).toBe(rows[0]?.received_at)
+})
+
+test('late fixes bring earlier rows to where they belong, whatever the order of arrival', async () => {
+  const startMs = Date.now() - 3 * 60_000
+  const samples = drive(startMs, 121)
+  const parts = [samples.slice(0, 33), samples.slice(33, 66), samples.slice(66, 99), samples.slice(99)]
+  for (const index of [3, 1, 0, 2]) await report(parts[index] ?? [])
+  await eventually('every row is placed as if all had come in order', async () => {
+    const rows = await alignedRows()
+    return (
+      rows.length === 121 &&
+      rows.every(({ ts, alignment, aligned_lat }) => {
+        const second = (ts - startMs) / secondMs
+        const place = second % 10 === 0 ? 'exact' : 'interpolated'
+        return alignment === place && Math.abs((aligned_lat ?? 0) - (50 + second * 0.00009)) < 1e-6
+      })
+    )
+  })
+})
+
+test('a stay becomes a dwell whose rows carry its centre, over a restart of the writer', async () => {
+  const startMs = Date.now() - 20 * 60_000
+  const fix = (minute: number, lat: number) => ({
+    kind: 'location',
+    ts: startMs + minute * 60_000,
+    lat,
+    lon: 8,
+    accuracyM: 5,
+  })
+  const radio = (minute: number) => ({
+    kind: 'cellular',
+    ts: startMs + minute * 60_000 + 30_000,
+    rat: 'lte',
+    rsrpDbm: -90,
+  })
+  await report([fix(0, 50), radio(0), fix(3, 50.0002), radio(3), fix(6, 50), radio(6)])
+  await eventually('it is stored', async () => (await alignedRows()).length === 3)
+  await ingest.end('SIGKILL')
+  ingest = await start()
+  await report([fix(9, 50.0002), radio(9), fix(12, 50.02), radio(12)])
+  const dwell = await eventually('the dwell has ended', async () => {
+    const rows = await questdb.query<{ ts: number; departed_at: number | null; fix_count: string; radius_m: number }>(
+      'SELECT ts, departed_at, fix_count, radius_m FROM dwell WHERE device_id = $1 AND NOT withdrawn',
+      [device.id],
+    )
+    expect(rows.length).toBeLessThanOrEqual(1)
+    return rows[0]?.departed_at ? rows[0] : undefined
+  })
+  expect(dwell).toMatchObject({ ts: startMs, departed_at: startMs + 9 * 60_000, fix_count: '4' })
+  await eventually('its rows stand at its centre', async () => {
+    const rows = await alignedRows()
+    return rows
+      .slice(0, 3)
+      .every(({ alignment, aligned_lat }) => alignment === 'dwell' && Math.abs((aligned_lat ?? 0) - 50.0001) < 1e-7)
+  })
+})
+
+test('what is older than memory and sent again is still known to be a repetition', async () => {
+  const samples = Array.from({ length: 100 }, (_, index) => ({
+    kind: 'system',
+    ts: Date.now() - 7_200_000 + index,
+    cpuPct: 1,
+  }))
+  await report(samples)
+  const count = () => questdb.query('SELECT ts FROM system WHERE device_id = $1', [device.id])
+  await eventually('it is stored', async () => (await count()).length === 100)
+  await ingest.end('SIGKILL')
+  ingest = await start()
+  await report([...samples.slice(0, 50), { kind: 'system', ts: Date.now() - 7_100_000, cpuPct: 2 }])
+  await eventually('the new one is stored', async () => (await count()).length === 101)
+  const figures = await eventually('nothing waits', async () => {
+    const text = await (await fetch(`${ingest.url}/metrics`)).text()
+    const value = (name: string) => Number(new RegExp(`^telemetry_${name}(?:{[^}]*})? (\\d+)$`, 'm').exec(text)?.[1])
+    return (
+      value('backlog_samples') === 0 && {
+        stored: value('samples_stored_total'),
+        replaced: value('samples_replaced_total'),
+      }
+    )
+  })
+  expect(figures.replaced).toBe(50)
+})

@@ -1,0 +1,122 @@
+import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
+import type { TimeRange } from '#telemetry/device-alignment'
+import type { FixReport } from '#telemetry/distinct-fixes'
+import type { CellularRow } from '#telemetry/rows'
+import { type Column, tables } from '#telemetry/tables'
+import { fixAccuracyM } from '#telemetry/usable'
+
+/** Where a stored row came from; kept when it is written again. */
+export type Arrival = { organizationId: string; receivedAtMs: number }
+export type StoredCellularRow = CellularRow & Arrival
+
+/** A stay as it is stored; `withdrawn` ones have turned out not to be one. */
+export type StoredDwell = { arrivedAtMs: number; lastInsideAtMs: number; withdrawn: boolean } & Arrival
+
+/** `receivedBeforeMs` leaves out what came later: the data as it was at that moment. */
+export type TrackQuery = TimeRange & { receivedBeforeMs?: number | undefined }
+
+const farPast = Date.UTC(2020, 0, 1)
+const farFuture = Date.UTC(2100, 0, 1)
+
+function filter(deviceIds: readonly string[], { fromMs, toMs, receivedBeforeMs }: TrackQuery) {
+  const values: SqlValue[] = [
+    timestampParameter(Math.max(fromMs, farPast)),
+    timestampParameter(Math.min(toMs, farFuture)),
+    timestampParameter(receivedBeforeMs ?? farFuture),
+    ...deviceIds,
+  ]
+  const names = deviceIds.map((_, index) => `$${index + 4}`).join(', ')
+  return { where: `ts >= $1 AND ts <= $2 AND received_at < $3 AND device_id IN (${names})`, values }
+}
+
+type ReportRow = [string, number, number, number, number | null, number | null, number | null, number | null]
+
+/** Usable fixes of these devices in order of time, by device. At most `limit` in all. */
+export async function readFixReports(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  query: TrackQuery,
+  limit: number,
+): Promise<Map<string, FixReport[]>> {
+  const { where, values } = filter(deviceIds, query)
+  const rows = await questdb.queryArrays<ReportRow>(
+    `SELECT device_id, ts, lat, lon, fix_ts, accuracy_m, hdop, speed_mps FROM location
+      WHERE ${where} AND usable ORDER BY ts LIMIT ${limit}`,
+    values,
+  )
+  const reports = new Map<string, FixReport[]>()
+  for (const [deviceId, tsMs, lat, lon, fixTs, accuracyM, hdop, speedMps] of rows) {
+    const report = { tsMs, lat, lon, fixTs, accuracyM: fixAccuracyM({ accuracyM, hdop }), speedMps }
+    const known = reports.get(deviceId)
+    if (known) known.push(report)
+    else reports.set(deviceId, [report])
+  }
+  return reports
+}
+
+const cellularColumns = tables.cellular.columns
+const cellularSelection = ['device_id', 'ts', 'org_id', ...cellularColumns.map(({ name }) => name)].join(', ')
+
+/** RF rows of these devices in order of time, by device, with everything they hold: a row is only replaced whole. */
+export async function readCellularRows(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  query: TrackQuery,
+  limit: number,
+): Promise<Map<string, StoredCellularRow[]>> {
+  const { where, values } = filter(deviceIds, query)
+  const found = await questdb.queryArrays<unknown[]>(
+    `SELECT ${cellularSelection} FROM cellular WHERE ${where} ORDER BY ts LIMIT ${limit}`,
+    values,
+  )
+  const rows = new Map<string, StoredCellularRow[]>()
+  for (const [deviceId, tsMs, organizationId, ...members] of found) {
+    const row: Record<string, unknown> = { kind: 'cellular', tsMs, organizationId }
+    for (const [index, column] of cellularColumns.entries()) row[column.key] = memberOf(column, members[index])
+    const known = rows.get(String(deviceId))
+    if (known) known.push(row as StoredCellularRow)
+    else rows.set(String(deviceId), [row as StoredCellularRow])
+  }
+  return rows
+}
+
+function memberOf({ type }: Column, value: unknown): unknown {
+  if (value === null || value === undefined) return null
+  return type === 'LONG' ? BigInt(String(value)) : value
+}
+
+type DwellRow = {
+  device_id: string
+  ts: number
+  org_id: string
+  received_at: number
+  last_inside_at: number
+  withdrawn: boolean
+}
+
+/** Stays of these devices that began in the range, in order of arrival, by device. */
+export async function readDwells(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  range: TimeRange,
+): Promise<Map<string, StoredDwell[]>> {
+  const { where, values } = filter(deviceIds, range)
+  const found = await questdb.query<DwellRow>(
+    `SELECT device_id, ts, org_id, received_at, last_inside_at, withdrawn FROM dwell WHERE ${where} ORDER BY ts`,
+    values,
+  )
+  const dwells = new Map<string, StoredDwell[]>()
+  for (const row of found) {
+    const dwell = {
+      arrivedAtMs: row.ts,
+      lastInsideAtMs: row.last_inside_at,
+      withdrawn: row.withdrawn,
+      organizationId: row.org_id,
+      receivedAtMs: row.received_at,
+    }
+    const known = dwells.get(row.device_id)
+    if (known) known.push(dwell)
+    else dwells.set(row.device_id, [dwell])
+  }
+  return dwells
+}

@@ -1,0 +1,27 @@
+import type { Fault, Finding } from './fault.ts'
+import { openJobsScene } from './jobs-scene.ts'
+
+/** The worker is killed −9 again and again in the middle of a batch, on either backend. */
+export const jobsWorkerKilled: Fault = {
+  name: 'jobs-worker-killed',
+  async run({ quick }) {
+    const devices = quick ? 500 : 5_000
+    const kills = quick ? 2 : 5
+    const findings: Finding[] = []
+    for (const redis of [false, true]) {
+      const scene = await openJobsScene({ devices, redis })
+      try {
+        for (let kill = 1; kill <= kills; kill += 1) {
+          await scene.progress((devices * kill) / (kills + 2))
+          await scene.worker.end('SIGKILL')
+          await scene.startWorker()
+        }
+        const backend = redis ? 'Redis' : 'Postgres'
+        findings.push(...(await scene.verify()).map(({ what, ...rest }) => ({ what: `${what} (${backend})`, ...rest })))
+      } finally {
+        await scene.close()
+      }
+    }
+    return findings
+  },
+}
