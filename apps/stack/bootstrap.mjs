@@ -25,7 +25,10 @@ function run(command, args, options = {}) {
   })
 }
 
-/** Calls back when the npm that started us was killed, which no signal tells: our parent then is another process. */
+/**
+ * Calls back when the npm that started us was killed, which no signal tells: our parent then is another process. (The
+ * scripts in package.json say `exec`, so that there is no shell between npm and us, which would swallow signals too.)
+ */
 function whenOrphaned(callback) {
   if (!process.env.npm_lifecycle_event) return undefined
   const parent = process.ppid

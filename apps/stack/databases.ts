@@ -5,6 +5,7 @@ import { startPostgres } from './engines/postgres.ts'
 import { freePort } from './engines/process.ts'
 import { startQuestdb } from './engines/questdb.ts'
 import type { Keep } from './parts.ts'
+import type { Progress } from './progress.ts'
 
 /** Outside of the data folder, so that `--fresh` and a second data folder need no second download. */
 const downloads = resolve(import.meta.dirname, '../../.cache')
@@ -22,10 +23,15 @@ export type DatabaseEnvironment = {
  * Brings both databases up side by side, each embedded unless the environment names one elsewhere. An embedded engine
  * keeps its ports across restarts, so the apps find it again by themselves.
  */
-export async function startDatabases(options: Options, folder: DataFolder, keep: Keep): Promise<DatabaseEnvironment> {
+export async function startDatabases(
+  options: Options,
+  folder: DataFolder,
+  keep: Keep,
+  progress: Progress,
+): Promise<DatabaseEnvironment> {
   const [postgres, questdb] = await Promise.all([
     postgresEnvironment(options, folder, keep),
-    questdbEnvironment(options, folder, keep),
+    questdbEnvironment(options, folder, keep, progress),
   ])
   return { ...postgres, ...questdb }
 }
@@ -37,7 +43,7 @@ async function postgresEnvironment({ config }: Options, folder: DataFolder, keep
   return { POSTGRES_URL: url }
 }
 
-async function questdbEnvironment({ config }: Options, folder: DataFolder, keep: Keep) {
+async function questdbEnvironment({ config }: Options, folder: DataFolder, keep: Keep, progress: Progress) {
   const { QUESTDB_URL, QUESTDB_PG_URL, QUESTDB_USER, QUESTDB_PASSWORD } = config
   if (QUESTDB_URL && QUESTDB_PG_URL) return { QUESTDB_URL, QUESTDB_PG_URL, QUESTDB_USER, QUESTDB_PASSWORD }
   const ports = { http: await freePort(), pg: await freePort() }
@@ -45,6 +51,7 @@ async function questdbEnvironment({ config }: Options, folder: DataFolder, keep:
     startQuestdb({
       dir: folder.questdb,
       cacheDir: downloads,
+      onDownload: (artifact) => progress.tell('QuestDB', `fetching ${artifact} through Maven, the first time only …`),
       javaHome: config.JAVA_HOME,
       ramLimitBytes: config.QUESTDB_RAM_LIMIT_BYTES,
       ports,

@@ -5,6 +5,8 @@ import type { PartEvent } from './supervise.ts'
 export type Progress = {
   begin(part: string, doing: string): (done: string) => void
   note(part: string, event: PartEvent): void
+  /** One line about a part. */
+  tell(part: string, text: string): void
   say(text: string): void
 }
 
@@ -17,6 +19,7 @@ export function createProgress(print: (line: string) => void, clock: Clock): Pro
       return (done) => line(part, `${done} in ${((clock() - startedAtMs) / 1000).toFixed(1)} s`)
     },
     note: (part, event) => line(part, sentenceOf(event)),
+    tell: line,
     say: print,
   }
 }

@@ -16,7 +16,7 @@ import { demoFleet, planServices } from './services.ts'
 /** The order parts start in; they stop in the opposite one. */
 export const startOrder = ['Postgres', 'QuestDB', 'ingest', 'worker', 'control-plane', 'demo-fleet'] as const
 
-const readyDeadlineMs = 60_000
+const readyDeadlineMs = 120_000
 
 /**
  * Brings up the whole product on a locked data folder and resolves when it is ready to be used. Throws a sentence
@@ -33,7 +33,7 @@ export async function startStack(
   const port = await claimPort(options.port, host)
   if (options.fresh) await emptyDataFolder(folder)
 
-  const databases = await startDatabases(options, folder, parts.keep)
+  const databases = await startDatabases(options, folder, parts.keep, progress)
   const migrated = progress.begin('migrations', 'applying')
   const applied = await migrate(databases.POSTGRES_URL)
   migrated(applied.length > 0 ? `${applied.length} applied` : 'none to apply,')

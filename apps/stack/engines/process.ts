@@ -19,6 +19,9 @@ export type ProcessOptions = Omit<SpawnOptions, 'stdio' | 'detached'> & {
   channel?: boolean
 }
 
+// A small machine under load needs a minute for what takes two seconds otherwise.
+const defaultDeadlineMs = 180_000
+
 /**
  * Starts a program in a process group of its own, so that a Ctrl-C in the terminal reaches only the supervisor, which
  * then stops everything in order. Throws one sentence when the program cannot be started.
@@ -78,7 +81,7 @@ export async function waitUntilReady(
   probe: () => Promise<void>,
   options: { logFile: string; signal?: AbortSignal | undefined; deadlineMs?: number },
 ): Promise<void> {
-  const deadlineMs = options.deadlineMs ?? 60_000
+  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs
   let ended: string | undefined
   process.exited.then((how) => {
     ended = how

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 const version = '9.3.4'
+const artifact = `org.questdb:questdb:${version}`
 const sha256 = '939bc53ab22f93dbaa6545143a6e7c536d4904c07b7f2d381e8eef10436be062'
 const oldestJava = 17
 
@@ -41,9 +42,10 @@ async function javaVersion(java: string): Promise<number | undefined> {
  * Path of the QuestDB jar in `cacheDir`, fetched through Maven on first use; its checksum is verified at every start.
  * Throws one sentence when Maven is missing, the download fails or the file is not the one this version was built for.
  */
-export async function questdbJar(cacheDir: string): Promise<string> {
+export async function questdbJar(cacheDir: string, onDownload?: (artifact: string) => void): Promise<string> {
   const jar = join(resolve(cacheDir), `questdb-${version}.jar`)
   if (await isGenuine(jar)) return jar
+  onDownload?.(artifact)
   const downloadDir = join(resolve(cacheDir), `download-${randomUUID()}`)
   await mkdir(downloadDir, { recursive: true })
   try {
@@ -62,7 +64,6 @@ export async function questdbJar(cacheDir: string): Promise<string> {
 }
 
 async function download(outputDirectory: string): Promise<void> {
-  const artifact = `org.questdb:questdb:${version}`
   try {
     await run(
       'mvn',

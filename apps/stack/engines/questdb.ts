@@ -25,6 +25,8 @@ export type QuestdbOptions = {
   dir: string
   /** Where the downloaded jar is kept. */
   cacheDir: string
+  /** Told before the jar is downloaded, which may take a while. */
+  onDownload?: (artifact: string) => void
   /** A Java installation to prefer over the one on the PATH. */
   javaHome?: string | undefined
   ports?: QuestdbPorts
@@ -52,7 +54,7 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
   const dataDir = join(dir, 'data')
   const logFile = join(dir, 'server.log')
   const pidFile = join(dir, 'pid')
-  const [java, jar] = await Promise.all([findJava(options.javaHome), questdbJar(options.cacheDir)])
+  const [java, jar] = await Promise.all([findJava(options.javaHome), questdbJar(options.cacheDir, options.onDownload)])
   await mkdir(dataDir, { recursive: true })
   const password = await keptSecret(join(dir, 'password'))
   const ports = options.ports ?? { http: await freePort(), pg: await freePort() }
