@@ -10,12 +10,14 @@ import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
 import type { QuestdbSql } from '#questdb/sql'
 import type { Authenticator } from './authentication.ts'
+import type { FleetMaps } from './fleet-map/fleet-maps.ts'
 import type { DeviceEdge } from './proxy.ts'
 
 /** What routes reach beyond their own domain verb. Built once in main.ts, passed as a value. */
 export type Services = {
   pool: Pool
   questdb: QuestdbSql
+  fleetMaps: FleetMaps
   clock: Clock
   plans: Plans
   logger: Logger

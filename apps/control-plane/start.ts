@@ -16,6 +16,7 @@ import { openPool } from '#postgres/pool'
 import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
 import { createAuthenticator } from './authentication.ts'
 import type { Config } from './config.ts'
+import { createFleetMaps } from './fleet-map/fleet-maps.ts'
 import { createDeviceEdge } from './proxy.ts'
 import type { Services } from './services.ts'
 
@@ -47,11 +48,13 @@ export async function openServices(config: Config): Promise<{ services: Services
     : undefined
   redis?.on('error', () => {})
   const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'control-plane' })
+  const fleetMaps = createFleetMaps({ pool, questdb, clock })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
 
   const services: Services = {
     pool,
     questdb,
+    fleetMaps,
     clock,
     plans,
     logger: createLogger('control-plane', config.LOG_LEVEL),
@@ -77,6 +80,7 @@ export async function openServices(config: Config): Promise<{ services: Services
   }
   const close = async () => {
     await listening.stop()
+    fleetMaps.live.close()
     await deviceEdge.close()
     redis?.disconnect()
     await questdb.end()

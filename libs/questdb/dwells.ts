@@ -44,7 +44,8 @@ export type DwellRange = {
   fromMs: number
   toMs: number
   deviceIds?: readonly string[] | undefined
-  /** Those that ended lasted at least this long; ongoing ones until toMs. */
+  /** When ongoing ones end, as far as their length is asked for. */
+  nowMs: number
   minDurationMs?: number | undefined
   ongoing?: boolean | undefined
   /** Only those behind this one in the order of the list. */
@@ -83,9 +84,8 @@ export async function dwellsTouching(questdb: QuestdbSql, range: DwellRange): Pr
   if (range.ongoing !== undefined) conditions.push(`departed_at IS ${range.ongoing ? '' : 'NOT '}NULL`)
   if (range.deviceIds) conditions.push(`device_id IN (${literalIds(range.deviceIds)})`)
   if (range.minDurationMs !== undefined) {
-    conditions.push(
-      `datediff('T', ts, coalesce(departed_at, ${time(range.toMs)}::timestamp)) >= ${bind(range.minDurationMs)}::long`,
-    )
+    const end = `coalesce(departed_at::long, ${bind(range.nowMs * 1_000)}::long)`
+    conditions.push(`${end} - ts::long >= ${bind(range.minDurationMs * 1_000)}::long`)
   }
   if (range.after) {
     const arrived = time(range.after.arrivedAtMs)

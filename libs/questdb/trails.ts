@@ -21,7 +21,17 @@ const maxPointsPerDevice = 1_000
 const maxPicked = 500
 
 type PositionColumns = [deviceId: string, step: number, tsMs: number, lat: number, lon: number]
-type SignalColumns = [deviceId: string, step: number, rat: string | null, rsrpDbm: number | null, sinrDb: number | null]
+type SignalColumns = [
+  deviceId: string,
+  step: number,
+  tsMs: number,
+  rat: string | null,
+  rsrpDbm: number | null,
+  sinrDb: number | null,
+]
+
+// A point is coloured by the signal measured nearest to it in time, if one was measured about then.
+const signalWithinMs = 30_000
 
 /**
  * The devices' ways through the range, oldest point first: the last usable fix of each step. Steps are as long as it
@@ -30,17 +40,9 @@ type SignalColumns = [deviceId: string, step: number, rat: string | null, rsrpDb
 export async function deviceTrails(questdb: QuestdbSql, range: TrailRange): Promise<Map<string, TrailPoint[]>> {
   const { deviceIds, organizationId, fromMs, toMs } = range
   const points = Math.min(maxPointsPerDevice, Math.max(2, Math.floor(maxPoints / Math.max(1, deviceIds.length))))
-  const step = `timestamp_floor('${Math.max(1, Math.ceil((toMs - fromMs) / 1_000 / points))}s', ts) step`
-  const picked =
-    deviceIds.length <= maxPicked
-      ? ` AND device_id IN (${
-          deviceIds
-            .filter(isUuid)
-            .map((id) => `'${id}'`)
-            .join(', ') || 'null'
-        })`
-      : ''
-  const where = `WHERE org_id = $1 AND ts >= $2 AND ts < $3${picked}`
+  const stepS = Math.max(1, Math.ceil((toMs - fromMs) / 1_000 / points))
+  const step = `timestamp_floor('${stepS}s', ts) step`
+  const where = `WHERE org_id = $1 AND ts >= $2 AND ts < $3${pickedBy(deviceIds)}`
   const values = [organizationId, timestampParameter(fromMs), timestampParameter(toMs)]
   const [positions, signals] = await Promise.all([
     questdb.queryArrays<PositionColumns>(
@@ -49,16 +51,38 @@ export async function deviceTrails(questdb: QuestdbSql, range: TrailRange): Prom
       values,
     ),
     questdb.queryArrays<SignalColumns>(
-      `SELECT device_id, ${step}, last(rat), last(rsrp_dbm), last(sinr_db) FROM cellular ${where} GROUP BY device_id, step`,
+      `SELECT device_id, ${step}, max(ts), last(rat), last(rsrp_dbm), last(sinr_db) FROM cellular ${where}
+       GROUP BY device_id, step ORDER BY step`,
       values,
     ),
   ])
-  const signalOf = new Map(signals.map((signal) => [`${signal[0]} ${signal[1]}`, signal]))
+  const signalsOf = Map.groupBy(signals, ([deviceId]) => deviceId)
   const trails = new Map<string, TrailPoint[]>(deviceIds.map((deviceId) => [deviceId, []]))
-  for (const [deviceId, stepMs, tsMs, lat, lon] of positions) {
-    const [, , rat = null, rsrpDbm = null, sinrDb = null] = signalOf.get(`${deviceId} ${stepMs}`) ?? []
-    const { quality } = signalQuality({ rat, rsrpDbm, sinrDb })
-    trails.get(deviceId)?.push({ tsMs, lat, lon, rat, rsrpDbm, sinrDb, quality })
+  for (const [deviceId, ways] of Map.groupBy(positions, ([id]) => id)) {
+    trails
+      .get(deviceId)
+      ?.push(...withSignals(ways, signalsOf.get(deviceId) ?? [], Math.max(signalWithinMs, stepS * 1_000)))
   }
   return trails
+}
+
+const pickedBy = (deviceIds: readonly string[]): string => {
+  if (deviceIds.length > maxPicked) return ''
+  const literals = deviceIds.filter(isUuid).map((deviceId) => `'${deviceId}'`)
+  return ` AND device_id IN (${literals.join(', ') || 'null'})`
+}
+
+/** Both lists in order of time, so that one walk through them finds each point's nearest signal. */
+function withSignals(
+  ways: readonly PositionColumns[],
+  signals: readonly SignalColumns[],
+  withinMs: number,
+): TrailPoint[] {
+  let at = 0
+  return ways.map(([, , tsMs, lat, lon]) => {
+    const distance = (index: number) => Math.abs((signals[index]?.[2] ?? Number.POSITIVE_INFINITY) - tsMs)
+    while (distance(at + 1) <= distance(at) && at + 1 < signals.length) at++
+    const [, , , rat = null, rsrpDbm = null, sinrDb = null] = (distance(at) <= withinMs && signals[at]) || []
+    return { tsMs, lat, lon, rat, rsrpDbm, sinrDb, quality: signalQuality({ rat, rsrpDbm, sinrDb }).quality }
+  })
 }

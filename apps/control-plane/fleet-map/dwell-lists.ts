@@ -44,7 +44,7 @@ async function readDwells({ pool, questdb, dwellSignals, clock }: Sources, reque
   const { bbox, tags, members } = request
   const perOrganization = await Promise.all(
     request.organizations.map(async ({ organizationId, windowMs }) => {
-      const range = { organizationId, fromMs: nowMs - windowMs, toMs: nowMs + clockAheadMs }
+      const range = { organizationId, fromMs: nowMs - windowMs, toMs: nowMs + clockAheadMs, nowMs }
       const deviceIds = tags || members ? await deviceIdsWith(pool, organizationId, { tags, members }) : undefined
       return visibleDwells(pool, organizationId, await dwellsTouching(questdb, { ...range, deviceIds }))
     }),

@@ -11,15 +11,21 @@ import { clockAheadMs } from '../telemetry/window.ts'
 
 /** Live pictures of organizations, shared by everyone who reads them at the same time. */
 export type LiveMaps = {
-  /** The organization's picture, at most a second old and reaching back to `fromMs`. */
+  /**
+   * The organization's picture, reaching back to `fromMs`: devices as they are registered now, telemetry as it was at most
+   * a second ago.
+   */
   read(organizationId: string, fromMs: number): Promise<OrganizationMap>
+  /** Stops following; what is being read ends by itself. */
+  close(): void
 }
 
 type Sources = { pool: Pool; questdb: QuestdbSql; clock: Clock; revisions: Revisions }
 
 type LiveMap = {
   map: OrganizationMap
-  /** When the last refresh began; 0 before the first. What was visible then is in the picture. */
+  /** When the last look at the registry and at telemetry began; 0 before the first. What was visible then is in. */
+  registryAsOfMs: number
   asOfMs: number
   /** When the last look at the whole depth began. */
   deepAsOfMs: number
@@ -28,9 +34,11 @@ type LiveMap = {
   deepLook: Pacer
   dwellLook: Pacer
   refreshing: Promise<void> | undefined
+  timer: NodeJS.Timeout | undefined
 }
 
 const freshMs = 1_000
+const followedForMs = 15_000
 const forgottenAfterMs = 15 * 60_000
 const dayMs = 86_400_000
 const retentionMs = 90 * dayMs
@@ -44,13 +52,16 @@ const realignOverlapMs = 90_000
 const recentMs = 10 * 60_000
 const longestRecentGapMs = 5 * 60_000
 const deepLookShare = 0.05
+// Following may take this share of the time: a large fleet is looked at less often, and its readers wait for the look.
+const followShare = 0.1
 const maxIdsAtOnce = 500
 const maxIds = 4 * maxIdsAtOnce
 
-/** Keeps pictures that are read, refreshes them on demand by what arrived since, and forgets the others. */
+/** Keeps pictures that are read, follows them for a while after each reading, and forgets the others. */
 export function createLiveMaps(sources: Sources): LiveMaps {
   const { clock } = sources
   const lives = new Map<string, LiveMap>()
+  let isClosed = false
 
   const liveOf = (organizationId: string, nowMs: number): LiveMap => {
     for (const [id, { usedAtMs }] of lives) if (nowMs - usedAtMs > forgottenAfterMs) lives.delete(id)
@@ -60,23 +71,45 @@ export function createLiveMaps(sources: Sources): LiveMaps {
     return live
   }
 
+  const refreshOnce = (live: LiveMap, fromMs: number): Promise<void> => {
+    live.refreshing ??= refreshTelemetry(sources, live, fromMs).finally(() => {
+      live.refreshing = undefined
+    })
+    return live.refreshing
+  }
+
+  const follow = (live: LiveMap, delayMs: number): void => {
+    if (live.timer || isClosed) return
+    live.timer = setTimeout(async () => {
+      const startedMs = clock()
+      if (startedMs - live.usedAtMs <= followedForMs) {
+        // A reader that meets the same failure is told; here the next look tries again.
+        await refreshOnce(live, live.reachesBackToMs).catch(() => {})
+        live.timer = undefined
+        follow(live, Math.max(freshMs / 2, (clock() - startedMs) / followShare))
+      } else live.timer = undefined
+    }, delayMs).unref()
+  }
+
   return {
     async read(organizationId, fromMs) {
       const nowMs = clock()
       const live = liveOf(organizationId, nowMs)
-      while (live.asOfMs < nowMs - freshMs || live.reachesBackToMs > fromMs) {
-        live.refreshing ??= refresh(sources, live, fromMs).finally(() => {
-          live.refreshing = undefined
-        })
-        await live.refreshing
-      }
+      await refreshRegistry(sources, live)
+      while (live.asOfMs < nowMs - freshMs || live.reachesBackToMs > fromMs) await refreshOnce(live, fromMs)
+      follow(live, freshMs / 2)
       return live.map
+    },
+    close() {
+      isClosed = true
+      for (const { timer } of lives.values()) clearTimeout(timer)
     },
   }
 }
 
 const newLive = (organizationId: string, revisions: Revisions): LiveMap => ({
   map: createOrganizationMap(organizationId, revisions),
+  registryAsOfMs: 0,
   asOfMs: 0,
   deepAsOfMs: 0,
   reachesBackToMs: Number.POSITIVE_INFINITY,
@@ -84,28 +117,31 @@ const newLive = (organizationId: string, revisions: Revisions): LiveMap => ({
   deepLook: createPacer(deepLookShare),
   dwellLook: createPacer(deepLookShare),
   refreshing: undefined,
+  timer: undefined,
 })
 
-async function refresh(sources: Sources, live: LiveMap, fromMs: number): Promise<void> {
+async function refreshRegistry({ pool, clock }: Sources, live: LiveMap): Promise<void> {
+  const { map } = live
+  const nowMs = clock()
+  if (live.registryAsOfMs === 0) {
+    map.applyRegistry(await registryEntries(pool, map.organizationId))
+  } else {
+    const changes = await registryChanges(pool, map.organizationId, live.registryAsOfMs - registryOverlapMs)
+    map.remove(changes.departed)
+    map.applyRegistry(changes.entries)
+  }
+  live.registryAsOfMs = Math.max(live.registryAsOfMs, nowMs)
+}
+
+async function refreshTelemetry(sources: Sources, live: LiveMap, fromMs: number): Promise<void> {
   const nowMs = sources.clock()
-  await refreshRegistry(sources, live)
   if (live.reachesBackToMs > fromMs) await reachBack(sources, live, Math.min(fromMs, nowMs - dayMs), nowMs)
-  else await refreshTelemetry(sources, live, nowMs)
+  else await readArrivals(sources, live, nowMs)
   if (live.dwellLook.isDue(nowMs)) {
     live.map.replaceDwells(await ongoingDwells(sources.questdb, live.map.organizationId, nowMs - retentionMs))
     live.dwellLook.ran(nowMs, sources.clock() - nowMs)
   }
   live.asOfMs = nowMs
-}
-
-async function refreshRegistry({ pool }: Sources, { map, asOfMs }: LiveMap): Promise<void> {
-  if (asOfMs === 0) {
-    map.applyRegistry(await registryEntries(pool, map.organizationId))
-    return
-  }
-  const changes = await registryChanges(pool, map.organizationId, asOfMs - registryOverlapMs)
-  map.remove(changes.departed)
-  map.applyRegistry(changes.entries)
 }
 
 /** Reads everything between `fromMs` and what is known already. */
@@ -123,7 +159,7 @@ async function reachBack({ questdb }: Sources, live: LiveMap, fromMs: number, no
 }
 
 /** Reads what arrived since the last refresh: always of recent samples, of all others when that is due. */
-async function refreshTelemetry({ questdb, clock }: Sources, live: LiveMap, nowMs: number): Promise<void> {
+async function readArrivals({ questdb, clock }: Sources, live: LiveMap, nowMs: number): Promise<void> {
   const { map } = live
   const isDeep = live.deepLook.isDue(nowMs) || nowMs - live.asOfMs > longestRecentGapMs
   const toMs = nowMs + clockAheadMs

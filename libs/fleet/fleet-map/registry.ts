@@ -52,6 +52,18 @@ export async function registryChanges(
   return changes
 }
 
+/** Devices these organizations lost, by deletion or transfer, since a moment. */
+export async function departedSince(
+  db: Queryable,
+  organizationIds: readonly string[],
+  sinceMs: number,
+): Promise<string[]> {
+  const changes = await Promise.all(
+    organizationIds.map((organizationId) => registryChanges(db, organizationId, sinceMs)),
+  )
+  return changes.flatMap(({ departed }) => departed)
+}
+
 /** The smallest version 7 UUID of a millisecond. */
 function firstIdOf(ms: number): string {
   const hex = Math.max(0, ms).toString(16).padStart(12, '0')

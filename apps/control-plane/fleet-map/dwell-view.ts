@@ -1,0 +1,42 @@
+import type { DwellSignal } from '#questdb/dwell-signals'
+import type { DwellRow } from '#questdb/dwells'
+
+/** A dwell as the API shows it; an ongoing one lasts until now. */
+export function dwellView(row: DwellRow, signal: DwellSignal | null, nowMs: number) {
+  const { id, deviceId, arrivedAtMs, departedAtMs, firstOutsideAtMs, lat, lon, radiusM, fixCount, gap } = row
+  return {
+    id,
+    deviceId,
+    arrivedAt: new Date(arrivedAtMs).toISOString(),
+    departedAt: textOf(departedAtMs),
+    firstOutsideAt: textOf(firstOutsideAtMs),
+    durationS: Math.round(((departedAtMs ?? nowMs) - arrivedAtMs) / 1_000),
+    lat,
+    lon,
+    radiusM,
+    fixCount,
+    gap,
+    rsrpP50Dbm: signal?.rsrpP50Dbm ?? null,
+    sinrP50Db: signal?.sinrP50Db ?? null,
+    noServiceS: signal?.noServiceS ?? null,
+  }
+}
+
+export const dwellPaths = [
+  'id',
+  'deviceId',
+  'arrivedAt',
+  'departedAt',
+  'firstOutsideAt',
+  'durationS',
+  'lat',
+  'lon',
+  'radiusM',
+  'fixCount',
+  'gap',
+  'rsrpP50Dbm',
+  'sinrP50Db',
+  'noServiceS',
+] as const satisfies readonly (keyof ReturnType<typeof dwellView>)[]
+
+const textOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { chooseCoding } from '#http/compression'
+import { matchesNone } from '#http/etag'
+import { notModified } from '../entity-tags.ts'
+import { readCoverage } from '../fleet-map/coverage.ts'
+import { listDwells } from '../fleet-map/dwells.ts'
+import { type GpsCursor, openGps, readGps } from '../fleet-map/gps.ts'
+import { gpsBody, gpsContentTypes } from '../fleet-map/gps-formats.ts'
+import { coverageQuery, dwellsQuery, type GpsQuery, gpsQuery } from '../fleet-map/query.ts'
+import { coverageSchema, dwellPageSchema, gpsSchema, thresholdsSchema } from '../fleet-map/schemas.ts'
+import { streamGps } from '../fleet-map/stream.ts'
+import { thresholds } from '../fleet-map/thresholds.ts'
+import { pageReply, pageRequest } from '../paging.ts'
+import { type Route, type RouteInput, route } from '../route.ts'
+
+const tag = 'Fleet GPS'
+const planned = { 403: { description: 'The scope is missing, or `plan_feature`: not part of the plan.' } }
+const hidden = { 404: { description: 'No such organization or group for you.' } }
+
+/** What a cursor is good for: this caller and these filters. */
+const boundTo = ({ ctx, query }: RouteInput<unknown, GpsQuery, unknown>) => {
+  const { cursor: _cursor, ...filters } = query
+  return [ctx.principal.id, '/fleet/gps', filters]
+}
+
+const gps = route({
+  method: 'get',
+  path: '/fleet/gps',
+  summary: 'Where devices are, how good their signal is, coverage and dwells',
+  description:
+    'Devices with their last usable fix, signal aligned with the position where it was measured, coverage by H3 cell, and dwells. `since` answers only what changed.',
+  tag,
+  access: 'fleet:read',
+  query: gpsQuery,
+  answers: {
+    200: { description: 'The fleet', schema: gpsSchema, headers: ['ETag'] },
+    ...notModified,
+    ...planned,
+    ...hidden,
+  },
+  async handle(input) {
+    const { ctx, services, query, http } = input
+    const { cursors, fleetMaps } = services
+    const position = query.cursor === undefined ? undefined : cursors.open(query.cursor, boundTo(input))
+    const cursor = position === undefined ? undefined : (JSON.parse(position) as GpsCursor)
+    const request = await openGps(ctx, query, cursor)
+    const picture = await readGps(ctx, fleetMaps, request)
+    const headers = new Headers({ ETag: picture.etag, 'Cache-Control': 'private, no-cache', Vary: 'accept-encoding' })
+    if (matchesNone(http.req.header('if-none-match'), picture.etag)) return new Response(null, { status: 304, headers })
+    const nextCursor = picture.next && cursors.seal(JSON.stringify(picture.next), boundTo(input))
+    const answer = fleetMaps.answers.share(`${picture.etag} ${nextCursor && ctx.principal.id}`, () =>
+      JSON.stringify(gpsBody(picture, request, nextCursor)),
+    )
+    const coding = chooseCoding(http.req.header('accept-encoding'))
+    headers.set('Content-Type', gpsContentTypes[query.format])
+    if (coding) headers.set('Content-Encoding', coding)
+    return new Response(new Uint8Array(await answer(coding)), { headers })
+  },
+})
+
+const stream = route({
+  method: 'get',
+  path: '/fleet/gps/stream',
+  summary: 'Fleet GPS as server-sent events',
+  description:
+    'A `snapshot` event with the answer of `/fleet/gps`, then a `delta` whenever something changed; ids are `asOf`, so that `Last-Event-ID` goes on where a connection broke.',
+  tag,
+  access: 'fleet:read',
+  query: gpsQuery.safeExtend({ cursor: z.undefined().optional() }),
+  answers: { 200: { description: 'Events', contentType: 'text/event-stream' }, ...planned, ...hidden },
+  async handle({ ctx, services, query, http }) {
+    const since = http.req.header('last-event-id') ?? query.since
+    // Refusals are answered as such before the stream begins.
+    await openGps(ctx, { ...query, since })
+    const stillAllowed = () => services.authenticator.authenticate(http.req.header('authorization'))
+    const events = streamGps(ctx, services.fleetMaps, { ...query, since }, stillAllowed)
+    return new Response(events, {
+      headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
+    })
+  },
+})
+
+const coverage = route({
+  method: 'get',
+  path: '/fleet/coverage',
+  summary: 'How good the signal is, where',
+  tag,
+  access: 'fleet:read',
+  query: coverageQuery,
+  answers: { 200: { description: 'Cells with votes', schema: coverageSchema }, ...planned, ...hidden },
+  handle: async ({ ctx, services, query }) => ({
+    status: 200,
+    body: await readCoverage(ctx, services.fleetMaps, query),
+  }),
+})
+
+const dwells = route({
+  method: 'get',
+  path: '/fleet/dwells',
+  summary: 'Where devices stood',
+  tag,
+  access: 'fleet:read',
+  query: dwellsQuery,
+  answers: { 200: { description: 'Newest arrival first', schema: dwellPageSchema }, ...planned, ...hidden },
+  async handle(input) {
+    const { after } = pageRequest(input)
+    return pageReply(input, await listDwells(input.ctx, input.services.fleetMaps, input.query, after))
+  },
+})
+
+const signalThresholds = route({
+  method: 'get',
+  path: '/signal-thresholds',
+  summary: 'What the classes of signal quality mean',
+  tag,
+  access: 'principal',
+  query: z.strictObject({}),
+  answers: { 200: { description: 'Thresholds and colours for legends', schema: thresholdsSchema } },
+  handle: async () => ({ status: 200, body: thresholds }),
+})
+
+export const fleetRoutes: Route[] = [gps, stream, coverage, dwells, signalThresholds]
