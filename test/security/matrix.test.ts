@@ -21,11 +21,14 @@ let world: World
 let stranger: { id: string; key: string }
 
 beforeAll(async () => {
-  api = await startControlPlane()
+  api = await startControlPlane({ TRUSTED_PROXY_HOPS: '1' })
   world = await createWorld(api)
   stranger = await api.newOrganization()
 })
 afterAll(() => api.close())
+
+// Each attempt from an address of its own, since one address may fail to authenticate only so often.
+let attempts = 0
 
 function attempt({ method, path, entry }: (typeof operations)[number], token?: string): Promise<Answer> {
   const concrete = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -37,7 +40,11 @@ function attempt({ method, path, entry }: (typeof operations)[number], token?: s
   return api.call(method, `${concrete}${entry.query?.(world) ?? ''}`, {
     ...(token === undefined ? {} : { token }),
     ...(entry.json ? { json: entry.json(world) } : {}),
-    ...(entry.body ? { body: entry.body.text, headers: { 'content-type': entry.body.type } } : {}),
+    ...(entry.body ? { body: entry.body.text } : {}),
+    headers: {
+      'x-forwarded-for': `2001:db8::${(attempts++).toString(16)}`,
+      ...(entry.body ? { 'content-type': entry.body.type } : {}),
+    },
   })
 }
 
