@@ -18,7 +18,6 @@ export function realignWindow(fixes: readonly DistinctFix[], range: TimeRange, p
     const previous = fixes[index - 1]
     const fix = fixes[index]
     if (previous === undefined || fix === undefined || !isFreshStart(previous, fix, policy)) continue
-    // A row at the time of the last fix itself may belong to a fix behind it.
     // Both ends of the jump must lie outside of the range: what came late may stand between them otherwise.
     // A fix dated back into the time of the previous one cannot be told without it.
     if (fix.firstReportMs < range.fromMs && fix.timeMs > previous.lastReportMs) {
@@ -27,6 +26,7 @@ export function realignWindow(fixes: readonly DistinctFix[], range: TimeRange, p
     }
     if (previous.timeMs > range.toMs) {
       window.reports.toMs = fix.firstReportMs
+      // A row at the very time of this fix may belong to another of the same time behind it.
       window.rows.toMs = fix.timeMs - 1
       break
     }
