@@ -166,8 +166,11 @@ function bestPlmn(operators: { plmn: string; samples: number; median: number | n
   return (first.median ?? 0) - (second.median ?? 0) >= bestMarginDb ? first.plmn : null
 }
 
+/** A tally whose devices may have been counted elsewhere. */
+type CountedTally = Omit<CellTally, 'devices'> & { devices: { readonly size: number } }
+
 /** The cell a tally makes on the map. Quality is that of the medians; `none` where there was never service. */
-export function coverageCell(tally: CellTally, thresholds?: SignalThresholds): CoverageCell {
+export function coverageCell(tally: CountedTally, thresholds?: SignalThresholds): CoverageCell {
   const { h3, samples, inService, devices, rsrp, sinr, lastAtMs } = tally
   const rsrpDbm = { p10: nearestRank(rsrp, 0.1), p50: nearestRank(rsrp, 0.5), p90: nearestRank(rsrp, 0.9) }
   const sinrDb = { p10: nearestRank(sinr, 0.1), p50: nearestRank(sinr, 0.5) }

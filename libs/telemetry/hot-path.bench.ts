@@ -1,6 +1,8 @@
 /** `node libs/telemetry/hot-path.bench.ts`: what decoding, cleaning and encoding cost beside JSON.parse alone. */
 import { decodeBatch } from './accept.ts'
 import { cleanSample } from './clean.ts'
+import { createDeviceAlignment } from './device-alignment.ts'
+import { dwellPolicies } from './dwell.ts'
 import { createRowEncoder } from './ilp.ts'
 import type { CellularRow } from './rows.ts'
 import { tables } from './tables.ts'
@@ -41,6 +43,15 @@ function decode() {
 
 const decoded = decode()
 const rows = decoded.map((sample) => cleanSample(sample, () => {}) as CellularRow)
+/** A drive of 100 s: an RF sample a second, a fix every ten. */
+const reports = Array.from({ length: samplesPerBatch / 10 }, (_, fix) => ({
+  tsMs: receivedAtMs - (samplesPerBatch - fix * 10) * 1000,
+  lat: 51.9 + fix * 0.0009,
+  lon: -8.4,
+  fixTs: null,
+  accuracyM: 5,
+  speedMps: 10,
+}))
 let encoder = createRowEncoder(tables.cellular, 1 << 22)
 
 const steps: Record<string, () => void> = {
@@ -48,6 +59,9 @@ const steps: Record<string, () => void> = {
   'decode (parse and check)': decode,
   clean: () => {
     for (const sample of decoded) cleanSample(sample, () => {})
+  },
+  'align, with coverage cells': () => {
+    createDeviceAlignment(dwellPolicies.vehicle).apply(reports, rows)
   },
   'encode 14 fields': () => {
     for (const row of rows) encoder.append(row, origin)

@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import type { Field } from './field-types.ts'
+import { cellListFields, fieldsOf, type Kind, kinds, maxAgeMs } from './fields.ts'
+
+const time = z.union([z.iso.datetime({ offset: true }), z.int()]).describe('RFC 3339 or epoch milliseconds')
+const age = z.number().min(0).max(maxAgeMs)
+
+function valueSchema(field: Field): z.ZodType {
+  switch (field.type) {
+    case 'number':
+      return z.number().min(field.min).max(field.max)
+    case 'text':
+      return z.string().max(256)
+    case 'word':
+      return z.enum(field.words)
+    case 'decimal':
+      return z.string().regex(/^\d+$/)
+    case 'plmn':
+      return z.string().regex(/^\d{5,6}$/)
+    case 'time':
+      return time
+    case 'cells':
+      return z.array(objectOf(Object.entries(cellListFields))).max(field.maxItems)
+  }
+}
+
+const describe = (field: Field): string =>
+  field.type === 'number' && field.unit !== '' ? `${field.description} (${field.unit})` : field.description
+
+const objectOf = (fields: [string, Field][]) =>
+  z.object(
+    Object.fromEntries(
+      fields.map(([name, field]) => [name, valueSchema(field).nullable().optional().describe(describe(field))]),
+    ),
+  )
+
+/**
+ * One sample of a kind as documented in OpenAPI. Reports are not validated with it: what is accepted and what is
+ * cleaned is decided by `decodeBatch` and `cleanSample`, which are far cheaper and more lenient.
+ */
+export const sampleSchema = (kind: Kind) =>
+  objectOf(fieldsOf(kind)).extend({
+    kind: z.literal(kind),
+    ts: time.optional(),
+    ageMs: age.optional().describe('Age of the sample when sent without `ts`; of the fix in a location with one'),
+  })
+
+/** The body of a telemetry report as documented in OpenAPI. */
+export const reportSchema = z.object({
+  sentAt: time.optional(),
+  batchId: z.string().max(256).optional(),
+  samples: z
+    .array(z.union(kinds.map(sampleSchema)))
+    .min(1)
+    .max(1000),
+})
+
+/** A stored sample's fields as the API shows them: every one present, null where nothing usable was sent. */
+export const recordFieldsSchema = (kind: Kind) =>
+  z.object(
+    Object.fromEntries(
+      fieldsOf(kind).map(([name, field]) => [name, readSchema(field).nullable().describe(describe(field))]),
+    ),
+  )
+
+const readSchema = (field: Field) => (field.type === 'time' ? z.iso.datetime() : valueSchema(field))
