@@ -1,64 +1,28 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Secret } from '#core/secret'
-import { ensureAccess } from '#fleet/bootstrap'
 import { createKeyring } from '#fleet/keyring'
 import { revealSettings } from '#fleet/profile-secrets'
-import { type OwnedPool, openPool } from '#postgres/pool'
-import { type AppProcess, runCommand, startAppProcess } from '#test/app-process'
-import { createTestDatabase, type TestDatabase } from '#test/database'
-import { type IngestProcess, masterSecret, startIngestProcess } from '#test/ingest-process'
-import { deviceCalls, workerEnvironment } from '#test/job-service'
-import { questdbConnection } from '#test/questdb'
+import { runCommand } from '#test/app-process'
+import { masterSecret } from '#test/ingest-process'
+import { deviceCalls } from '#test/job-service'
 import { until } from '#test/until'
+import { startWholeService, type WholeService } from '#test/whole-service'
 
-let database: TestDatabase
-let pool: OwnedPool
-let logDir: string
-let ingest: IngestProcess
-let worker: AppProcess
-let controlPlane: AppProcess
-let adminKey: string
+let service: WholeService
 /** Every answer of the API, as text with its headers. */
 const answers: string[] = []
 
-const environment = () => ({
-  ...workerEnvironment(database.url),
-  QUESTDB_URL: questdbConnection().httpUrl,
-  LOG_LEVEL: 'debug',
-})
-
 beforeAll(async () => {
-  database = await createTestDatabase()
-  pool = openPool(database.url, { applicationName: 'secrets-canary.test' })
-  logDir = await mkdtemp(join(tmpdir(), 'routerfleet-canary-'))
-  adminKey = (await ensureAccess(pool, { demo: false })).adminKey
-  ingest = await startIngestProcess({
-    postgresUrl: database.url,
-    questdb: questdbConnection(),
-    logDir,
-    environment: { LOG_LEVEL: 'debug' },
-  })
-  worker = await startAppProcess('apps/worker/main.ts', environment())
-  controlPlane = await startAppProcess('apps/control-plane/main.ts', { ...environment(), INGEST_URL: ingest.url })
-})
-afterAll(async () => {
-  await controlPlane.stop()
-  await worker.stop()
-  await ingest.end('SIGTERM')
-  await pool.end()
-  await database.drop()
-  await rm(logDir, { recursive: true, force: true })
-})
+  service = await startWholeService()
+}, 120_000)
+afterAll(() => service.close())
 
 async function call(method: string, path: string, json?: unknown, key?: string) {
-  const answer = await fetch(new URL(path, controlPlane.url), {
+  const answer = await fetch(new URL(path, service.url), {
     method,
     headers: {
-      authorization: `Bearer ${adminKey}`,
+      authorization: `Bearer ${service.adminKey}`,
       ...(json === undefined ? {} : { 'content-type': 'application/json' }),
       ...(key === undefined ? {} : { 'idempotency-key': key }),
     },
@@ -71,13 +35,13 @@ async function call(method: string, path: string, json?: unknown, key?: string) 
 
 /** Every row of every table of every schema, the queues' included, as text. */
 async function dump(): Promise<string> {
-  const { rows: tables } = await pool.query<{ name: string }>(
+  const { rows: tables } = await service.pool.query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
      WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
   )
   const texts = await Promise.all(
     tables.map(async ({ name }) => {
-      const { rows } = await pool.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`)
+      const { rows } = await service.pool.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`)
       return rows.map(({ row }) => row).join('\n')
     }),
   )
@@ -120,7 +84,7 @@ test('a profile’s secrets appear on the device’s own channel and nowhere els
   const token = (await call('POST', `/devices/${device.body.id}/token`, {})).body.token
   const batch = await call('POST', `${one}/apply`, { deviceIds: [device.body.id] }, randomUUID())
   expect(batch.status).toBe(202)
-  const router = deviceCalls(controlPlane.url, token)
+  const router = deviceCalls(service.url, token)
   const taken = await until('the job', async () => {
     const answer = await router.next(5)
     return answer.status === 200 && answer.body
@@ -135,7 +99,7 @@ test('a profile’s secrets appear on the device’s own channel and nowhere els
   const places = {
     answers: answers.join('\n'),
     database: await dump(),
-    logs: [controlPlane.output(), worker.output(), ingest.output()].join('\n'),
+    logs: service.output(),
   }
   expect(places.answers).toContain('depot-2')
   expect(places.database).toContain('depot-2')
@@ -153,7 +117,7 @@ test('after a rotation of the master secret the new one opens every profile and 
   const next = 'another master secret, just as long as the first'
   const rotate = () =>
     runCommand('apps/control-plane/rotate-secrets-key.ts', {
-      POSTGRES_URL: database.url,
+      POSTGRES_URL: service.databaseUrl,
       CONFIG_SECRETS_KEY: next,
       CONFIG_SECRETS_KEY_PREVIOUS: masterSecret,
     })
@@ -163,7 +127,7 @@ test('after a rotation of the master secret the new one opens every profile and 
   const revealWith = (...masters: string[]) => {
     const [current = '', previous] = masters
     const keyring = createKeyring(new Secret(current), previous === undefined ? undefined : new Secret(previous))
-    return revealSettings({ pool, keyring }, place)
+    return revealSettings({ pool: service.pool, keyring }, place)
   }
   expect(await revealWith(next)).toEqual({ pin: '1234' })
   expect(await revealWith(masterSecret, next)).toEqual({ pin: '1234' })

@@ -42,7 +42,7 @@ export async function startAppProcess(
         () => false,
       )
     },
-    30_000,
+    90_000,
   )
   return {
     url,

@@ -1,0 +1,51 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ensureAccess } from '#fleet/bootstrap'
+import { type OwnedPool, openPool } from '#postgres/pool'
+import { startAppProcess } from './app-process.ts'
+import { createTestDatabase } from './database.ts'
+import { startIngestProcess } from './ingest-process.ts'
+import { workerEnvironment } from './job-service.ts'
+import { questdbConnection } from './questdb.ts'
+
+export type WholeService = {
+  /** The base address, where all of it answers. */
+  url: string
+  adminKey: string
+  databaseUrl: string
+  pool: OwnedPool
+  /** Everything the three processes have written to stdout and stderr. */
+  output(): string
+  close(): Promise<void>
+}
+
+/** Control plane, ingest and worker as processes of their own, as the start command runs them, on a fresh database. */
+export async function startWholeService(): Promise<WholeService> {
+  const database = await createTestDatabase()
+  const pool = openPool(database.url, { applicationName: 'test' })
+  const folder = await mkdtemp(join(tmpdir(), 'routerfleet-service-'))
+  const { adminKey } = await ensureAccess(pool, { demo: false })
+  const questdb = questdbConnection()
+  const environment = { ...workerEnvironment(database.url), QUESTDB_URL: questdb.httpUrl, LOG_LEVEL: 'debug' }
+  const [ingest, worker] = await Promise.all([
+    startIngestProcess({ postgresUrl: database.url, questdb, logDir: folder, environment: { LOG_LEVEL: 'debug' } }),
+    startAppProcess('apps/worker/main.ts', environment),
+  ])
+  const controlPlane = await startAppProcess('apps/control-plane/main.ts', { ...environment, INGEST_URL: ingest.url })
+  return {
+    url: controlPlane.url,
+    adminKey,
+    databaseUrl: database.url,
+    pool,
+    output: () => [controlPlane, worker, ingest].map((app) => app.output()).join('\n'),
+    async close() {
+      await controlPlane.stop()
+      await worker.stop()
+      await ingest.end('SIGTERM')
+      await pool.end()
+      await database.drop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
