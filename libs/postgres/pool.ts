@@ -20,6 +20,8 @@ export function openPool(url: string, options: { applicationName: string; maxCon
   })
   // An idle connection lost to a database restart is replaced at the next query; without a listener it ends the process.
   pool.on('error', () => {})
+  // The same for one that is lost in the middle of a transaction, between two statements: the next one fails and says so.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 

@@ -96,7 +96,7 @@ function redisBackend(url: string, onError: (error: Error) => void): QueueBacken
 }
 
 /** How soon a worker looks again after an error, and after how long another one takes a dead worker's jobs. */
-const patience = { runRetryDelay: 1_000, stalledInterval: 15_000, lockDuration: 30_000, maxStalledCount: 10 }
+const patience = { runRetryDelay: 1_000, stalledInterval: 5_000, lockDuration: 10_000, maxStalledCount: 100 }
 
 type Emitter = { on(event: 'error', listener: (error: Error) => void): unknown }
 

@@ -5,6 +5,7 @@ import { getBatch } from '#fleet/job-batch-reads'
 import { createBatch } from '#fleet/job-batches'
 import { migrate } from '#postgres/migrate'
 import { type OwnedPool, openPool } from '#postgres/pool'
+import { witnessEvents } from '#test/event-witness'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { hasRedis, startRedis, type TestRedis } from '#test/redis'
 import { type RouterCrowd, startRouterCrowd } from '#test/router-crowd'
@@ -29,6 +30,8 @@ export type JobsScene = {
   close(): Promise<void>
 }
 
+type Published = Awaited<ReturnType<typeof witnessEvents>>
+
 /** A batch of reboots on its way to a crowd of routers, with every part a process that can be killed. */
 export async function openJobsScene({ devices, redis }: { devices: number; redis: boolean }): Promise<JobsScene> {
   if (redis && !(await hasRedis())) throw new SkipFault('redis-server is not installed.')
@@ -40,6 +43,7 @@ export async function openJobsScene({ devices, redis }: { devices: number; redis
   await migrate(postgres.url)
   const queueStore = redis ? await startRedis() : undefined
   const pool = openPool(postgres.url, { applicationName: 'faults' })
+  const published = await witnessEvents(pool)
   const fleet = await createJobFleet(pool, devices)
   const runWorker = () => startWorkerProcess({ postgresUrl: postgres.url, redisUrl: queueStore?.url })
   const worker = await runWorker()
@@ -66,7 +70,7 @@ export async function openJobsScene({ devices, redis }: { devices: number; redis
         120_000,
       )
     },
-    verify: () => verify(scene, crowd),
+    verify: () => verify(scene, crowd, published),
     async close() {
       await crowd.stop()
       await scene.worker.end('SIGTERM')
@@ -79,7 +83,7 @@ export async function openJobsScene({ devices, redis }: { devices: number; redis
   return scene
 }
 
-async function verify(scene: JobsScene, crowd: RouterCrowd): Promise<Finding[]> {
+async function verify(scene: JobsScene, crowd: RouterCrowd, published: Published): Promise<Finding[]> {
   const { pool, batchId } = scene
   const { ctx, organizationId, deviceIds } = scene.fleet
   const total = deviceIds.length
@@ -99,12 +103,7 @@ async function verify(scene: JobsScene, crowd: RouterCrowd): Promise<Finding[]> 
     AND e.status NOT IN ('queued', 'dispatched', 'inProgress')`
   const ended = await count(ends)
   const endedOnce = await count(`${ends} GROUP BY job_id HAVING count(*) = 1`)
-  const announced = await count(
-    `SELECT FROM outbox_event WHERE type = 'job.finished' AND payload ->> 'batchId' = $1::text`,
-  )
-  const batchAnnounced = await count(
-    `SELECT FROM outbox_event WHERE type = 'job_batch.finished' AND payload ->> 'batchId' = $1::text`,
-  )
+  const { 'job.finished': announced = 0, 'job_batch.finished': batchAnnounced = 0 } = await published(organizationId)
   const repeated = [...crowd.effects.values()].filter((times) => times > 1).length
   return [
     { what: 'every job succeeded', held: batch.counts.succeeded === total, detail: JSON.stringify(batch.counts) },

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type DeviceIdentity, type HandedOutJob, reportJob, takeJobs } from '#fleet/job-delivery'
+import type { Pool } from '#postgres/pool'
+
+export type RouterCrowd = {
+  /** How often each (job, attempt) was carried out. */
+  effects: ReadonlyMap<string, number>
+  stop(): Promise<void>
+}
+
+const together = 200
+
+/**
+ * Routers that do what they are told over bad links: now and then the answer that hands out a job is lost, or the answer
+ * to a report, and they ask or report again. They remember what they did, as the protocol asks of them.
+ */
+export function startRouterCrowd(pool: Pool, organizationId: string, deviceIds: readonly string[]): RouterCrowd {
+  const effects = new Map<string, number>()
+  const done = new Set<string>()
+  let stopped = false
+  const lost = () => Math.random() < 0.1
+
+  async function work(deviceId: string, job: HandedOutJob): Promise<void> {
+    const name = `${job.id} ${job.attempt}`
+    if (!done.has(name)) {
+      done.add(name)
+      effects.set(name, (effects.get(name) ?? 0) + 1)
+    }
+    const report = { attempt: job.attempt, status: 'succeeded' } as const
+    for (let answered = false; !answered && !stopped; ) {
+      const answer = await reportJob(pool, { deviceId, organizationId }, job.id, report, Date.now()).catch(retryLater)
+      answered = answer !== undefined && !lost()
+    }
+  }
+
+  async function retryLater(error: unknown): Promise<undefined> {
+    const refused = error instanceof Error && 'status' in error && error.status === 409
+    if (refused) throw new Error(`A report was refused: ${error.message}`)
+    await delay(200)
+  }
+
+  async function round(devices: readonly DeviceIdentity[]): Promise<void> {
+    const handedOut = await takeJobs(pool, devices, Date.now()).catch(retryLater)
+    if (!handedOut) return
+    const kept = [...handedOut].filter(() => !lost())
+    for (let start = 0; start < kept.length; start += 8) {
+      await Promise.all(kept.slice(start, start + 8).map(([deviceId, job]) => work(deviceId, job)))
+    }
+  }
+
+  const loop = async () => {
+    while (!stopped) {
+      for (let start = 0; start < deviceIds.length && !stopped; start += together) {
+        await round(deviceIds.slice(start, start + together).map((deviceId) => ({ deviceId, organizationId })))
+      }
+      await delay(50)
+    }
+  }
+  const finished = loop()
+  return {
+    effects,
+    async stop() {
+      stopped = true
+      await finished
+    },
+  }
+}
