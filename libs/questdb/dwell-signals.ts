@@ -1,6 +1,6 @@
-import { percentiles } from '#questdb/coverage-cells'
 import type { DwellRow } from '#questdb/dwells'
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
+import { nearestRank } from '#telemetry/coverage'
 
 /** How good the signal was during a dwell; percentiles over whole dB of the samples with service. */
 export type DwellSignal = { rsrpP50Dbm: number | null; sinrP50Db: number | null; noServiceS: number }
@@ -68,5 +68,5 @@ async function readSignal(questdb: QuestdbSql, dwell: DwellRow, toMs: number): P
 function median(counted: readonly (readonly [bin: number | null, samples: number])[]): number | null {
   const histogram = new Map<number, number>()
   for (const [bin, samples] of counted) if (bin !== null) histogram.set(bin, (histogram.get(bin) ?? 0) + samples)
-  return percentiles(histogram, 50)[0] ?? null
+  return nearestRank(histogram, 0.5)
 }

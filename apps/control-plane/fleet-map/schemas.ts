@@ -49,7 +49,7 @@ const detailedCellSchema = z
     byRat: z.record(z.string(), z.int()),
     byPlmn: z.record(
       z.string(),
-      z.object({ samples: z.int(), serviceRatio: z.number(), rsrpP50Dbm: decibels, best: z.boolean() }),
+      z.object({ samples: z.int().describe('Votes with service.'), rsrpP50Dbm: decibels, best: z.boolean() }),
     ),
   })
   .meta({ id: 'DetailedCoverageCell' })
