@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 export type Stopping = { readonly stopping: boolean }
 
 const inFlightLimitMs = 10_000
+const closeLimitMs = 10_000
 
 /**
  * Stops the process well: on SIGTERM, SIGINT or the end of the parent's IPC channel it becomes unready, lets requests in
@@ -23,11 +24,15 @@ export function stopGracefully(server: Server, close: () => Promise<void>, begin
     await drained
     clearInterval(idle)
     clearTimeout(limit)
+    // What cannot be closed in time, such as a pool whose database is gone, must not keep the process.
+    setTimeout(() => process.exit(1), closeLimitMs).unref()
     await close().catch(() => {})
     process.exit(0)
   }
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
-  if (process.channel) process.once('disconnect', stop)
+  if (process.connected) process.once('disconnect', stop)
+  // It had a parent, who went while this process was still starting.
+  else if (process.send) void stop()
   return state
 }
