@@ -12,7 +12,7 @@ const config = parseConfig(configSchema, process.env)
 await migrate(config.POSTGRES_URL)
 const { services, close } = await openServices(config)
 const app = createApp(routes, services)
-const page = await openPage(config.FLEET_MAP_FOLDER)
+const page = await openPage(config.FLEET_MAP_FOLDER, config.ROUTER_MODEL_SEGMENT)
 const server = await startServer((request, ...rest) => page?.(request) ?? app.fetch(request, ...rest), {
   host: config.HOST,
   port: config.PORT,

@@ -36,17 +36,21 @@ const contentSecurityPolicy = [
 export type Page = (request: Request) => Response | undefined
 
 /**
- * Reads the built fleet map page into memory, compressed once. Undefined when the folder holds no page: the API serves
- * all the same. Files below `assets/` carry a hash in their names and are kept by browsers for good.
+ * Reads the built fleet map page into memory, compressed once, and writes into it which router model is served.
+ * Undefined when the folder holds no page: the API serves all the same. Files below `assets/` carry a hash in their
+ * names and are kept by browsers for good.
  */
-export async function openPage(folder: string): Promise<Page | undefined> {
+export async function openPage(folder: string, modelSegment: string): Promise<Page | undefined> {
   const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const files = new Map<string, StaticFile>()
   for (const entry of names) {
     if (!entry.isFile()) continue
     const path = join(entry.parentPath, entry.name)
     const address = path.slice(folder.replace(/\/+$/, '').length)
-    files.set(address === '/index.html' ? '/' : address, await readStaticFile(path, address))
+    const content = await readFile(path)
+    if (address === '/index.html')
+      files.set('/', await compressFile(withModelSegment(content, modelSegment), path, address))
+    else files.set(address, await compressFile(content, path, address))
   }
   if (!files.has('/')) return undefined
 
@@ -67,8 +71,10 @@ export async function openPage(folder: string): Promise<Page | undefined> {
 // The default, 11, costs a start five seconds of CPU for a tenth less on the wire.
 const brotliQuality = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }
 
-async function readStaticFile(path: string, address: string): Promise<StaticFile> {
-  const plain = await readFile(path)
+const withModelSegment = (html: Buffer, modelSegment: string): Buffer =>
+  Buffer.from(html.toString().replace(/(<meta name="router-model-segment" content=")[^"]*/, `$1${modelSegment}`))
+
+async function compressFile(plain: Buffer, path: string, address: string): Promise<StaticFile> {
   const [zipped, br] = await Promise.all([promisify(gzip)(plain), promisify(brotliCompress)(plain, brotliQuality)])
   return {
     plain,

@@ -73,7 +73,8 @@ export type Batch = {
   profile: { id: string; version: number } | null
   total: number
   counts: Record<JobStatus, number>
-  skipped: { deviceId: string; reason: string }[]
+  /** On the single read only. */
+  skipped?: { deviceId: string; reason: string }[]
   createdAt: string
   finishedAt: string | null
 }
@@ -155,7 +156,7 @@ export type Dwell = {
   gap: boolean
   rsrpP50Dbm: number | null
   sinrP50Db: number | null
-  noServiceS: number
+  noServiceS: number | null
 }
 
 /** A list in columnar form: equally long arrays by dotted path. */

@@ -25,8 +25,10 @@ const sentences: Record<string, string> = {
   unreachable: 'The service cannot be reached. This page goes on trying.',
 }
 
+type FailureProps = { error: ApiError; retry?: () => void; children?: ComponentChildren }
+
 /** A refusal or failure, in the service's own words beside ours. */
-export function Failure({ error, retry }: { error: ApiError; retry?: () => void }) {
+export function Failure({ error, retry, children }: FailureProps) {
   const title = error.status === 403 ? 'Not permitted' : error.status === 404 ? 'Not found' : 'That did not work'
   return (
     <div class="state" role="alert">
@@ -38,6 +40,7 @@ export function Failure({ error, retry }: { error: ApiError; retry?: () => void 
           Try again
         </button>
       ) : null}
+      {children}
     </div>
   )
 }

@@ -29,6 +29,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
   let devices: readonly MapDevice[] = []
   let selectedId: string | null = null
   let cells: HexAnswer['features'] = []
+  let selectedCell: string | null = null
   let dwells: readonly Dwell[] = []
   let trail: readonly TrailPoint[] = []
   let theme = readTheme()
@@ -99,6 +100,13 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       }
     }
     context.globalAlpha = 1
+    const selected = visible.find(({ properties }) => properties.h3 === selectedCell)
+    if (!selected) return
+    context.strokeStyle = theme.text
+    context.lineWidth = 2.5
+    context.beginPath()
+    traceRing(ringOf(selected), x0, y0)
+    context.stroke()
   }
 
   const drawTrail = (x0: number, y0: number) => {
@@ -274,6 +282,10 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       redraw()
     },
     setCoverage: hexes.load,
+    selectCell: (h3) => {
+      selectedCell = h3
+      redraw()
+    },
     setDwells: (all) => {
       dwells = all
       redraw()
@@ -290,9 +302,14 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       view = next
       moved()
     },
-    fit: (box) => {
+    fit: (box, { left, top, right, bottom }) => {
       const { width, height } = size()
-      view = viewOf(box, width, height, 12)
+      const { lon, lat, zoom } = viewOf(box, Math.max(1, width - left - right), Math.max(1, height - top - bottom), 12)
+      view = {
+        lon: unprojectX(projectX(lon, zoom) + (right - left) / 2, zoom),
+        lat: unprojectY(projectY(lat, zoom) + (bottom - top) / 2, zoom),
+        zoom,
+      }
       moved()
     },
     bounds,

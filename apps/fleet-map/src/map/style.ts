@@ -1,4 +1,9 @@
-import type { GeoJSONSourceSpecification, LayerSpecification, StyleSpecification } from 'maplibre-gl'
+import type {
+  ExpressionSpecification,
+  GeoJSONSourceSpecification,
+  LayerSpecification,
+  StyleSpecification,
+} from 'maplibre-gl'
 
 const themeColor = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
@@ -24,6 +29,18 @@ export const readTheme = (): MapTheme => ({
 })
 
 const geojson: GeoJSONSourceSpecification = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
+
+const clusterRadius: ExpressionSpecification = [
+  'interpolate',
+  ['linear'],
+  ['log10', ['get', 'count']],
+  0.6,
+  12,
+  2,
+  18,
+  5,
+  34,
+]
 
 /** Everything the map draws, bottom to top; all sources but the outlines are filled later. */
 export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection): StyleSpecification {
@@ -56,6 +73,13 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       source: 'hexes',
       minzoom: 6,
       paint: { 'line-color': theme.outline, 'line-opacity': 0.22, 'line-width': 0.6 },
+    },
+    {
+      id: 'hex-selected',
+      type: 'line',
+      source: 'hexes',
+      filter: ['==', ['get', 'h3'], ''],
+      paint: { 'line-color': theme.text, 'line-width': 2.5 },
     },
     {
       id: 'dwells',
@@ -118,11 +142,23 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       layout: { 'icon-image': ['get', 'image'], 'symbol-sort-key': ['get', 'order'], 'icon-padding': 6 },
     },
     {
+      // A thin edge around the ring: the lighter classes would vanish on light land.
+      id: 'clusters-edge',
+      type: 'circle',
+      source: 'clusters',
+      paint: {
+        'circle-radius': clusterRadius,
+        'circle-color': theme.surface,
+        'circle-stroke-color': theme.outline,
+        'circle-stroke-width': 5.2,
+      },
+    },
+    {
       id: 'clusters',
       type: 'circle',
       source: 'clusters',
       paint: {
-        'circle-radius': ['interpolate', ['linear'], ['log10', ['get', 'count']], 0.6, 13, 2, 19, 5, 34],
+        'circle-radius': clusterRadius,
         'circle-color': theme.surface,
         'circle-stroke-color': ['get', 'color'],
         'circle-stroke-width': 4,

@@ -3,6 +3,9 @@ import type { CoverageCell, Dwell, MapDevice, Quality } from '../api/types.ts'
 export type View = { lon: number; lat: number; zoom: number }
 export type Bounds = [west: number, south: number, east: number, north: number]
 
+/** Pixels at each side that stay free of what a fitted view shows, since panels lie there. */
+export type Padding = { left: number; top: number; right: number; bottom: number }
+
 export type CoverageMetric = 'rsrp' | 'sinr' | 'service'
 
 /** One hexagon as it is drawn: what the metric says, and whether it stands on few samples. */
@@ -32,11 +35,12 @@ export type Surface = {
   kind: 'webgl' | 'canvas'
   setDevices: (devices: readonly MapDevice[], selectedId: string | null) => void
   setCoverage: (cells: readonly ShadedCell[]) => void
+  selectCell: (h3: string | null) => void
   setDwells: (dwells: readonly Dwell[]) => void
   setTrail: (points: readonly TrailPoint[]) => void
   setTheme: () => void
   show: (view: View) => void
-  fit: (bounds: Bounds) => void
+  fit: (bounds: Bounds, padding: Padding) => void
   bounds: () => Bounds
   destroy: () => void
 }

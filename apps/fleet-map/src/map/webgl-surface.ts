@@ -37,12 +37,13 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     renderWorldCopies: true,
   })
   map.touchZoomRotate.disableRotation()
-  map.addControl(new NavigationControl({ showCompass: false }), 'bottom-right')
+  map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
   map.addControl(new ScaleControl({ unit: 'metric' }), 'bottom-right')
 
   const clusterWorker = new ClusterWorker()
   let devices: MapDevice[] = []
   let selectedId: string | null = null
+  let selectedCell: string | null = null
   let clusterSequence = 0
   // What the sources hold, to be put back when a theme change replaces the style.
   const held: Record<string, GeoJSON.FeatureCollection> = {}
@@ -113,6 +114,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
   map.on('style.load', () => {
     addImages()
     for (const [source, data] of Object.entries(held)) put(source, data)
+    map.setFilter('hex-selected', ['==', ['get', 'h3'], selectedCell ?? ''])
     askClusters()
   })
   map.on('moveend', () => {
@@ -169,6 +171,10 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       askClusters()
     },
     setCoverage: hexes.load,
+    selectCell: (h3) => {
+      selectedCell = h3
+      if (map.getLayer('hex-selected')) map.setFilter('hex-selected', ['==', ['get', 'h3'], h3 ?? ''])
+    },
     setDwells: (dwells) => put('dwells', collection(dwells.map(dwellFeature))),
     setTrail: (points) => {
       put('trail', collection(trailFeatures(points)))
@@ -193,7 +199,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     },
     setTheme: () => map.setStyle(mapStyle(readTheme(), countries), { diff: false }),
     show: ({ lon, lat, zoom }) => map.easeTo({ center: [lon, lat], zoom, duration: 600 }),
-    fit: (box) => map.fitBounds(box, { padding: 80, maxZoom: 12, duration: 0 }),
+    fit: (box, padding) => map.fitBounds(box, { padding, maxZoom: 12, duration: 0 }),
     bounds,
     destroy: () => {
       clusterWorker.terminate()

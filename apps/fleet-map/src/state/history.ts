@@ -1,4 +1,4 @@
-import { address, call } from '../api/client.ts'
+import { call } from '../api/client.ts'
 
 /** A row of telemetry history; which fields it carries depends on its kind. */
 export type HistoryRow = {
@@ -16,25 +16,14 @@ export type Latest = {
   location: Record<string, unknown> | null
 }
 
-let segment: Promise<string> | undefined
+// The service writes here which router model it serves.
+const modelSegment = document.querySelector<HTMLMetaElement>('meta[name=router-model-segment]')?.content ?? 'router'
 
-/** The one path segment that names the router model; the service's own API description says which. */
-async function modelSegment(): Promise<string> {
-  segment ??= fetch(address('/openapi.json'), { credentials: 'omit' })
-    .then((response) => response.json() as Promise<{ paths: Record<string, unknown> }>)
-    .then(({ paths }) => {
-      const found = Object.keys(paths).map((path) => /^\/api\/([^/]+)\/[^/]+\/telemetry\/latest$/.exec(path)?.[1])
-      return found.find((name) => name !== undefined && !name.startsWith('{')) ?? 'router'
-    })
-    .catch(() => 'router')
-  return segment
-}
+const telemetryPath = (deviceId: string, what: 'latest' | 'history') =>
+  `/api/${modelSegment}/${deviceId}/telemetry/${what}`
 
-const telemetryPath = async (deviceId: string, what: 'latest' | 'history') =>
-  `/api/${await modelSegment()}/${deviceId}/telemetry/${what}`
-
-export const readLatest = async (deviceId: string, signal: AbortSignal): Promise<Latest> =>
-  call<Latest>(await telemetryPath(deviceId, 'latest'), { signal })
+export const readLatest = (deviceId: string, signal: AbortSignal): Promise<Latest> =>
+  call<Latest>(telemetryPath(deviceId, 'latest'), { signal })
 
 /** Rows of one kind, oldest first; at most 20,000, the newest of the window. */
 export async function readHistory(
@@ -42,7 +31,7 @@ export async function readHistory(
   query: { kind: string; sinceMinutes: number },
   signal: AbortSignal,
 ): Promise<HistoryRow[]> {
-  const path = await telemetryPath(deviceId, 'history')
+  const path = telemetryPath(deviceId, 'history')
   const rows: HistoryRow[] = []
   let cursor: string | null = null
   do {

@@ -6,13 +6,8 @@ import { place } from './url.ts'
 /** The organizations this key can read; undefined while they are being asked for. */
 export const organizations = signal<Organization[] | undefined>(undefined)
 
-/** The organization in view: the one in the address, else the only one the key reads; '' stands for all of them. */
-export const organizationId = computed<string>(() => {
-  const named = place.value.params.org
-  if (named) return named
-  const known = organizations.value
-  return known?.length === 1 ? (known[0]?.id ?? '') : ''
-})
+/** The organization chosen in the address; '' stands for all that the key reads. */
+export const organizationId = computed<string>(() => place.value.params.org ?? '')
 
 /** Pages that work inside one organization take the first when none was chosen. */
 export const homeOrganizationId = computed<string>(() => organizationId.value || organizations.value?.[0]?.id || '')

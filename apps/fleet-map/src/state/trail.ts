@@ -2,7 +2,7 @@ import type { Quality } from '../api/types.ts'
 import type { ChartMark } from '../components/chart.tsx'
 import { qualities } from '../map/palette.ts'
 import type { TrailPoint } from '../map/surface.ts'
-import { type HistoryRow, numberOf, textOf } from './history.ts'
+import { type HistoryRow, numberOf, readHistory, textOf } from './history.ts'
 
 export type RadioHistory = {
   /** Milliseconds, ascending; one more entry with nulls inside every silence, so that charts show the gap. */
@@ -14,13 +14,32 @@ export type RadioHistory = {
   trail: TrailPoint[]
 }
 
-const silenceMs = 5 * 60_000
+export type Track = { cellular: HistoryRow[]; fixes: HistoryRow[] }
+
+/** Reads where a device was and what signal it had, both oldest first. */
+export async function readTrack(deviceId: string, sinceMinutes: number, signal: AbortSignal): Promise<Track> {
+  const [cellular, fixes] = await Promise.all([
+    readHistory(deviceId, { kind: 'cellular', sinceMinutes }, signal),
+    readHistory(deviceId, { kind: 'location', sinceMinutes }, signal),
+  ])
+  return { cellular, fixes }
+}
+
+/** Nothing heard for longer than this is a gap, in charts and in words. */
+export const silenceMs = 5 * 60_000
 
 const qualityOf = (row: HistoryRow): Quality | null => qualities.find((quality) => quality === row.quality) ?? null
 
-/** Shapes a device's cellular rows (oldest first) for charts and for its trail on the map. */
-export function radioHistory(rows: readonly HistoryRow[]): RadioHistory {
-  const out: RadioHistory = { times: [], rsrpDbm: [], nrRsrpDbm: [], sinrDb: [], marks: [], trail: [] }
+/** Shapes a device's history for charts and for its trail on the map. */
+export function radioHistory({ cellular, fixes }: Track): RadioHistory {
+  const out: RadioHistory = {
+    times: [],
+    rsrpDbm: [],
+    nrRsrpDbm: [],
+    sinrDb: [],
+    marks: [],
+    trail: trailOf(cellular, fixes),
+  }
   const push = (ts: number, rsrp: number | null, nrRsrp: number | null, sinr: number | null) => {
     out.times.push(ts)
     out.rsrpDbm.push(rsrp)
@@ -29,7 +48,7 @@ export function radioHistory(rows: readonly HistoryRow[]): RadioHistory {
   }
   let lastTs: number | undefined
   let serving: { cellId: string | null; plmn: string | null; rat: string | null } | undefined
-  for (const row of rows) {
+  for (const row of cellular) {
     const ts = Date.parse(row.ts)
     if (lastTs !== undefined && ts - lastTs > silenceMs) push(lastTs + 1, null, null, null)
     lastTs = ts
@@ -49,22 +68,44 @@ export function radioHistory(rows: readonly HistoryRow[]): RadioHistory {
       if (changed.length > 0) out.marks.push({ ts, label: changed.join(', ') })
     }
     serving = now
-
-    const lat = numberOf(row.lat)
-    const lon = numberOf(row.lon)
-    if (lat === null || lon === null) continue
-    out.trail.push({
-      ts,
-      lat,
-      lon,
-      noService,
-      quality: qualityOf(row),
-      alignment: textOf(row.alignment) ?? 'none',
-      alignErrorM: numberOf(row.alignErrorM),
-    })
   }
   return out
 }
+
+const signalHoldsMs = 2 * 60_000
+const worstAccuracyM = 100
+
+/**
+ * The way taken: measurements where they were aligned with a position, and between them the fixes themselves, in the
+ * colour of the signal measured last.
+ */
+function trailOf(cellular: readonly HistoryRow[], fixes: readonly HistoryRow[]): TrailPoint[] {
+  const rows = [...cellular, ...fixes].sort((a, b) => (a.ts < b.ts ? -1 : a.ts > b.ts ? 1 : 0))
+  const trail: TrailPoint[] = []
+  let heard: { ts: number; quality: Quality | null; noService: boolean } | undefined
+  for (const row of rows) {
+    const ts = Date.parse(row.ts)
+    const isFix = row.kind === 'location'
+    if (!isFix) heard = { ts, quality: qualityOf(row), noService: row.rat === 'none' }
+    const lat = numberOf(row.lat)
+    const lon = numberOf(row.lon)
+    if (lat === null || lon === null || (isFix && !isUsable(row))) continue
+    const signal = heard && ts - heard.ts <= signalHoldsMs ? heard : undefined
+    trail.push({
+      ts,
+      lat,
+      lon,
+      noService: signal?.noService ?? false,
+      quality: signal?.quality ?? null,
+      alignment: isFix ? 'exact' : (textOf(row.alignment) ?? 'none'),
+      alignErrorM: isFix ? numberOf(row.accuracyM) : numberOf(row.alignErrorM),
+    })
+  }
+  return trail
+}
+
+const isUsable = (fix: HistoryRow): boolean =>
+  fix.fix !== 'none' && !(fix.lat === 0 && fix.lon === 0) && (numberOf(fix.accuracyM) ?? 0) <= worstAccuracyM
 
 /** The part of a trail up to a moment of the slider; all of it without one. */
 export const trailUntil = (trail: readonly TrailPoint[], untilMs: number | null): TrailPoint[] =>

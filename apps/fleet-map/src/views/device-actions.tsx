@@ -1,7 +1,8 @@
-import { useRef } from 'preact/hooks'
-import { all, call } from '../api/client.ts'
+import { useRef, useState } from 'preact/hooks'
+import { ApiError, all, call } from '../api/client.ts'
 import type { Batch, Device, Profile } from '../api/types.ts'
 import { Dialog } from '../components/dialog.tsx'
+import { Icon } from '../components/icon.tsx'
 import { useResource } from '../components/resource.ts'
 import { goTo } from '../state/url.ts'
 
@@ -56,5 +57,42 @@ export function ApplyDialog({ device, onClose }: { device: Device; onClose: () =
       </label>
       {profiles.value && fitting.length === 0 ? <p class="label">No profile fits the model {device.model}.</p> : null}
     </Dialog>
+  )
+}
+
+type ActionsProps = { device: Device; onReboot: () => void; onApply: () => void; reload: () => void }
+
+/** What can be done to a device. */
+export function Actions({ device, onReboot, onApply, reload }: ActionsProps) {
+  const [error, setError] = useState<ApiError>()
+  const disabled = device.status === 'disabled'
+  const toggle = async () => {
+    setError(undefined)
+    try {
+      await call(`/devices/${device.id}`, { method: 'PATCH', body: { status: disabled ? 'offline' : 'disabled' } })
+      reload()
+    } catch (failure) {
+      if (failure instanceof ApiError) setError(failure)
+    }
+  }
+  return (
+    <section>
+      <div class="toolbar">
+        <button type="button" class="button" onClick={onReboot} disabled={disabled}>
+          <Icon name="reboot" size={16} /> Reboot
+        </button>
+        <button type="button" class="button" onClick={onApply} disabled={disabled}>
+          Apply profile
+        </button>
+        <button type="button" class="button danger" onClick={toggle}>
+          {disabled ? 'Enable' : 'Disable'}
+        </button>
+      </div>
+      {error ? (
+        <div class="notice bad" role="alert">
+          {error.message}
+        </div>
+      ) : null}
+    </section>
   )
 }

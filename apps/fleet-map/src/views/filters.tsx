@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { all } from '../api/client.ts'
+import { type ApiError, all } from '../api/client.ts'
 import type { Group } from '../api/types.ts'
 import { count } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
@@ -9,7 +9,7 @@ import { homeOrganizationId, organizationId } from '../state/session.ts'
 import { place, setParams } from '../state/url.ts'
 import { OrganizationPicker } from './shell.tsx'
 
-const rats = ['nr-sa', 'nr-nsa', 'lte', 'lte-m', 'nb-iot', 'umts', 'gsm', 'none']
+const rats = ['nr-sa', 'nr-nsa', 'lte', 'lte-m', 'nb-iot', 'hspa', 'umts', 'gsm', 'none']
 
 export const windows: { minutes: number; label: string }[] = [
   { minutes: 60, label: 'Last hour' },
@@ -19,10 +19,17 @@ export const windows: { minutes: number; label: string }[] = [
   { minutes: 43_200, label: 'Last 30 days' },
 ]
 
-type FiltersProps = { shown: number; total: number; phase: string; operators: { plmn: string; name: string }[] }
+type FiltersProps = {
+  shown: number
+  total: number
+  phase: string
+  operators: { plmn: string; name: string }[]
+  /** Why there are no hexagons, when there should be some. */
+  coverageError: ApiError | undefined
+}
 
 /** What the map shows, all of it kept in the address. */
-export function Filters({ shown, total, phase, operators }: FiltersProps) {
+export function Filters({ shown, total, phase, operators, coverageError }: FiltersProps) {
   const [open, setOpen] = useState(false)
   const { params } = place.value
   const groupsOf = organizationId.value || homeOrganizationId.value
@@ -33,17 +40,23 @@ export function Filters({ shown, total, phase, operators }: FiltersProps) {
   })
   return (
     <aside class="map-filters floating" data-open={open} aria-label="Filters">
-      <div style={{ display: 'flex', alignItems: 'center' }}>
-        <p class="map-count" style={{ marginRight: 'auto' }} aria-live="polite">
-          <strong>{count(shown)}</strong>
-          {shown === total ? 'devices' : `of ${count(total)} devices`}
+      <div class="map-filters-head">
+        <p class="map-count" aria-live="polite">
+          {phase === 'loading' && total === 0 ? (
+            'Reading the fleet …'
+          ) : (
+            <>
+              <strong>{count(shown)}</strong>
+              {shown === total ? 'devices' : `of ${count(total)} devices`}
+            </>
+          )}
           {phase === 'stale' ? <span style={{ color: 'var(--warn)' }}>· reconnecting</span> : null}
         </p>
         <button
           type="button"
           class="button quiet icon narrow-only"
           aria-expanded={open}
-          aria-label="Filters"
+          aria-label={open ? 'Hide the filters' : 'Show the filters'}
           onClick={() => setOpen(!open)}
         >
           <Icon name="filter" />
@@ -57,7 +70,7 @@ export function Filters({ shown, total, phase, operators }: FiltersProps) {
         value={params.q ?? ''}
         onInput={(event) => setParams({ q: event.currentTarget.value || null }, { replace: true })}
       />
-      <div class="optional" style={{ display: 'grid', gap: 'var(--space-3)' }}>
+      <div class="optional">
         <OrganizationPicker allowAll />
         <label class="field">
           <span>Group</span>
@@ -148,6 +161,7 @@ export function Filters({ shown, total, phase, operators }: FiltersProps) {
             ))}
           </div>
         </fieldset>
+        {coverageError ? <p class="label">No coverage: {coverageError.message}</p> : null}
         <div class="pair">
           <button
             type="button"

@@ -139,6 +139,7 @@ function BatchDetail({ org, id }: { org: string; id: string }) {
   const happened = JSON.stringify(value?.counts)
   useEffect(() => jobs.reload(), [happened])
   if (!value) return batch.error ? <Failure error={batch.error} retry={batch.reload} /> : <Loading />
+  const skipped = value.skipped?.length ?? 0
   const unsuccessful = value.total - value.counts.succeeded
   return (
     <>
@@ -184,7 +185,7 @@ function BatchDetail({ org, id }: { org: string; id: string }) {
         <span class="label">
           Created {moment(value.createdAt)}
           {value.finishedAt ? `, finished ${moment(value.finishedAt)}` : ''}
-          {value.skipped.length > 0 ? `, ${count(value.skipped.length)} devices skipped` : ''}
+          {skipped > 0 ? `, ${count(skipped)} devices skipped` : ''}
         </span>
       </div>
       <div class="toolbar">

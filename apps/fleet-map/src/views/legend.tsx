@@ -19,12 +19,15 @@ function bounds(metric: CoverageMetric, thresholds: Thresholds): string[] {
   )
 }
 
+// On a phone the map needs the room; the legend waits behind its title.
+const startsOpen = matchMedia('(min-width: 1001px) and (min-height: 620px)').matches
+
 /** What the colours and shapes mean, with the service's own thresholds. */
 export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresholds: Thresholds }) {
   const limits = bounds(metric, thresholds)
   return (
-    <aside class="legend floating" aria-label="Legend">
-      <h3>{metricTitle[metric]}</h3>
+    <details class="legend floating" open={startsOpen}>
+      <summary>{metricTitle[metric]}</summary>
       <ul>
         {order.map((quality, index) => {
           const limit = limits[3 - index]
@@ -43,15 +46,22 @@ export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresho
       <h3>Devices</h3>
       <ul>
         <li>
-          <span aria-hidden="true">▲</span> Moving
+          <Mark d="M7 1 12 13 7 10 2 13z" /> Moving
         </li>
         <li>
-          <span aria-hidden="true">■</span> Standing
+          <Mark d="M2.5 2.5h9v9h-9z" /> Standing
         </li>
         <li>
-          <span aria-hidden="true">○</span> Silent for over 15 min
+          <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> Silent for over 15 min
         </li>
       </ul>
-    </aside>
+    </details>
   )
 }
+
+/** A device's shape on the map, as the legend shows it. */
+const Mark = ({ d, hollow = false }: { d: string; hollow?: boolean }) => (
+  <svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">
+    <path d={d} fill={hollow ? 'none' : 'currentColor'} stroke="currentColor" stroke-width={hollow ? 2 : 0} />
+  </svg>
+)

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Dwell, MapDevice } from '../api/types.ts'
 import { createCanvasSurface } from '../map/canvas-surface.ts'
-import type { Bounds, ShadedCell, Surface, SurfaceEvents, TrailPoint, View } from '../map/surface.ts'
+import type { Bounds, Padding, ShadedCell, Surface, SurfaceEvents, TrailPoint, View } from '../map/surface.ts'
 import { createWebglSurface } from '../map/webgl-surface.ts'
 import { theme } from '../state/theme.ts'
 
@@ -12,8 +12,9 @@ export type MapSurfaceProps = SurfaceEvents & {
   coverage: readonly ShadedCell[]
   dwells: readonly Dwell[]
   trail: readonly TrailPoint[]
-  /** A box to bring into view; a new array moves the map. */
-  fit: Bounds | null
+  selectedCell: string | null
+  /** A box to bring into view; a new object moves the map. */
+  fit: { bounds: Bounds; padding: Padding } | null
   onReady: (surface: Surface) => void
 }
 
@@ -48,10 +49,11 @@ export function MapSurface(props: MapSurfaceProps) {
 
   useEffect(() => surface?.setDevices(props.devices, props.selectedId), [surface, props.devices, props.selectedId])
   useEffect(() => surface?.setCoverage(props.coverage), [surface, props.coverage])
+  useEffect(() => surface?.selectCell(props.selectedCell), [surface, props.selectedCell])
   useEffect(() => surface?.setDwells(props.dwells), [surface, props.dwells])
   useEffect(() => surface?.setTrail(props.trail), [surface, props.trail])
   useEffect(() => {
-    if (props.fit) surface?.fit(props.fit)
+    if (props.fit) surface?.fit(props.fit.bounds, props.fit.padding)
   }, [surface, props.fit])
   const look = theme.value
   const first = useRef(true)

@@ -3,15 +3,15 @@ import { call } from '../api/client.ts'
 import type { CoverageCell, Dwell, MapDevice, Page } from '../api/types.ts'
 import { useResource } from '../components/resource.ts'
 import { Failure } from '../components/states.tsx'
-import { type Bounds, boundsOf, type CoverageMetric, type Surface, type View } from '../map/surface.ts'
+import { type Bounds, boundsOf, type CoverageMetric, type Padding, type View } from '../map/surface.ts'
 import { shade, type Thresholds } from '../state/coverage.ts'
 import { fleet, followFleet } from '../state/fleet.ts'
 import { organizationId } from '../state/session.ts'
-import { radioHistory, trailUntil } from '../state/trail.ts'
+import { radioHistory, readTrack, trailUntil } from '../state/trail.ts'
 import { place, setParams } from '../state/url.ts'
 import { CellPanel } from './cell-panel.tsx'
 import { DeadZones } from './dead-zones.tsx'
-import { DevicePanel, readRadio } from './device-panel.tsx'
+import { DevicePanel } from './device-panel.tsx'
 import { Filters } from './filters.tsx'
 import { FleetTable } from './fleet-table.tsx'
 import { Legend } from './legend.tsx'
@@ -47,8 +47,8 @@ export function MapView() {
   const { params } = place.value
   const [start] = useState(startView)
   const [box, setBox] = useState<{ view: View; bounds: Bounds }>()
-  const [fit, setFit] = useState<Bounds | null>(null)
-  const surface = useRef<Surface | null>(null)
+  const [fit, setFit] = useState<{ bounds: Bounds; padding: Padding } | null>(null)
+  const chrome = useRef<HTMLDivElement>(null)
   const {
     group = '',
     tag = '',
@@ -91,7 +91,7 @@ export function MapView() {
   )
   const radioRows = useResource(
     `radio ${selectedId} ${sinceMinutes}`,
-    async (signal) => (selectedId ? readRadio(selectedId, sinceMinutes, signal) : []),
+    async (signal) => (selectedId ? readTrack(selectedId, sinceMinutes, signal) : undefined),
     { everyMs: 30_000 },
   )
 
@@ -118,7 +118,7 @@ export function MapView() {
     const around = boundsOf(devices.flatMap((one) => (one.location ? [one.location] : [])))
     if (!around) return
     fitted.current = true
-    setFit(around)
+    setFit({ bounds: around, padding: freeOfPanels(chrome.current) })
   }, [devices])
 
   const onMove = useCallback((view: View, seen: Bounds) => {
@@ -133,7 +133,16 @@ export function MapView() {
   const cell = cellId ? cells.find((one) => one.h3 === cellId) : undefined
   const nowMs = Date.now()
 
-  if (phase === 'refused' && error) return <Failure error={error} />
+  if (phase === 'refused' && error)
+    return (
+      <Failure error={error}>
+        {error.status === 404 ? (
+          <a class="button" href="#/map">
+            Clear all filters
+          </a>
+        ) : null}
+      </Failure>
+    )
   if (params.as === 'table')
     return <FleetTable devices={devices} phase={phase} onSelect={(id) => setParams({ as: null, device: id })} />
   return (
@@ -145,17 +154,22 @@ export function MapView() {
         coverage={shaded}
         dwells={dwells.value ?? nothing}
         trail={trail}
+        selectedCell={cellId ?? null}
         fit={fit}
         onMove={onMove}
         onSelectDevice={select}
         onSelectCell={selectCell}
-        onReady={(opened) => {
-          surface.current = opened
-          setBox({ view: start, bounds: opened.bounds() })
-        }}
+        onReady={(opened) => setBox({ view: start, bounds: opened.bounds() })}
       />
-      <div class="map-chrome">
-        <Filters shown={devices.length} total={all.size} phase={phase} operators={operators} />
+      <div class="map-chrome" ref={chrome}>
+        <Filters
+          shown={devices.length}
+          total={all.size}
+          phase={phase}
+          operators={operators}
+          coverageError={coverage.error}
+        />
+        {phase !== 'loading' && devices.length === 0 ? <NothingToShow total={all.size} /> : null}
         {metric === 'off' || bounds.rsrpDbm.length === 0 ? null : <Legend metric={metric} thresholds={bounds} />}
         {selectedId ? (
           <>
@@ -186,6 +200,32 @@ export function MapView() {
       </div>
     </div>
   )
+}
+
+const NothingToShow = ({ total }: { total: number }) => (
+  <div class="map-empty floating" role="status">
+    <strong>{total === 0 ? 'No device in this window' : 'No device matches'}</strong>
+    <p class="label">
+      {total === 0
+        ? 'Devices appear here once they report. Widen the time or clear the filters.'
+        : 'Change the search or the status.'}
+    </p>
+    <a class="button small" href="#/map">
+      Clear all filters
+    </a>
+  </div>
+)
+
+const edge = 48
+
+/** The filters lie left of the map on wide screens and above it on narrow ones. */
+function freeOfPanels(chrome: HTMLElement | null): Padding {
+  const filters = chrome?.querySelector('.map-filters')
+  const padding = { left: edge, top: edge, right: edge, bottom: edge }
+  if (!(filters instanceof HTMLElement) || !chrome) return padding
+  return filters.offsetWidth < chrome.clientWidth / 2
+    ? { ...padding, left: filters.offsetLeft + filters.offsetWidth + edge }
+    : { ...padding, top: filters.offsetTop + filters.offsetHeight + edge, bottom: 2 * edge }
 }
 
 function operatorsOf(devices: Iterable<MapDevice>): { plmn: string; name: string }[] {

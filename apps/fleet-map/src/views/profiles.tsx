@@ -86,7 +86,7 @@ export function ProfilesView() {
                   <tr key={profile.id}>
                     <td>
                       <strong>{profile.name}</strong>
-                      <div class="label">{profile.description}</div>
+                      <div class="hint">{profile.description}</div>
                     </td>
                     <td>{profile.model ?? 'any'}</td>
                     <td class="number">{profile.version}</td>

@@ -1,0 +1,154 @@
+import { useMemo } from 'preact/hooks'
+import type { MapDevice } from '../api/types.ts'
+import { Chart } from '../components/chart.tsx'
+import { ago, duration, measured } from '../components/format.ts'
+import { QualityLabel } from '../components/labels.tsx'
+import { type Resource, useResource } from '../components/resource.ts'
+import { Failure, Loading } from '../components/states.tsx'
+import { type HistoryRow, numberOf, readHistory } from '../state/history.ts'
+import { type RadioHistory, silenceMs } from '../state/trail.ts'
+
+const alignmentSentence: Record<string, string> = {
+  exact: 'at a fix',
+  interpolated: 'between two fixes',
+  dwell: 'while standing here',
+  device: 'by the router itself',
+  held: 'last fix, held',
+  none: 'position unknown',
+}
+
+/** The newest measurement, what limits it, and how surely its place is known. */
+export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
+  const signal = onMap?.signal
+  if (!signal)
+    return (
+      <section>
+        <h2>Signal</h2>
+        <p class="label">No signal was reported in this window.</p>
+      </section>
+    )
+  return (
+    <section>
+      <h2>Signal now</h2>
+      <div style={{ display: 'flex', gap: 'var(--space-3)', alignItems: 'center' }}>
+        <QualityLabel quality={signal.quality} rat={signal.rat} />
+        <span class="label">
+          {signal.qualityBasis ? `limited by ${signal.qualityBasis.replace(/(Dbm|Db)$/, '').toUpperCase()}` : ''}
+        </span>
+      </div>
+      <dl class="facts">
+        <div>
+          <dt>RSRP</dt>
+          <dd>{measured(signal.rsrpDbm, 'dBm')}</dd>
+        </div>
+        <div>
+          <dt>SINR</dt>
+          <dd>{measured(signal.sinrDb, 'dB')}</dd>
+        </div>
+        <div>
+          <dt>RSRQ</dt>
+          <dd>{measured(signal.rsrqDb, 'dB')}</dd>
+        </div>
+        <div>
+          <dt>NR RSRP</dt>
+          <dd>{measured(signal.nrRsrpDbm, 'dBm')}</dd>
+        </div>
+        <div>
+          <dt>Network</dt>
+          <dd>
+            {signal.operatorName ?? signal.plmn ?? '–'} · {signal.rat?.toUpperCase() ?? '–'}
+          </dd>
+        </div>
+        <div>
+          <dt>Measured</dt>
+          <dd>{ago(signal.ts)}</dd>
+        </div>
+        <div>
+          <dt>Where</dt>
+          <dd>
+            {alignmentSentence[signal.alignment] ?? signal.alignment}
+            {signal.alignErrorM === null ? '' : ` (± ${Math.round(signal.alignErrorM)} m)`}
+          </dd>
+        </div>
+        {onMap.dwell ? (
+          <div>
+            <dt>Standing for</dt>
+            <dd>{duration(onMap.dwell.durationS)}</dd>
+          </div>
+        ) : null}
+      </dl>
+    </section>
+  )
+}
+
+type ChartsProps = {
+  radio: Resource<RadioHistory>
+  deviceId: string
+  sinceMinutes: number
+  atMs: number | null
+}
+
+/** Signal and latency over time. */
+export function Charts({ radio, deviceId, sinceMinutes, atMs }: ChartsProps) {
+  const connection = useResource(
+    `latency ${deviceId} ${sinceMinutes}`,
+    (signal) => readHistory(deviceId, { kind: 'connection', sinceMinutes }, signal),
+    { everyMs: 30_000 },
+  )
+  const latency = useMemo(() => latencySeries(connection.value ?? []), [connection.value])
+  const value = radio.value
+  const signalSeries = useMemo(
+    () =>
+      value
+        ? [
+            { label: 'RSRP', unit: 'dBm', color: 'var(--accent)', values: value.rsrpDbm },
+            ...(value.nrRsrpDbm.some((one) => one !== null)
+              ? [{ label: 'NR RSRP', unit: 'dBm', color: 'var(--warn)', values: value.nrRsrpDbm }]
+              : []),
+          ]
+        : [],
+    [value],
+  )
+  const sinrSeries = useMemo(
+    () => (value ? [{ label: 'SINR', unit: 'dB', color: 'var(--ok)', values: value.sinrDb }] : []),
+    [value],
+  )
+  return (
+    <section>
+      <h2>History</h2>
+      {radio.error ? <Failure error={radio.error} retry={radio.reload} /> : null}
+      {!value && !radio.error ? <Loading rows={4} label="Reading history" /> : null}
+      {value && value.times.length > 0 ? (
+        <>
+          <Chart title="RSRP" times={value.times} series={signalSeries} marks={value.marks} cursorMs={atMs} />
+          <Chart title="SINR" times={value.times} series={sinrSeries} marks={value.marks} cursorMs={atMs} />
+          {value.marks.length > 0 ? (
+            <p class="label">
+              {value.marks.length} changes of cell, operator or radio (ticks); the last: {value.marks.at(-1)?.label}
+            </p>
+          ) : null}
+        </>
+      ) : null}
+      {value && value.times.length === 0 ? <p class="label">Nothing was reported in this window.</p> : null}
+      {latency.times.length > 0 ? (
+        <Chart title="Latency" times={latency.times} series={latency.series} height={100} cursorMs={atMs} />
+      ) : null}
+    </section>
+  )
+}
+
+function latencySeries(rows: readonly HistoryRow[]) {
+  const times: number[] = []
+  const values: (number | null)[] = []
+  for (const row of rows) {
+    const ts = Date.parse(row.ts)
+    const before = times.at(-1)
+    if (before !== undefined && ts - before > silenceMs) {
+      times.push(before + 1)
+      values.push(null)
+    }
+    times.push(ts)
+    values.push(numberOf(row.latencyMs))
+  }
+  return { times, series: [{ label: 'Latency', unit: 'ms', color: 'var(--warn)', values }] }
+}
