@@ -15,7 +15,6 @@ export type BatchTarget = { groupId: string } | { deviceIds: string[] }
 /** A batch in a list; `total` counts jobs, the skipped devices not among them. */
 export type BatchSummary = {
   id: string
-  organizationId: string
   kind: JobKind
   status: BatchStatus
   target: BatchTarget
@@ -61,7 +60,6 @@ const columns = `b.id, b.organization_id, b.kind, b.status, b.target, b.profile_
 
 const toSummary = (row: BatchRow): BatchSummary => ({
   id: row.id,
-  organizationId: row.organization_id,
   kind: row.kind,
   status: row.status,
   target: row.target,

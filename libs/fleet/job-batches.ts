@@ -53,7 +53,7 @@ export async function createBatch(ctx: FleetContext, input: BatchInput): Promise
         requestId: ctx.requestId,
       },
     ])
-    if (batch.status === 'finished') await publishEmptyEnd(connection, batch)
+    if (batch.status === 'finished') await publishEmptyEnd(connection, organizationId, batch)
     else await wakeWorker(connection)
     return batch
   })
@@ -196,10 +196,10 @@ async function insertBatchRow(
 }
 
 /** A batch without jobs has ended at once; no job's end will say so. */
-const publishEmptyEnd = (connection: Connection, batch: Batch) =>
+const publishEmptyEnd = (connection: Connection, organizationId: string, batch: Batch) =>
   publishEvents(connection, [
     {
-      organizationId: batch.organizationId,
+      organizationId,
       type: 'job_batch.finished',
       payload: { batchId: batch.id, kind: batch.kind, status: batch.status, total: 0, counts: batch.counts },
     },

@@ -62,19 +62,27 @@ export const apiKeyRoutes: Route[] = [
     answers: {
       201: {
         description: 'The key, shown once.',
-        schema: apiKeySchema.extend({ key: z.string() }).meta({ id: 'NewApiKey' }),
+        schema: apiKeySchema
+          .pick({ id: true, name: true, scopes: true })
+          .extend({ key: z.string() })
+          .meta({ id: 'NewApiKey' }),
       },
     },
     example: { body: { name: 'Fleet dashboard', role: 'viewer' } },
     handle: async ({ ctx, params, body }) => {
       const home = { organizationId: params.orgId, scopes: scopesOf(body) }
       const further = body.alsoIn.map((grant) => ({ organizationId: grant.organizationId, scopes: scopesOf(grant) }))
-      const created = await createApiKey(ctx, {
+      const {
+        id,
+        name,
+        scopes: granted,
+        key,
+      } = await createApiKey(ctx, {
         name: body.name,
         grants: [home, ...further],
         expiresAt: body.expiresAt,
       })
-      return { status: 201, body: created }
+      return { status: 201, body: { id, name, scopes: granted, key } }
     },
   }),
   route({

@@ -9,7 +9,6 @@ import { instantOut, uuid } from '../schemas.ts'
 export const batchSummarySchema = z
   .object({
     id: uuid(),
-    organizationId: uuid(),
     kind: z.enum(jobKinds),
     status: z.enum(batchStatuses),
     target: z.union([z.object({ groupId: uuid() }), z.object({ deviceIds: z.array(uuid()) })]),
