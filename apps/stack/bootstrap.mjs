@@ -32,7 +32,12 @@ function run(command, args, options = {}) {
 function whenOrphaned(callback) {
   if (!process.env.npm_lifecycle_event) return undefined
   const parent = process.ppid
-  return setInterval(() => process.ppid !== parent && callback(), 500)
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    callback()
+  }, 500)
+  return timer
 }
 
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
