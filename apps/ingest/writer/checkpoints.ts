@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import {
   type Checkpoint,
   nextCheckpoint,
@@ -7,7 +8,7 @@ import {
   writeCheckpoint,
 } from '#telemetry-log/checkpoint'
 import type { LogPosition } from '#telemetry-log/log'
-import { deleteSegmentsBefore, listSegments } from '#telemetry-log/segments'
+import { deleteSegmentsBefore, listSegments, readSegmentHeader, type Segment } from '#telemetry-log/segments'
 
 /** Drained segments are kept and replayed this far back: longer than QuestDB may take to sync what it holds in memory. */
 const replayWindowMs = 15 * 60 * 1_000
@@ -52,6 +53,17 @@ export function openCheckpoints(folder: string, tailPosition: LogPosition): Chec
 function startingCheckpoint(folder: string, tailPosition: LogPosition): Checkpoint {
   const kept = readCheckpoint(folder)
   if (kept && kept.position <= tailPosition) return kept
-  const position = listSegments(folder)[0]?.base ?? 0
-  return { position, counts: { stored: 0, replaced: 0, deadLettered: 0 }, atMs: 0, history: [] }
+  const [oldest] = listSegments(folder)
+  // Segments are deleted only after they were stored.
+  const stored = oldest ? samplesBefore(oldest) : 0
+  return { position: oldest?.base ?? 0, counts: { stored, replaced: 0, deadLettered: 0 }, atMs: 0, history: [] }
+}
+
+function samplesBefore({ path, base }: Segment): number {
+  const fd = openSync(path, 'r')
+  try {
+    return readSegmentHeader(fd, base) ?? 0
+  } finally {
+    closeSync(fd)
+  }
 }

@@ -1,22 +1,17 @@
 import { setImmediate as yieldToLoop } from 'node:timers/promises'
-import type { StoredCellularRow } from '#questdb/device-tracks'
 import type { QuestdbSql } from '#questdb/sql'
 import { waitUntilApplied } from '#questdb/wal-tables'
 import { decodeBatch } from '#telemetry/accept'
-import { cleanSample } from '#telemetry/clean'
-import { type FixReport, fixReport } from '#telemetry/distinct-fixes'
-import type { RowOrigin } from '#telemetry/ilp'
 import type { Checkpoint, SampleCounts } from '#telemetry-log/checkpoint'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
 import type { SharedTail } from '#telemetry-log/shared-tail'
 import type { CleaningCounts } from './cleaning-counts.ts'
 import { createDeviceReports, type DeviceReports } from './device-reports.ts'
-import { createDeviceStates, type DeviceState } from './device-states.ts'
-import { advanceTrack } from './device-track.ts'
+import { createDeviceStates } from './device-states.ts'
 import { realignDevice } from './realign-pass.ts'
-import { createRowBatch, type Fate, fates } from './row-batch.ts'
-import { remember, sight } from './seen-samples.ts'
-import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
+import { createReportRows } from './report-rows.ts'
+import { createRowBatch, fates } from './row-batch.ts'
+import { askForStoredTimes, type DecodedReport } from './sightings.ts'
 import type { RowStore } from './store-rows.ts'
 
 export type Pipeline = {
@@ -62,6 +57,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const { reader, tail, questdb, store, cleaning, checkpoint, onStored, untilAvailable } = parts
   const rows = createRowBatch()
   const reports = createDeviceReports()
+  const reportRows = createReportRows({ rows, reports, cleaning })
   let generation = 0
   let generationStart = { atMs: Date.now(), position: reader.position() }
   const states = createDeviceStates(questdb, () => generation)
@@ -91,7 +87,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     let bytes = 0
     for (const report of decoded) {
       if (isCounted(report)) expect(report.batch)
-      add(report, stored)
+      const counted = isCounted(report)
+      const rowless = reportRows.add(report, states.of(report.batch.deviceId), { counted, stored, generation })
+      supersededSamples += rowless.superseded
+      lostSamples += rowless.lost
+      firstRowAtMs ??= Date.now()
       takenPosition = report.batch.nextPosition
       bytes += report.batch.body.length
       if (bytes < sliceBytes) continue
@@ -107,67 +107,6 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   function expect(batch: LoggedBatch): void {
     lostSamples += Math.max(0, batch.firstSample - expectedSample)
     expectedSample = batch.firstSample + batch.sampleCount
-  }
-
-  function add(report: DecodedReport, stored: StoredTimes): void {
-    const { batch, samples } = report
-    const { deviceId, organizationId, receivedAtMs } = batch
-    const origin = { deviceId, organizationId, receivedAtMs }
-    const state = states.of(deviceId)
-    const counted = isCounted(report)
-    const fixes: FixReport[] = []
-    const radio = new Map<number, { row: StoredCellularRow; fate: Fate }>()
-    state.usedAtMs = receivedAtMs
-    firstRowAtMs ??= Date.now()
-    // Decoding gives what it gave at accept, unless its rules changed with an upgrade in between.
-    if (counted) lostSamples += Math.max(0, batch.sampleCount - samples.length)
-    for (const [index, sample] of samples.entries()) {
-      const { kind, tsMs } = sample
-      const seen = state.seen[kind]
-      const sighting = sight(seen, tsMs, generation)
-      const isRepeat = sighting === 'repeated' || (sighting === 'unsure' && stored.has(deviceId, kind, tsMs))
-      if (sighting !== 'repeated') remember(seen, tsMs)
-      const fate = !counted || index >= batch.sampleCount ? fates.uncounted : isRepeat ? fates.replaced : fates.stored
-      const row = cleanSample(sample, cleaning.count)
-      if (counted) reports.note(batch, row, state)
-      if (row.kind !== 'cellular') {
-        rows.append(kind, row, origin, fate)
-        const fix = row.kind === 'location' ? fixReport(row) : null
-        if (fix !== null) fixes.push(fix)
-        continue
-      }
-      // Of two RF samples of one millisecond only the later becomes a row; the row counts as what came first.
-      const earlier = radio.get(tsMs)
-      if (earlier && fate !== fates.uncounted) supersededSamples += 1
-      radio.set(tsMs, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
-    }
-    if (fixes.length > 0 || radio.size > 0) addTrackRows(state, deviceId, origin, fixes, radio)
-  }
-
-  /** RF rows, also earlier ones that the new fixes place better, and stays. */
-  function addTrackRows(
-    { track }: DeviceState,
-    deviceId: string,
-    origin: RowOrigin,
-    fixes: readonly FixReport[],
-    radio: ReadonlyMap<number, { row: StoredCellularRow; fate: Fate }>,
-  ): void {
-    const step = advanceTrack(
-      track,
-      deviceId,
-      fixes,
-      [...radio.values()].map(({ row }) => row),
-    )
-    for (const row of step.rows) {
-      const fate = radio.get(row.tsMs)?.fate
-      rows.append(
-        'cellular',
-        row,
-        fate === undefined ? { deviceId, ...arrivalOf(row) } : origin,
-        fate ?? fates.uncounted,
-      )
-    }
-    for (const row of step.dwells) rows.append('dwell', row, origin, fates.uncounted)
   }
 
   const isBacklogged = () => tail.position() - takenPosition > backlogBytes
@@ -273,5 +212,3 @@ const sumCounts = (a: SampleCounts, b: SampleCounts): SampleCounts => ({
   replaced: a.replaced + b.replaced,
   deadLettered: a.deadLettered + b.deadLettered,
 })
-
-const arrivalOf = ({ organizationId, receivedAtMs }: StoredCellularRow) => ({ organizationId, receivedAtMs })

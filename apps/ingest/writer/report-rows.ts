@@ -1,0 +1,90 @@
+import type { StoredCellularRow } from '#questdb/device-tracks'
+import { cleanSample } from '#telemetry/clean'
+import { type FixReport, fixReport } from '#telemetry/distinct-fixes'
+import type { RowOrigin } from '#telemetry/ilp'
+import type { CleaningCounts } from './cleaning-counts.ts'
+import type { DeviceReports } from './device-reports.ts'
+import type { DeviceState } from './device-states.ts'
+import { advanceTrack } from './device-track.ts'
+import { type Fate, fates, type RowBatch } from './row-batch.ts'
+import { remember, sight } from './seen-samples.ts'
+import type { DecodedReport, StoredTimes } from './sightings.ts'
+
+export type ReportRows = {
+  /**
+   * Adds the rows of one report to the batch. `counted` is false when an earlier life counted its samples. Returns how
+   * many counted samples have no row of their own: superseded within the report, or lost in decoding.
+   */
+  add(
+    report: DecodedReport,
+    state: DeviceState,
+    told: { counted: boolean; stored: StoredTimes; generation: number },
+  ): { superseded: number; lost: number }
+}
+
+type RadioRows = Map<number, { row: StoredCellularRow; fate: Fate }>
+
+/** Cleans samples, tells new ones from repetitions, aligns RF rows and notes what Postgres is to know. */
+export function createReportRows(parts: {
+  rows: RowBatch
+  reports: DeviceReports
+  cleaning: CleaningCounts
+}): ReportRows {
+  const { rows, reports, cleaning } = parts
+
+  /** RF rows, also earlier ones that the new fixes place better, and stays. */
+  function addTrackRows(
+    { track }: DeviceState,
+    origin: RowOrigin,
+    fixes: readonly FixReport[],
+    radio: RadioRows,
+  ): void {
+    const { deviceId } = origin
+    const samples = [...radio.values()].map(({ row }) => row)
+    const step = advanceTrack(track, deviceId, fixes, samples)
+    for (const row of step.rows) {
+      const fate = radio.get(row.tsMs)?.fate
+      const { organizationId, receivedAtMs } = row
+      const rowOrigin = fate === undefined ? { deviceId, organizationId, receivedAtMs } : origin
+      rows.append('cellular', row, rowOrigin, fate ?? fates.uncounted)
+    }
+    for (const row of step.dwells) rows.append('dwell', row, origin, fates.uncounted)
+  }
+
+  return {
+    add({ batch, samples }, state, { counted, stored, generation }) {
+      const { deviceId, organizationId, receivedAtMs } = batch
+      const origin = { deviceId, organizationId, receivedAtMs }
+      const fixes: FixReport[] = []
+      const radio: RadioRows = new Map()
+      let superseded = 0
+      state.usedAtMs = receivedAtMs
+      for (let index = 0; index < samples.length; index++) {
+        const sample = samples[index]
+        if (sample === undefined) continue
+        const { kind, tsMs } = sample
+        const seen = state.seen[kind]
+        const sighting = sight(seen, tsMs, generation)
+        const isRepeat = sighting === 'repeated' || (sighting === 'unsure' && stored.has(deviceId, kind, tsMs))
+        if (sighting !== 'repeated') remember(seen, tsMs)
+        const isCounted = counted && index < batch.sampleCount
+        const fate = !isCounted ? fates.uncounted : isRepeat ? fates.replaced : fates.stored
+        const row = cleanSample(sample, cleaning.count)
+        if (counted) reports.note(batch, row, state)
+        if (row.kind !== 'cellular') {
+          rows.append(kind, row, origin, fate)
+          const fix = row.kind === 'location' ? fixReport(row) : null
+          if (fix !== null) fixes.push(fix)
+          continue
+        }
+        // Of two RF samples of one millisecond only the later becomes a row, which counts as what the first was.
+        const earlier = radio.get(tsMs)
+        if (earlier && isCounted) superseded += 1
+        radio.set(tsMs, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
+      }
+      if (fixes.length > 0 || radio.size > 0) addTrackRows(state, origin, fixes, radio)
+      // Decoding gives what it gave at accept, unless its rules changed with an upgrade in between.
+      return { superseded, lost: counted ? Math.max(0, batch.sampleCount - samples.length) : 0 }
+    },
+  }
+}
