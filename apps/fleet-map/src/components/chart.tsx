@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { theme } from '../state/theme.ts'
+import { dayAndTime, timeOfDay } from './format.ts'
 
 export type ChartSeries = { label: string; unit: string; color: string; values: (number | null)[] }
 /** A moment worth a tick above the plot: another cell, operator or radio technology. */
@@ -16,6 +17,8 @@ type ChartProps = {
   height?: number
   cursorMs?: number | null
 }
+
+const longSpanMs = 36 * 3_600_000
 
 const color = (name: string) =>
   getComputedStyle(document.documentElement)
@@ -35,6 +38,8 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
     if (!container) return
     const grid = { stroke: color('--line'), width: 1 }
     const axis = { stroke: color('--text-faint'), grid, ticks: { show: false }, font: '11px system-ui' }
+    const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > longSpanMs
+    const tick = (seconds: number) => (isLong ? dayAndTime(seconds * 1_000) : timeOfDay(seconds * 1_000))
     const overlay = (plot: uPlot) => {
       const { ctx, bbox } = plot
       ctx.save()
@@ -60,11 +65,11 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
         legend: { show: true, live: true },
         scales: { x: { time: true } },
         axes: [
-          { ...axis, size: 26 },
+          { ...axis, size: 26, space: isLong ? 96 : 60, values: (_: uPlot, seconds: number[]) => seconds.map(tick) },
           { ...axis, size: 44 },
         ],
         series: [
-          {},
+          { value: (_: uPlot, seconds: number | null) => (seconds === null ? '' : dayAndTime(seconds * 1_000)) },
           ...series.map((one) => ({
             label: `${one.label} (${one.unit})`,
             stroke: color(one.color),

@@ -1,6 +1,17 @@
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'narrow' })
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-const clockTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const dateTime = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  hourCycle: 'h23',
+})
+const clockTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const shortDate = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+})
 
 /** "3 min ago" from a time text; "never" without one. */
 export function ago(time: string | null, nowMs = Date.now()): string {
@@ -24,6 +35,7 @@ export function duration(seconds: number): string {
 }
 
 export const moment = (time: string | number): string => dateTime.format(new Date(time))
+export const dayAndTime = (ms: number): string => shortDate.format(ms)
 export const timeOfDay = (ms: number): string => clockTime.format(ms)
 export const count = (value: number): string => value.toLocaleString('en')
 

@@ -1,4 +1,4 @@
-import type { DeviceStatus, JobStatus, Quality } from '../api/types.ts'
+import type { Batch, DeviceStatus, JobStatus, Quality } from '../api/types.ts'
 
 const statusLook: Record<DeviceStatus, { label: string; color: string; mark: string }> = {
   online: { label: 'Online', color: 'var(--ok)', mark: '●' },
@@ -56,6 +56,14 @@ export const jobLook: Record<JobStatus, { label: string; color: string }> = {
   cancelled: { label: 'Cancelled', color: 'var(--text-faint)' },
 }
 export const jobStatuses = Object.keys(jobLook) as JobStatus[]
+
+export const batchLabel: Record<Batch['status'], string> = {
+  scheduled: 'Scheduled',
+  running: 'Running',
+  paused: 'Paused',
+  finished: 'Finished',
+  cancelled: 'Cancelled',
+}
 
 export const kindLabel: Record<string, string> = {
   reboot: 'Reboot',

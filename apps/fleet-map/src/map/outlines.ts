@@ -8,7 +8,35 @@ type Country = Feature<Geometry, { name: string }>
 const topology = world as unknown as Topology<{ countries: GeometryCollection<{ name: string }> }>
 
 /** Country outlines at 1:110 million (Natural Earth, public domain), shipped with the page. */
-export const countries: FeatureCollection<Geometry, { name: string }> = feature(topology, topology.objects.countries)
+export const countries: FeatureCollection<Geometry, { name: string }> = {
+  type: 'FeatureCollection',
+  features: feature(topology, topology.objects.countries).features.map((country) => ({
+    ...country,
+    geometry: flat(country.geometry),
+  })),
+}
+
+/** The atlas is drawn for a globe: its rings cross the date line. A flat map wants them to run on beyond 180° instead. */
+function flat(geometry: Geometry): Geometry {
+  if (geometry.type === 'Polygon') return { ...geometry, coordinates: geometry.coordinates.map(unrolled) }
+  if (geometry.type === 'MultiPolygon')
+    return { ...geometry, coordinates: geometry.coordinates.map((polygon) => polygon.map(unrolled)) }
+  return geometry
+}
+
+function unrolled(ring: Position[]): Position[] {
+  let turn = 0
+  const out = ring.map(([lon = 0, lat = 0], index): Position => {
+    const before = ring[index - 1]?.[0] ?? lon
+    if (lon - before > 180) turn -= 360
+    else if (before - lon > 180) turn += 360
+    return [lon + turn, lat]
+  })
+  const [first, last] = [out[0], out.at(-1)]
+  // A ring around the pole never came back to where it began: it is closed along the map's lower edge.
+  if (first && last && turn !== 0) out.push([last[0] ?? 0, -90], [first[0] ?? 0, -90], first)
+  return out
+}
 
 const rings = (geometry: Geometry): Position[][] =>
   geometry.type === 'Polygon'

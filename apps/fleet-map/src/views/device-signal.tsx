@@ -64,12 +64,21 @@ export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
           <dd>{ago(signal.ts)}</dd>
         </div>
         <div>
-          <dt>Where</dt>
+          <dt>Measured where</dt>
           <dd>
             {alignmentSentence[signal.alignment] ?? signal.alignment}
             {signal.alignErrorM === null ? '' : ` (± ${Math.round(signal.alignErrorM)} m)`}
           </dd>
         </div>
+        {onMap.location ? (
+          <div>
+            <dt>Last fix</dt>
+            <dd>
+              {onMap.location.lat.toFixed(5)}, {onMap.location.lon.toFixed(5)}
+              <span class="hint"> {ago(onMap.location.ts)}</span>
+            </dd>
+          </div>
+        ) : null}
         {onMap.dwell ? (
           <div>
             <dt>Standing for</dt>

@@ -1,17 +1,14 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ApiError, call } from '../api/client.ts'
-import type { Batch, Job, Page } from '../api/types.ts'
-import { ago, count, moment } from '../components/format.ts'
-import { jobLook, jobStatuses, kindLabel } from '../components/labels.tsx'
-import { MoreButton, usePages } from '../components/pages.tsx'
+import { all, call } from '../api/client.ts'
+import type { Batch, Group, Page } from '../api/types.ts'
+import { ago, count } from '../components/format.ts'
+import { batchLabel, kindLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
 import { Empty, Failure, Loading } from '../components/states.tsx'
-import { useDeviceNames } from '../state/device-names.ts'
 import { homeOrganizationId } from '../state/session.ts'
-import { linkTo, place, setParams } from '../state/url.ts'
+import { linkTo, place } from '../state/url.ts'
+import { BatchDetail } from './batch-detail.tsx'
+import { ProgressBar } from './batch-progress.tsx'
 import { OrganizationPicker } from './shell.tsx'
-
-const isOpen = (batch: Batch) => !['finished', 'cancelled'].includes(batch.status)
 
 /** Batches of jobs, live, and the one that is chosen with what happened to each device. */
 export function JobsView() {
@@ -25,36 +22,16 @@ export function JobsView() {
   )
 }
 
-/** Counts by state as one bar; the words below say the same as the colours. */
-function ProgressBar({ batch }: { batch: Batch }) {
-  const present = jobStatuses.filter((status) => batch.counts[status] > 0)
-  const text = present
-    .map((status) => `${count(batch.counts[status])} ${jobLook[status].label.toLowerCase()}`)
-    .join(', ')
-  return (
-    <div style={{ display: 'grid', gap: 'var(--space-1)', minWidth: '180px' }}>
-      <div class="bar" role="img" aria-label={text || 'no jobs'}>
-        {present.map((status) => (
-          <span
-            key={status}
-            style={{
-              width: `${(batch.counts[status] / Math.max(1, batch.total)) * 100}%`,
-              background: jobLook[status].color,
-            }}
-          />
-        ))}
-      </div>
-      <span class="label">{text || 'no jobs'}</span>
-    </div>
-  )
-}
-
 function BatchList({ org }: { org: string }) {
   const list = useResource(
     `batches ${org}`,
     (signal) => call<Page<Batch>>(`/orgs/${org}/job-batches`, { signal, query: { limit: 50 } }),
     { everyMs: 3_000 },
   )
+  const groups = useResource(`groups ${org}`, () => all<Group>(`/orgs/${org}/groups`))
+  const targetOf = ({ target, total }: Batch) =>
+    groups.value?.find(({ id }) => id === target.groupId)?.name ??
+    (target.groupId ? 'Deleted group' : total === 1 ? 'One device' : 'Chosen devices')
   const items = list.value?.items ?? []
   return (
     <>
@@ -79,6 +56,7 @@ function BatchList({ org }: { org: string }) {
               <tr>
                 <th scope="col">Job</th>
                 <th scope="col">State</th>
+                <th scope="col">Target</th>
                 <th scope="col">Progress</th>
                 <th scope="col" class="number">
                   Devices
@@ -92,7 +70,8 @@ function BatchList({ org }: { org: string }) {
                   <td>
                     <a href={linkTo('jobs', { batch: batch.id })}>{kindLabel[batch.kind] ?? batch.kind}</a>
                   </td>
-                  <td>{batch.status}</td>
+                  <td>{batchLabel[batch.status]}</td>
+                  <td>{targetOf(batch)}</td>
                   <td>
                     <ProgressBar batch={batch} />
                   </td>
@@ -104,161 +83,6 @@ function BatchList({ org }: { org: string }) {
           </table>
         </div>
       ) : null}
-    </>
-  )
-}
-
-function BatchDetail({ org, id }: { org: string; id: string }) {
-  const [error, setError] = useState<ApiError>()
-  const batch = useResource(`batch ${id}`, (signal) => call<Batch>(`/orgs/${org}/job-batches/${id}`, { signal }), {
-    everyMs: 2_000,
-  })
-  const nameOf = useDeviceNames(org)
-  const jobs = usePages<Job>(`/orgs/${org}/jobs`, { batchId: id, status: place.value.params.status })
-  const act = async (verb: 'cancel' | 'pause' | 'resume' | 'retry') => {
-    setError(undefined)
-    try {
-      await call(`/orgs/${org}/job-batches/${id}/${verb}`, { method: 'POST' })
-      batch.reload()
-      jobs.reload()
-    } catch (failure) {
-      if (failure instanceof ApiError) setError(failure)
-    }
-  }
-  const actOn = async (job: Job, verb: 'cancel' | 'retry') => {
-    setError(undefined)
-    try {
-      await call(`/orgs/${org}/jobs/${job.id}/${verb}`, { method: 'POST' })
-      jobs.reload()
-    } catch (failure) {
-      if (failure instanceof ApiError) setError(failure)
-    }
-  }
-  const value = batch.value
-  // The rows follow the counts: they are read again only when something happened.
-  const happened = JSON.stringify(value?.counts)
-  useEffect(() => jobs.reload(), [happened])
-  if (!value) return batch.error ? <Failure error={batch.error} retry={batch.reload} /> : <Loading />
-  const skipped = value.skipped?.length ?? 0
-  const unsuccessful = value.total - value.counts.succeeded
-  return (
-    <>
-      <div class="page-head">
-        <h1>
-          <a href={linkTo('jobs')}>Jobs</a> / {kindLabel[value.kind] ?? value.kind}
-        </h1>
-        {value.status === 'running' || value.status === 'scheduled' ? (
-          <button type="button" class="button" onClick={() => act('pause')}>
-            Pause
-          </button>
-        ) : null}
-        {value.status === 'paused' ? (
-          <button type="button" class="button" onClick={() => act('resume')}>
-            Resume
-          </button>
-        ) : null}
-        {isOpen(value) ? (
-          <button type="button" class="button danger" onClick={() => act('cancel')}>
-            Cancel
-          </button>
-        ) : null}
-        {!isOpen(value) && unsuccessful > 0 ? (
-          <button type="button" class="button primary" onClick={() => act('retry')}>
-            Retry {count(unsuccessful)}
-          </button>
-        ) : null}
-      </div>
-      {error ? (
-        <div class="notice bad" role="alert">
-          {error.message}
-        </div>
-      ) : null}
-      <div
-        class="card"
-        style={{ padding: 'var(--space-4)', display: 'grid', gap: 'var(--space-3)' }}
-        aria-live="polite"
-      >
-        <strong>
-          {count(value.counts.succeeded)} of {count(value.total)} succeeded · {value.status}
-        </strong>
-        <ProgressBar batch={value} />
-        <span class="label">
-          Created {moment(value.createdAt)}
-          {value.finishedAt ? `, finished ${moment(value.finishedAt)}` : ''}
-          {skipped > 0 ? `, ${count(skipped)} devices skipped` : ''}
-        </span>
-      </div>
-      <div class="toolbar">
-        <label class="label" for="job-state">
-          Show
-        </label>
-        <select
-          id="job-state"
-          class="input"
-          value={place.value.params.status ?? ''}
-          onChange={(event) => setParams({ status: event.currentTarget.value || null })}
-        >
-          <option value="">every job</option>
-          {jobStatuses.map((status) => (
-            <option key={status} value={status}>
-              {jobLook[status].label.toLowerCase()} ({count(value.counts[status])})
-            </option>
-          ))}
-        </select>
-      </div>
-      {jobs.error ? <Failure error={jobs.error} retry={jobs.reload} /> : null}
-      <div class="card table-frame">
-        <table class="table">
-          <caption class="visually-hidden">Jobs of this batch</caption>
-          <thead>
-            <tr>
-              <th scope="col">Device</th>
-              <th scope="col">State</th>
-              <th scope="col">Reason</th>
-              <th scope="col" class="number">
-                Attempt
-              </th>
-              <th scope="col">Changed</th>
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {jobs.items.map((job) => (
-              <tr key={job.id}>
-                <td>
-                  <a href={linkTo('map', { device: job.deviceId })}>{nameOf(job.deviceId)}</a>
-                </td>
-                <td>
-                  <span class="status">
-                    <span class="swatch" style={{ background: jobLook[job.status].color }} />
-                    {jobLook[job.status].label}
-                    {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
-                  </span>
-                </td>
-                <td>{job.error?.detail ?? ''}</td>
-                <td class="number">
-                  {job.attempt} of {job.maxAttempts}
-                </td>
-                <td>{ago(job.updatedAt)}</td>
-                <td class="number">
-                  {job.finishedAt === null ? (
-                    <button type="button" class="button quiet small" onClick={() => actOn(job, 'cancel')}>
-                      Cancel
-                    </button>
-                  ) : job.status === 'succeeded' ? null : (
-                    <button type="button" class="button quiet small" onClick={() => actOn(job, 'retry')}>
-                      Retry
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <MoreButton more={jobs.more} />
     </>
   )
 }

@@ -221,11 +221,12 @@ const edge = 48
 /** The filters lie left of the map on wide screens and above it on narrow ones. */
 function freeOfPanels(chrome: HTMLElement | null): Padding {
   const filters = chrome?.querySelector('.map-filters')
+  const panel = chrome?.querySelector('.device-panel')
   const padding = { left: edge, top: edge, right: edge, bottom: edge }
   if (!(filters instanceof HTMLElement) || !chrome) return padding
   return filters.offsetWidth < chrome.clientWidth / 2
-    ? { ...padding, left: filters.offsetLeft + filters.offsetWidth + edge }
-    : { ...padding, top: filters.offsetTop + filters.offsetHeight + edge, bottom: 2 * edge }
+    ? { ...padding, left: filters.offsetLeft + filters.offsetWidth + edge, right: (panel?.clientWidth ?? 0) + edge }
+    : { ...padding, top: filters.offsetTop + filters.offsetHeight + edge, bottom: (panel?.clientHeight ?? edge) + edge }
 }
 
 function operatorsOf(devices: Iterable<MapDevice>): { plmn: string; name: string }[] {

@@ -56,7 +56,7 @@ export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps)
         value={value}
         onInput={(event) => show(Number(event.currentTarget.value))}
       />
-      <div class="row">
+      <div class="row ends">
         <span style={{ marginRight: 'auto' }}>{moment(fromMs)}</span>
         {limitedBy === 'plan' ? <span>The plan keeps no more than this</span> : null}
         <span>{moment(toMs)}</span>

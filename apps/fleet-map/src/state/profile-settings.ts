@@ -1,0 +1,30 @@
+import type { Json } from '../api/types.ts'
+
+/** A JSON object, neither array nor null. */
+export const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** True for the place of a secret that is set: the service never shows the value. */
+const isSetSecret = (value: Json): boolean => isObject(value) && isObject(value.$secret) && value.$secret.set === true
+
+/** Paths of secrets inside settings, for the list of what is set. */
+export function secretPaths(value: Json, path = ''): string[] {
+  if (isSetSecret(value)) return [path]
+  if (Array.isArray(value)) return value.flatMap((one, index) => secretPaths(one, `${path}/${index}`))
+  if (isObject(value)) return Object.entries(value).flatMap(([key, one]) => secretPaths(one, `${path}/${key}`))
+  return []
+}
+
+/** Turns edited settings into a merge patch: keys that were removed are sent as null. */
+export function mergePatch(before: { [key: string]: Json }, after: { [key: string]: Json }): { [key: string]: Json } {
+  const patch: { [key: string]: Json } = {}
+  for (const key of Object.keys(before)) if (!(key in after)) patch[key] = null
+  for (const [key, value] of Object.entries(after)) {
+    const old = before[key]
+    if (isObject(old) && isObject(value) && !isSetSecret(old) && !('$secret' in value)) {
+      const inner = mergePatch(old, value)
+      if (Object.keys(inner).length > 0) patch[key] = inner
+    } else if (JSON.stringify(old) !== JSON.stringify(value)) patch[key] = value
+  }
+  return patch
+}

@@ -1,0 +1,169 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, call } from '../api/client.ts'
+import type { Batch, Job } from '../api/types.ts'
+import { ago, count, moment } from '../components/format.ts'
+import { batchLabel, jobLook, jobStatuses, kindLabel } from '../components/labels.tsx'
+import { MoreButton, usePages } from '../components/pages.tsx'
+import { useResource } from '../components/resource.ts'
+import { Failure, Loading } from '../components/states.tsx'
+import { useDeviceNames } from '../state/device-names.ts'
+import { linkTo, place, setParams } from '../state/url.ts'
+import { ProgressBar } from './batch-progress.tsx'
+
+const isOpen = (batch: Batch) => !['finished', 'cancelled'].includes(batch.status)
+
+/** One batch, live, with what happened to each device. */
+export function BatchDetail({ org, id }: { org: string; id: string }) {
+  const [error, setError] = useState<ApiError>()
+  const batch = useResource(`batch ${id}`, (signal) => call<Batch>(`/orgs/${org}/job-batches/${id}`, { signal }), {
+    everyMs: 2_000,
+  })
+  const nameOf = useDeviceNames(org)
+  const jobs = usePages<Job>(`/orgs/${org}/jobs`, { batchId: id, status: place.value.params.status })
+  const act = async (verb: 'cancel' | 'pause' | 'resume' | 'retry') => {
+    setError(undefined)
+    try {
+      await call(`/orgs/${org}/job-batches/${id}/${verb}`, { method: 'POST' })
+      batch.reload()
+      jobs.reload()
+    } catch (failure) {
+      if (failure instanceof ApiError) setError(failure)
+    }
+  }
+  const actOn = async (job: Job, verb: 'cancel' | 'retry') => {
+    setError(undefined)
+    try {
+      await call(`/orgs/${org}/jobs/${job.id}/${verb}`, { method: 'POST' })
+      jobs.reload()
+    } catch (failure) {
+      if (failure instanceof ApiError) setError(failure)
+    }
+  }
+  const value = batch.value
+  // The rows follow the counts: they are read again only when something happened.
+  const happened = JSON.stringify(value?.counts)
+  useEffect(() => jobs.reload(), [happened])
+  if (!value) return batch.error ? <Failure error={batch.error} retry={batch.reload} /> : <Loading />
+  const skipped = value.skipped?.length ?? 0
+  const unsuccessful = value.total - value.counts.succeeded
+  return (
+    <>
+      <div class="page-head">
+        <h1>
+          <a href={linkTo('jobs')}>Jobs</a> / {kindLabel[value.kind] ?? value.kind}
+        </h1>
+        {value.status === 'running' || value.status === 'scheduled' ? (
+          <button type="button" class="button" onClick={() => act('pause')}>
+            Pause
+          </button>
+        ) : null}
+        {value.status === 'paused' ? (
+          <button type="button" class="button" onClick={() => act('resume')}>
+            Resume
+          </button>
+        ) : null}
+        {isOpen(value) ? (
+          <button type="button" class="button danger" onClick={() => act('cancel')}>
+            Cancel
+          </button>
+        ) : null}
+        {!isOpen(value) && unsuccessful > 0 ? (
+          <button type="button" class="button primary" onClick={() => act('retry')}>
+            Retry {count(unsuccessful)}
+          </button>
+        ) : null}
+      </div>
+      {error ? (
+        <div class="notice bad" role="alert">
+          {error.message}
+        </div>
+      ) : null}
+      <div
+        class="card"
+        style={{ padding: 'var(--space-4)', display: 'grid', gap: 'var(--space-3)' }}
+        aria-live="polite"
+      >
+        <strong>
+          {count(value.counts.succeeded)} of {count(value.total)} succeeded · {batchLabel[value.status].toLowerCase()}
+        </strong>
+        <ProgressBar batch={value} />
+        <span class="label">
+          Created {moment(value.createdAt)}
+          {value.finishedAt ? `, finished ${moment(value.finishedAt)}` : ''}
+          {skipped > 0 ? `, ${count(skipped)} devices skipped` : ''}
+        </span>
+      </div>
+      <div class="toolbar">
+        <label class="label" for="job-state">
+          Show
+        </label>
+        <select
+          id="job-state"
+          class="input"
+          value={place.value.params.status ?? ''}
+          onChange={(event) => setParams({ status: event.currentTarget.value || null })}
+        >
+          <option value="">every job</option>
+          {jobStatuses.map((status) => (
+            <option key={status} value={status}>
+              {jobLook[status].label.toLowerCase()} ({count(value.counts[status])})
+            </option>
+          ))}
+        </select>
+      </div>
+      {jobs.error ? <Failure error={jobs.error} retry={jobs.reload} /> : null}
+      <div class="card table-frame">
+        <table class="table">
+          <caption class="visually-hidden">Jobs of this batch</caption>
+          <thead>
+            <tr>
+              <th scope="col">Device</th>
+              <th scope="col">State</th>
+              <th scope="col">Reason</th>
+              <th scope="col" class="number">
+                Attempt
+              </th>
+              <th scope="col">Changed</th>
+              <th scope="col">
+                <span class="visually-hidden">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {jobs.items.map((job) => (
+              <tr key={job.id}>
+                <td>
+                  <a href={linkTo('map', { device: job.deviceId })}>{nameOf(job.deviceId)}</a>
+                </td>
+                <td>
+                  <span class="status">
+                    <span class="swatch" style={{ background: jobLook[job.status].color }} />
+                    {jobLook[job.status].label}
+                    {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
+                  </span>
+                </td>
+                <td>{job.error?.detail ?? ''}</td>
+                <td class="number">
+                  {job.attempt} of {job.maxAttempts}
+                </td>
+                <td>{ago(job.updatedAt)}</td>
+                <td class="number">
+                  {job.finishedAt === null ? (
+                    <button type="button" class="button quiet small" onClick={() => actOn(job, 'cancel')}>
+                      Cancel
+                    </button>
+                  ) : job.status === 'succeeded' ? null : (
+                    <button type="button" class="button quiet small" onClick={() => actOn(job, 'retry')}>
+                      Retry
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <MoreButton more={jobs.more} />
+    </>
+  )
+}

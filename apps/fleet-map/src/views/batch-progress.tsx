@@ -1,0 +1,27 @@
+import type { Batch } from '../api/types.ts'
+import { count } from '../components/format.ts'
+import { jobLook, jobStatuses } from '../components/labels.tsx'
+
+/** Counts by state as one bar; the words below say the same as the colours. */
+export function ProgressBar({ batch }: { batch: Batch }) {
+  const present = jobStatuses.filter((status) => batch.counts[status] > 0)
+  const text = present
+    .map((status) => `${count(batch.counts[status])} ${jobLook[status].label.toLowerCase()}`)
+    .join(', ')
+  return (
+    <div style={{ display: 'grid', gap: 'var(--space-1)', minWidth: '180px' }}>
+      <div class="bar" role="img" aria-label={text || 'no jobs'}>
+        {present.map((status) => (
+          <span
+            key={status}
+            style={{
+              width: `${(batch.counts[status] / Math.max(1, batch.total)) * 100}%`,
+              background: jobLook[status].color,
+            }}
+          />
+        ))}
+      </div>
+      <span class="label">{text || 'no jobs'}</span>
+    </div>
+  )
+}
