@@ -1,9 +1,11 @@
 import { defineConfig } from 'vite'
+import { coarserAtlas } from './atlas.ts'
 
 // Relative addresses throughout: the built page works at the root and behind any path prefix.
 export default defineConfig({
   root: import.meta.dirname,
   base: './',
+  plugins: [coarserAtlas()],
   worker: { format: 'es' },
   optimizeDeps: { exclude: ['maplibre-gl'] },
   build: {
