@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net'
  */
 export type LoadOrder = {
   port: number
-  /** Whole HTTP requests, base64; a connection sends them in turn. */
+  /** Whole HTTP requests, base64; the connections share them in turn, so that each is sent as often as the others. */
   requests: string[]
   connections: number
   pipeline: number
@@ -37,19 +37,17 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   let refused = 0
   const started = performance.now()
   const cpu = process.cpuUsage()
-  const one = (lane: number) =>
+  const one = () =>
     new Promise<void>((resolve, reject) => {
-      let next = lane
       let open = 0
       const socket: Socket = connect(order.port, '127.0.0.1')
       socket.setNoDelay(true)
       const fill = () => {
         const batch: Buffer[] = []
         while (open < order.pipeline && sent < order.total) {
-          const request = requests[next % requests.length]
+          const request = requests[sent % requests.length]
           if (!request) break
           batch.push(request)
-          next += order.connections
           open += 1
           sent += 1
         }
@@ -71,7 +69,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
       })
       socket.on('error', reject)
     })
-  await Promise.all(Array.from({ length: order.connections }, (_, lane) => one(lane)))
+  await Promise.all(Array.from({ length: order.connections }, one))
   const used = process.cpuUsage(cpu)
   return {
     accepted,

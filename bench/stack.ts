@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +10,7 @@ import { openPool, type Pool } from '#postgres/pool'
 import { applySchema } from '#questdb/schema'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { startPostgres } from '../apps/stack/engines/postgres.ts'
+import { freePort } from '../apps/stack/engines/process.ts'
 import { startQuestdb } from '../apps/stack/engines/questdb.ts'
 import { registerDevice } from '../test/support/registered-device.ts'
 import { stopChild } from './processes.ts'
@@ -68,17 +68,6 @@ async function openBenchStack(): Promise<BenchStack> {
     },
   }
 }
-
-/** A port nobody listens on. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(address && typeof address === 'object' ? address.port : 0))
-    })
-  })
 
 /** The real ingest service as a process of its own; resolves when it is ready. Rate limits of devices are lifted. */
 export async function startIngestProcess(stack: BenchStack) {

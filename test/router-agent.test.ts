@@ -8,10 +8,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { createTestDatabase, type TestDatabase } from '#test/database'
-import { freePort, type IngestProcess, startIngestProcess } from '#test/ingest-process'
+import { type IngestProcess, startIngestProcess } from '#test/ingest-process'
 import { questdbConnection } from '#test/questdb'
 import { newOrganization, newReportingDevices } from '#test/reporting-device'
 import { until } from '#test/until'
+import { freePort } from '../apps/stack/engines/process.ts'
 
 const node = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
 const program = fileURLToPath(new URL('../apps/router-agent/main.ts', import.meta.url))

@@ -1,6 +1,7 @@
 import { parseConfig } from '#core/config'
 import { stopGracefully } from '#http/graceful-stop'
 import { startServer } from '#http/server'
+import { untilAnswering } from '#postgres/availability'
 import { migrate } from '#postgres/migrate'
 import { createApp } from './app.ts'
 import { configSchema } from './config.ts'
@@ -9,6 +10,7 @@ import { routes } from './routes.ts'
 import { openServices } from './start.ts'
 
 const config = parseConfig(configSchema, process.env)
+await untilAnswering(config.POSTGRES_URL)
 await migrate(config.POSTGRES_URL)
 const { services, close } = await openServices(config)
 const app = createApp(routes, services)

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { freePort } from './engines/process.ts'
+import { freePort, keepForItself } from './engines/process.ts'
 
 /** The port the control plane gets. Throws one sentence when somebody else listens there. */
 export async function claimPort(port: number, host: string): Promise<number> {
@@ -10,6 +10,7 @@ export async function claimPort(port: number, host: string): Promise<number> {
     server.listen({ port, host, exclusive: true }, resolve)
   })
   await new Promise((resolve) => server.close(resolve))
+  keepForItself(port)
   return port
 }
 

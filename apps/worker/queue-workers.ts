@@ -16,7 +16,12 @@ type Parts = {
  * Starts a worker for every row of the table. This is the one place that wraps them all: payloads are checked, outcomes
  * counted. Returns how to stop: what is being worked on may finish within 8 s, then connections are cut.
  */
-export function startQueueWorkers({ backend, table, registry, onError }: Parts): { stop(): Promise<unknown> } {
+export async function startQueueWorkers({
+  backend,
+  table,
+  registry,
+  onError,
+}: Parts): Promise<{ stop(): Promise<unknown> }> {
   const processed = new Counter({
     name: 'queue_entries_processed_total',
     help: 'Entries taken from the queues, by outcome.',
@@ -30,24 +35,23 @@ export function startQueueWorkers({ backend, table, registry, onError }: Parts):
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers: [registry],
   })
-  const workers = table.map(({ queue, schema, concurrency, process }) =>
-    backend.openWorker(
-      queue,
-      async (data) => {
-        const stop = seconds.startTimer({ queue })
-        try {
-          await process(schema.parse(data))
-          processed.inc({ queue, outcome: 'done' })
-        } catch (error) {
-          processed.inc({ queue, outcome: 'failed' })
-          onError(queue, error)
-          throw error
-        } finally {
-          stop()
-        }
-      },
-      { concurrency },
-    ),
+  const wrapped =
+    ({ queue, schema, process }: QueueEntry) =>
+    async (data: unknown) => {
+      const stop = seconds.startTimer({ queue })
+      try {
+        await process(schema.parse(data))
+        processed.inc({ queue, outcome: 'done' })
+      } catch (error) {
+        processed.inc({ queue, outcome: 'failed' })
+        onError(queue, error)
+        throw error
+      } finally {
+        stop()
+      }
+    }
+  const workers = await Promise.all(
+    table.map((entry) => backend.openWorker(entry.queue, wrapped(entry), { concurrency: entry.concurrency })),
   )
   return { stop: () => Promise.all(workers.map(closeWithin)) }
 }

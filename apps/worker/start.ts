@@ -6,6 +6,7 @@ import { createKeyring } from '#fleet/keyring'
 import { createWebhookSender } from '#fleet/webhook-sender'
 import { createHttpMetrics } from '#http/metrics'
 import { type Logger, logFailure } from '#http/request-log'
+import { untilAnswering } from '#postgres/availability'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { eraseTelemetry } from '#questdb/erasure'
@@ -22,7 +23,10 @@ import { periodicTasks } from './tasks.ts'
 
 export type RunningWorker = { server: Server; stop(): Promise<void> }
 
-/** Starts everything the worker is made of; `isStopping` makes it unready. The server is made, not yet listening. */
+/**
+ * Starts everything the worker is made of, as soon as Postgres answers; `isStopping` makes it unready. The server is
+ * made, not yet listening. Rejects when Postgres goes away meanwhile: the process is to end and be started again.
+ */
 export async function startWorker(
   config: WorkerConfig,
   logger: Logger,
@@ -33,10 +37,11 @@ export async function startWorker(
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'worker', maxConnections: 12 })
   const failed = (part: string) => (error: unknown) => logFailure(logger, part, error)
 
+  await untilAnswering(config.POSTGRES_URL)
   const backend = openQueueBackend({ postgresUrl: config.POSTGRES_URL, redisUrl: config.REDIS_URL }, failed('queues'))
-  const queues = openJobQueues(backend)
+  const queues = await openJobQueues(backend)
   const table = queueTable({ pool, clock, concurrency: config.DISPATCH_CONCURRENCY })
-  const workers = startQueueWorkers({
+  const workers = await startQueueWorkers({
     backend,
     table,
     registry,

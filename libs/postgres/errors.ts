@@ -6,8 +6,10 @@ export const isUniqueViolation = (error: unknown, constraint: string): boolean =
   codeOf(error) === '23505' && error instanceof Error && 'constraint' in error && error.constraint === constraint
 
 // 08: connection exceptions; 40001, 40P01: lost against another transaction; 53300: too many connections; 57P: stopping.
-const unavailable = /^(?:08...|40001|40P01|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
-const messages = /timeout exceeded when trying to connect|Connection terminated|not queryable/
+const unavailable =
+  /^(?:08...|40001|40P01|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
+const messages =
+  /timeout expired|timeout exceeded when trying to connect|Query read timeout|Connection terminated|not queryable/
 
 /** True when the database could not be reached, went away or gave way to another transaction: worth another try later, and not the caller's fault. */
 export const isUnavailable = (error: unknown): boolean =>

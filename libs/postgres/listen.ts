@@ -3,10 +3,12 @@ import pg from 'pg'
 export type Listening = { stop(): Promise<void> }
 
 const retryMs = 500
+const patienceMs = 5_000
 
 /**
  * Calls `onNotice` with the payload of every NOTIFY on these channels. `onGap` is called whenever the connection was
- * lost and is there again, since notices in between are gone: whoever caches must forget what it knows.
+ * lost and is there again, since notices in between are gone: whoever caches must forget what it knows. Rejects when
+ * the first connection cannot be made.
  */
 export async function listen(
   url: string,
@@ -19,7 +21,13 @@ export async function listen(
   let retry: NodeJS.Timeout | undefined
 
   const connect = async () => {
-    const client = new pg.Client({ connectionString: url, application_name: 'listener', keepAlive: true })
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: 'listener',
+      keepAlive: true,
+      connectionTimeoutMillis: patienceMs,
+      query_timeout: patienceMs,
+    })
     client.on('notification', ({ channel, payload }) => onNotice(channel, payload ?? ''))
     client.on('error', () => {})
     client.once('end', () => {

@@ -15,8 +15,8 @@ export type BackendWorker = { close(force?: boolean): Promise<void> }
 
 export type QueueBackend = {
   name: 'redis' | 'postgres'
-  openQueue(name: QueueName): BackendQueue
-  openWorker(name: QueueName, process: Processor, settings: WorkerSettings): BackendWorker
+  openQueue(name: QueueName): Promise<BackendQueue>
+  openWorker(name: QueueName, process: Processor, settings: WorkerSettings): Promise<BackendWorker>
   /** True when the queues' store was emptied since `mark`, so that everything has to be offered again. */
   wasEmptied(): Promise<boolean>
   mark(): Promise<void>
@@ -25,7 +25,8 @@ export type QueueBackend = {
 
 /**
  * BullMQ on Redis when there is a `redisUrl`, otherwise on its own Postgres backend (schema `bullmq` of the same database,
- * migrated on connect). `onError` hears of connection errors, which both backends get over by themselves.
+ * migrated on connect). `onError` hears of connection errors, which both backends get over by themselves once they are
+ * open. On Postgres, opening a queue or a worker rejects while the database is away; on Redis it never does.
  */
 export function openQueueBackend(
   urls: { postgresUrl: string; redisUrl?: string | undefined },
@@ -47,16 +48,34 @@ function postgresBackend(connectionString: string, onError: (error: Error) => vo
   }
   return {
     name: 'postgres',
-    openQueue: (name) => heard(new Queue(name, { connection }, createPostgresBackend), onError),
-    openWorker: (name, process, settings) =>
-      heard(
-        new Worker(name, (job) => process(job.data), { ...settings, ...patience, connection }, createPostgresBackend),
-        onError,
-      ),
+    openQueue: (name) => usable(heard(new Queue(name, { connection }, createPostgresBackend), onError)),
+    openWorker: async (name, process, settings) => {
+      const options = { ...settings, ...patience, connection, autorun: false }
+      const worker = heard(new Worker(name, (job) => process(job.data), options, createPostgresBackend), onError)
+      await usable(worker)
+      worker.run().catch(onError)
+      return worker
+    },
     // The queues live and die with the truth they were filled from.
     wasEmptied: async () => false,
     mark: async () => {},
     close: async () => {},
+  }
+}
+
+type Opened = { waitUntilReady(): Promise<unknown>; close(): Promise<void> }
+
+/**
+ * What has found its schema. One that was refused keeps the refusal for good, and a worker running on it would ask again
+ * without pause: the caller gets the error instead, and opens another one.
+ */
+async function usable<Part extends Opened>(part: Part): Promise<Part> {
+  try {
+    await part.waitUntilReady()
+    return part
+  } catch (error) {
+    await part.close().catch(() => undefined)
+    throw error
   }
 }
 
@@ -73,9 +92,9 @@ function redisBackend(url: string, onError: (error: Error) => void): QueueBacken
   const prefixOf = (name: QueueName) => `{routerfleet-${name}}`
   return {
     name: 'redis',
-    openQueue: (name) =>
+    openQueue: async (name) =>
       heard(new Queue(name, { connection: offering, prefix: prefixOf(name) }, createRedisBackend), onError),
-    openWorker: (name, process, settings) =>
+    openWorker: async (name, process, settings) =>
       heard(
         new Worker(
           name,

@@ -25,9 +25,11 @@ const entryOptions: JobsOptions = {
   removeOnFail: true,
 }
 
-/** The producing side of all queues. */
-export function openJobQueues(backend: QueueBackend): JobQueues {
-  const queues = new Map(queueNames.map((name) => [name, backend.openQueue(name)]))
+/** The producing side of all queues. Rejects when the backend cannot open one. */
+export async function openJobQueues(backend: QueueBackend): Promise<JobQueues> {
+  const queues = new Map(
+    await Promise.all(queueNames.map(async (name) => [name, await backend.openQueue(name)] as const)),
+  )
   return {
     async add(name, references) {
       for (let start = 0; start < references.length; start += bulkSize) {

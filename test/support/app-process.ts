@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { freePort } from './ingest-process.ts'
+import { freePort } from '../../apps/stack/engines/process.ts'
 import { until } from './until.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

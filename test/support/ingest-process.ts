@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../apps/stack/engines/process.ts'
 import type { QuestdbConnection } from './engines.ts'
 import { until } from './until.ts'
 
@@ -80,15 +80,4 @@ export async function startIngestProcess(place: IngestPlace): Promise<IngestProc
       return code
     },
   }
-}
-
-/** A loopback port nobody listens on right now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('There is no free port.')
-  return address.port
 }

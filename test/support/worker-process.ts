@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { freePort, masterSecret } from './ingest-process.ts'
+import { freePort } from '../../apps/stack/engines/process.ts'
+import { masterSecret } from './ingest-process.ts'
 import { until } from './until.ts'
 
 const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))

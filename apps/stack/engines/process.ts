@@ -1,4 +1,5 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -105,15 +106,31 @@ async function endOf(logFile: string): Promise<string> {
   return text.slice(-2000).trim()
 }
 
-/** A port nobody listens on at this moment, chosen by the operating system. */
+// Below the range operating systems take the ports of outgoing connections from: a part that restarts finds its port free.
+const lowestPort = 20_000
+const highestPort = 32_000
+const given = new Set<number>()
+
+/** A port nobody listens on at this moment, never the same one twice in the life of this process. */
 export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = randomInt(lowestPort, highestPort)
+    if (given.has(port) || !(await isFree(port))) continue
+    keepForItself(port)
+    return port
+  }
+  throw new Error(`No port between ${lowestPort} and ${highestPort} is free.`)
+}
+
+/** `freePort` never gives this port away. */
+export const keepForItself = (port: number): void => void given.add(port)
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
+  const listening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false))
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => resolve(true))
   })
-  const address = server.address()
   await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('The operating system gave no port.')
-  return address.port
+  return listening
 }

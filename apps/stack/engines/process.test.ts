@@ -1,0 +1,16 @@
+import { createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { freePort, keepForItself } from './process.ts'
+
+test('no port is given twice, nor one that was taken, and each can be listened on', async () => {
+  keepForItself(20_001)
+  const ports = await Promise.all(Array.from({ length: 200 }, () => freePort()))
+  expect(new Set(ports).size).toBe(200)
+  expect(ports).not.toContain(20_001)
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(ports[0], '127.0.0.1', resolve)
+  })
+  server.close()
+})
