@@ -96,7 +96,8 @@ async function admit(route: Route, c: AppContext, services: Services): Promise<P
   try {
     principal = await services.authenticator.authenticate(c.req.header('authorization'))
   } catch (error) {
-    if (error instanceof ServiceError) await failures.consume(address, failedAuthenticationsPerMinute)
+    if (error instanceof ServiceError && error.status === 401)
+      await failures.consume(address, failedAuthenticationsPerMinute)
     throw error
   }
   c.set('principal', principal)

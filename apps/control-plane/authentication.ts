@@ -1,4 +1,4 @@
-import { decodeJwt } from 'jose'
+import { decodeJwt, errors } from 'jose'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
 import { hashToken, parseToken } from '#core/tokens'
@@ -69,7 +69,7 @@ export function createAuthenticator(parts: Parts): Authenticator {
     const name = `jwt:${hashToken(token).toString('hex')}`
     const known = cached(name)
     if (known) return known
-    const payload = await provider.identity.verify(token, clock()).catch(() => refuseToken())
+    const payload = await provider.identity.verify(token, clock()).catch(refuseOrExcuse)
     const principal = await principalFromClaims(db, plans, payload, provider.organizationsClaim)
     return remember(name, principal, Math.min(clock() + providerTokenLifetimeMs, (payload.exp ?? 0) * 1000))
   }
@@ -97,6 +97,22 @@ function issuerOf(token: string): string | undefined {
     return refuseToken()
   }
 }
+
+/** A provider that cannot be asked is our trouble, not the caller's: its token may well be good. */
+function refuseOrExcuse(error: unknown): never {
+  const unreachable = error instanceof TypeError || error instanceof errors.JWKSTimeout || isTimeout(error)
+  if (!unreachable) refuseToken()
+  throw new ServiceError(
+    503,
+    'identity_provider_unavailable',
+    'The identity provider does not answer. Try again shortly.',
+    {
+      headers: { 'Retry-After': '5' },
+    },
+  )
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError'
 
 function refuseToken(): never {
   throw unauthenticated('The token is malformed, expired, revoked or not meant for this service.')
