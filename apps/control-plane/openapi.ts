@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { documentedErrors } from './openapi-errors.ts'
+import { exampleOf } from './openapi-examples.ts'
 import type { AnswerDoc, Route } from './route.ts'
 import { problemSchema } from './schemas.ts'
 
@@ -118,7 +119,7 @@ function pathParameters(route: Route, components: Json): Json[] {
 }
 
 function queryParameters(route: Route, components: Json): Json[] {
-  const { properties, required } = propertiesOf(route.query, components)
+  const { properties, required } = propertiesOf(route.query ?? route.passedQuery, components)
   return Object.entries(properties).map(([name, schema]) => {
     const { description, ...rest } = schema
     return {
@@ -161,10 +162,8 @@ function requestBodyOf(
   body: { schema?: z.ZodType; mediaTypes: readonly string[] },
   components: Json,
 ): Json {
-  const media = {
-    schema: body.schema ? jsonSchema(body.schema, 'input', components) : {},
-    ...(route.example?.body === undefined ? {} : { example: route.example.body }),
-  }
+  const schema = body.schema ? jsonSchema(body.schema, 'input', components) : {}
+  const media = { schema, example: route.example?.body ?? exampleOf(schema, components) }
   const optional = body.schema?.safeParse({}).success ?? false
   return { required: !optional, content: Object.fromEntries(body.mediaTypes.map((type) => [type, media])) }
 }
@@ -177,7 +176,7 @@ function responsesOf(route: Route, components: Json): Record<string, Json> {
       const failed = Number(status) >= 400
       const schema = answer.schema ? jsonSchema(answer.schema, 'output', components) : failed ? problem : undefined
       const contentType = answer.contentType ?? (failed ? 'application/problem+json' : 'application/json')
-      const example = !failed && route.example?.answer !== undefined ? { example: route.example.answer } : {}
+      const example = failed || !schema ? {} : { example: route.example?.answer ?? exampleOf(schema, components) }
       return [
         status,
         {

@@ -51,8 +51,9 @@ export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   body?: Schema<Body>
   bodyFormat?: BodyFormat
   bodyLimitBytes?: number
-  /** A body this app only passes on: documented, not read. */
+  /** A body and query this app only passes on: documented, not read. */
   passedBody?: { mediaTypes: readonly string[]; schema?: z.ZodType }
+  passedQuery?: z.ZodType
   /** POSTs that create or dispatch honour Idempotency-Key; 'secret' answers are never stored. */
   idempotent?: Idempotency | ((query: Query) => Idempotency)
   answers: Record<number, AnswerDoc>

@@ -1,7 +1,16 @@
+import { z } from 'zod'
+import { jobKinds } from '#fleet/job-kinds'
+import { reportedStatuses } from '#fleet/job-states'
+import { reportSchema } from '#telemetry/schemas'
 import { type Route, route } from '../route.ts'
+import { instantOut, text, uuid } from '../schemas.ts'
 
 const tag = 'Device edge'
 const forward: Route['handle'] = ({ services, http, ctx }) => services.deviceEdge.forward(http, ctx.requestId)
+
+const json = ['application/json']
+const disabled = { 403: { description: 'The device is disabled (`device_disabled`).' } }
+const profile = z.object({ id: uuid(), version: z.int(), settings: z.record(z.string(), z.unknown()) })
 
 /** What routers call. The device edge answers; it stands under the same base address for their convenience. */
 export const deviceEdgeRoutes: Route[] = [
@@ -9,10 +18,27 @@ export const deviceEdgeRoutes: Route[] = [
     method: 'post',
     path: '/telemetry',
     summary: 'Report telemetry',
+    description:
+      'Up to 1,000 samples and 1 MiB, also as NDJSON, also gzip or zstd. Samples that cannot be used are listed in `rejected`; the others are stored durably before the answer.',
     tag,
     access: 'device',
-    passedBody: { mediaTypes: ['application/json', 'application/x-ndjson'] },
-    answers: { 202: { description: 'Stored durably; what could not be accepted is listed.' } },
+    passedBody: { mediaTypes: [...json, 'application/x-ndjson'], schema: reportSchema },
+    answers: {
+      202: {
+        description: 'Stored durably.',
+        schema: z.object({
+          accepted: z.int(),
+          rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
+          jobsPending: z.int().describe('Jobs that wait for the device.'),
+        }),
+      },
+      402: { description: 'The organization’s subscription ended more than 30 days ago.' },
+      ...disabled,
+    },
+    example: {
+      body: { samples: [{ kind: 'cellular', ts: '2026-05-04T12:30:00Z', rat: 'LTE', rsrpDbm: -97, sinrDb: 8.5 }] },
+      answer: { accepted: 1, rejected: [], jobsPending: 0 },
+    },
     handle: forward,
   }),
   route({
@@ -21,8 +47,19 @@ export const deviceEdgeRoutes: Route[] = [
     summary: 'Enroll a router with an enrollment key',
     tag,
     access: 'public',
-    passedBody: { mediaTypes: ['application/json'] },
-    answers: { 201: { description: 'The device id and its token, shown once.' } },
+    passedBody: {
+      mediaTypes: json,
+      schema: z.strictObject({ enrollmentKey: z.string(), serial: text(64), model: text(), name: text().optional() }),
+    },
+    answers: {
+      201: { description: 'The token is shown once.', schema: z.object({ deviceId: uuid(), token: z.string() }) },
+      401: { description: 'The enrollment key is wrong, expired or revoked.' },
+      402: { description: 'The organization’s subscription is suspended or cancelled.' },
+      403: { description: 'The key does not allow it (`enrollment_refused`), or the quota is used up.' },
+      409: { description: 'The serial has a token already.' },
+      429: { description: 'Too many failed attempts from this address.' },
+    },
+    example: { body: { enrollmentKey: 'fle_…', serial: 'SN-0042', model: 'RX-500' } },
     handle: forward,
   }),
   route({
@@ -31,7 +68,22 @@ export const deviceEdgeRoutes: Route[] = [
     summary: 'Take the next job, waiting for one',
     tag,
     access: 'device',
-    answers: { 200: { description: 'A job.' }, 204: { description: 'None came.' } },
+    passedQuery: z.object({ waitSeconds: z.coerce.number().int().min(0).max(55).default(0) }),
+    answers: {
+      200: {
+        description: 'A job, now in progress. `apply_config` carries its profile with secrets.',
+        schema: z.looseObject({
+          id: uuid(),
+          kind: z.enum(jobKinds),
+          attempt: z.int(),
+          parameters: z.record(z.string(), z.unknown()),
+          cancelRequested: z.boolean(),
+          expiresAt: instantOut(),
+        }),
+      },
+      204: { description: 'None came.' },
+      ...disabled,
+    },
     handle: forward,
   }),
   route({
@@ -40,8 +92,28 @@ export const deviceEdgeRoutes: Route[] = [
     summary: 'Report on a job',
     tag,
     access: 'device',
-    passedBody: { mediaTypes: ['application/json'] },
-    answers: { 200: { description: 'Noted.' } },
+    passedBody: {
+      mediaTypes: json,
+      schema: z.strictObject({
+        attempt: z.int().min(1),
+        status: z.enum(reportedStatuses),
+        progress: z.number().min(0).max(100).optional(),
+        detail: z.union([z.string(), z.record(z.string(), z.unknown())]).optional(),
+      }),
+    },
+    answers: {
+      200: {
+        description: 'Noted; also for a repetition.',
+        schema: z.object({ status: z.string(), cancelRequested: z.boolean() }),
+      },
+      404: { description: 'No such job of this device.' },
+      409: { description: 'The attempt is stale, or the job ended otherwise.' },
+      ...disabled,
+    },
+    example: {
+      body: { attempt: 1, status: 'succeeded', progress: 100 },
+      answer: { status: 'succeeded', cancelRequested: false },
+    },
     handle: forward,
   }),
   route({
@@ -50,7 +122,12 @@ export const deviceEdgeRoutes: Route[] = [
     summary: 'The config profile last applied to the device',
     tag,
     access: 'device',
-    answers: { 200: { description: 'With secrets.' }, 204: { description: 'None was applied.' } },
+    answers: {
+      200: { description: 'With secrets.', schema: z.object({ profile }), headers: ['ETag'] },
+      204: { description: 'None was applied.' },
+      304: { description: 'Still what `If-None-Match` names.' },
+      ...disabled,
+    },
     handle: forward,
   }),
 ]

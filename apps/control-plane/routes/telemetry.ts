@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { notFound } from '#core/errors'
-import { recordFields } from '#questdb/records'
 import { type Kind, kinds } from '#telemetry/fields'
+import { qualities } from '#telemetry/quality'
+import { alignments } from '#telemetry/rows'
+import { recordFieldsSchema } from '#telemetry/schemas'
 import { type Route, type RouteInput, route } from '../route.ts'
 import { instantIn, instantOut } from '../schemas.ts'
 import { type HistoryCursor, openHistory } from '../telemetry/history.ts'
@@ -16,8 +18,21 @@ type Params = z.infer<typeof params>
 
 const hidden = { 404: { description: 'No such device, or none you may see.' } }
 
+const cellularExtras = {
+  alignment: z.enum(alignments).nullable().describe('How the position of the sample was found.'),
+  alignErrorM: z.number().nullable(),
+  quality: z.enum(qualities).nullable(),
+  qualityBasis: z.string().nullable(),
+}
+const extras: Record<Kind, Record<string, z.ZodType>> = {
+  connection: {},
+  cellular: cellularExtras,
+  location: { usable: z.boolean() },
+  system: {},
+}
+
 const recordSchema = (kind: Kind, members: Record<string, z.ZodType>) =>
-  z.looseObject({ ...members, ...Object.fromEntries(recordFields(kind).map((name) => [name, z.unknown()])) })
+  z.object({ ...members, tsCorrected: z.boolean(), ...recordFieldsSchema(kind).shape, ...extras[kind] })
 
 const snapshotOf = (kind: Kind) =>
   recordSchema(kind, { ts: instantOut(), ageMs: z.number(), receivedAt: instantOut() }).nullable()
