@@ -1,9 +1,7 @@
 import type { DwellRow } from '#questdb/dwells'
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
 import { nearestRank } from '#telemetry/coverage'
-
-/** How good the signal was during a dwell; percentiles over whole dB of the samples with service. */
-export type DwellSignal = { rsrpP50Dbm: number | null; sinrP50Db: number | null; noServiceS: number }
+import type { DwellSignal } from '#telemetry/dwell-signal'
 
 export type DwellSignals = {
   /** The signal of each dwell, by dwell id; an ongoing one until `toMs`. */
@@ -61,7 +59,7 @@ async function readSignal(questdb: QuestdbSql, dwell: DwellRow, toMs: number): P
   return {
     rsrpP50Dbm: median(bins.map(([rsrp, , samples]) => [rsrp, Number(samples)])),
     sinrP50Db: median(bins.map(([, sinr, samples]) => [sinr, Number(samples)])),
-    noServiceS: Math.round(Number(silent?.[0] ?? 0) / 1_000_000),
+    noServiceS: Number(silent?.[0] ?? 0) / 1_000_000,
   }
 }
 

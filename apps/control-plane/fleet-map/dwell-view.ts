@@ -1,5 +1,5 @@
-import type { DwellSignal } from '#questdb/dwell-signals'
 import type { DwellRow } from '#questdb/dwells'
+import type { DwellSignal } from '#telemetry/dwell-signal'
 
 /** A dwell as the API shows it; an ongoing one lasts until now. */
 export function dwellView(row: DwellRow, signal: DwellSignal | null, nowMs: number) {

@@ -69,7 +69,10 @@ export const dwellSchema = z
     gap: z.boolean(),
     rsrpP50Dbm: decibels,
     sinrP50Db: decibels,
-    noServiceS: z.int().nullable().describe('In lists of more than 500 in fleet GPS the three about signal are null.'),
+    noServiceS: z
+      .number()
+      .nullable()
+      .describe('In lists of more than 500 in fleet GPS the three about signal are null.'),
     withdrawn: z.boolean().optional().describe('With `since`: late data took this dwell away.'),
   })
   .meta({ id: 'Dwell' })
