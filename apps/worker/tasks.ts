@@ -1,6 +1,7 @@
 import type { Clock } from '#core/clock'
 import { sweepOffline } from '#fleet/device-status'
 import { type Erasure, eraseNightly } from '#fleet/erasure'
+import { deleteExpired } from '#fleet/housekeeping'
 import { forgetOffers, reconcileOffers } from '#fleet/job-outbox'
 import { endForgottenDeadlines, expireJobs } from '#fleet/job-sweeps'
 import { deliverDueWebhooks, pruneWebhookDeliveries, type WebhookWorker } from '#fleet/webhook-delivery'
@@ -26,6 +27,7 @@ export const periodicTasks = ({ pool, clock, backend, webhooks, erasure, erasure
   { name: 'refill_queues', everyMs: 2_000, run: () => refillEmptiedQueues(pool, backend) },
   { name: 'reconcile_jobs', everyMs: 30_000, run: () => reconcileOffers(pool, clock()) },
   { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(pool)).length },
+  { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(pool) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
   { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries(webhooks) },
   { name: 'erase_deleted_devices', everyMs: 5 * minuteMs, run: () => eraseNightly(erasure, erasureHourUtc) },
