@@ -23,9 +23,10 @@ const checks = [
 // These need the device edge, which is another app with tests of its own, never end, or take a media type it cannot write.
 const elsewhere = '^/(telemetry|device/.*|readyz|fleet/gps/stream|devices/import)$'
 
-test.skipIf(!present)(
-  'generated requests, valid and not, meet no 5xx and nothing undocumented (skipped without schemathesis on the PATH)',
-  async () => {
+test(
+  'generated requests, valid and not, meet no 5xx and nothing undocumented',
+  async ({ skip }) => {
+    skip(!present, 'schemathesis is not on the PATH')
     const api = await startControlPlane()
     const server = await startServer(createApp(routes, api.services).fetch, { host: '127.0.0.1', port: 0 })
     const folder = await mkdtemp(join(tmpdir(), 'routerfleet-schemathesis-'))
