@@ -54,7 +54,11 @@ function vehicleOn(line: Line | undefined, number: number, fleetSeed: number): R
   const seed = fleetSeed * 100_003 + number
   const inCity = line.terrain === 'city'
   const stretchM = Math.min(line.path.lengthM, inCity ? 9_000 : numberBetween(16_000, 38_000, seed, 1))
-  const fromM = numberBetween(0, line.path.lengthM - stretchM, seed, 2)
+  const hasService = serviceOn(line, seed)
+  const fromM = firstOf(
+    (draw) => numberBetween(0, line.path.lengthM - stretchM, seed, 2, draw),
+    (startM) => hasService(startM) && hasService(startM + stretchM),
+  )
   const timetable = makeTimetable(
     {
       fromM,
@@ -63,6 +67,7 @@ function vehicleOn(line: Line | undefined, number: number, fleetSeed: number): R
       depotMinutes: [6, 14],
       stopEveryM: inCity ? [3_500, 7_000] : [12_000, 24_000],
       stopMinutes: [5.5, 9],
+      standsAt: hasService,
       lightEveryM: inCity ? [300, 900] : [2_500, 6_000],
       lightSeconds: [10, 60],
     },
@@ -90,6 +95,7 @@ function shipOn(line: Line | undefined, number: number, fleetSeed: number): Rout
       depotMinutes: [40, 90],
       stopEveryM: [4_000_000, 5_000_000],
       stopMinutes: [0, 0],
+      standsAt: () => true,
       lightEveryM: [20_000, 40_000],
       lightSeconds: [0, 1],
     },
@@ -107,21 +113,29 @@ function shipOn(line: Line | undefined, number: number, fleetSeed: number): Rout
 function siteBeside(line: Line | undefined, number: number, fleetSeed: number): RouterSpec | undefined {
   if (!line) return undefined
   const seed = fleetSeed * 300_007 + number
-  const homePlmn = homeOperator(line, seed)
-  const surroundings = surroundingsOn(line, homePlmn)
-  // Nobody puts a site where the modem finds no service.
-  const places = Array.from({ length: 20 }, (_, draw) => numberBetween(0.02, 0.98, seed, 1, draw) * line.path.lengthM)
-  const served = (alongM: number) =>
-    receive(surroundings, spotAt(line.path, alongM), alongM, 0, seed, undefined).rat !== 'none'
-  const timetable = standing(places.find(served) ?? 0)
-  const spec = specOf('fixed-site', line, timetable, number, seed, {
+  const placeM = firstOf((draw) => numberBetween(0.02, 0.98, seed, 1, draw) * line.path.lengthM, serviceOn(line, seed))
+  const spec = specOf('fixed-site', line, standing(placeM), number, seed, {
     name: `Site ${padded(number)} ${line.line}`,
     model: 'RF-310',
     rfEveryMs: pick([10_000, 30_000], seed, 3) ?? 10_000,
     receiver: { ...receiverOf(100, 3, 60_000, seed), source: uniform(seed, 4) < 0.3 ? 'manual' : 'gnss' },
     fault: undefined,
   })
-  return number <= batteryRouters ? { ...spec, sleep: { awakeMs: 360_000, asleepMs: 540_000 } } : spec
+  return number <= batteryRouters ? { ...spec, sleep: { awakeMs: 240_000, asleepMs: 180_000 } } : spec
+}
+
+/** Where a router on this line finds service. Nobody puts a site, a depot or a quay where there is none. */
+function serviceOn(line: Line, seed: number): (alongM: number) => boolean {
+  const surroundings = surroundingsOn(line, homeOperator(line, seed))
+  return (alongM) => receive(surroundings, spotAt(line.path, alongM), alongM, 0, seed, undefined).rat !== 'none'
+}
+
+const draws = 40
+
+/** The first of the drawn places that fits; the first of all where none does. */
+function firstOf(drawPlace: (draw: number) => number, fits: (placeM: number) => boolean): number {
+  const places = Array.from({ length: draws }, (_, draw) => drawPlace(draw))
+  return places.find(fits) ?? drawPlace(0)
 }
 
 type ClassTraits = Pick<RouterSpec, 'name' | 'model' | 'rfEveryMs' | 'receiver' | 'fault'>

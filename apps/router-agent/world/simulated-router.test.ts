@@ -118,6 +118,17 @@ test('at any time some vehicles stand and most move, and each stands over five m
   }
 })
 
+test('a job reaches every router within five minutes: nobody stands or sleeps longer where none does', () => {
+  const sleepers = roster.filter(({ sleep }) => sleep).map((spec) => [spec, liveHour(spec)] as const)
+  expect(sleepers).toHaveLength(3)
+  for (const [{ name, deviceClass }, taken] of [...hours, ...sleepers]) {
+    const measured = taken.filter(({ kind }) => kind === 'cellular')
+    const reachable = measured.filter(({ rat }) => rat !== 'none' || deviceClass === 'ship').map(({ ts }) => ts)
+    const waitsMs = [...reachable, startMs + hourMs].map((ts, index) => ts - (reachable[index - 1] ?? startMs))
+    expect(Math.max(...waitsMs), name).toBeLessThan(300_000)
+  }
+})
+
 test('without a bearer the link is down, so that samples wait', () => {
   for (const spec of some.slice(0, 8)) {
     const router = createSimulatedRouter(spec, boot(spec, startMs))

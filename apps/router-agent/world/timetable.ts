@@ -18,10 +18,14 @@ export type Habits = {
   /** Longer stops on the way: deliveries, breaks, quays. */
   stopEveryM: readonly [number, number]
   stopMinutes: readonly [number, number]
+  /** Where it may make a longer stop; due anywhere else, it is made at the next such place. */
+  standsAt: (alongM: number) => boolean
   /** Short stops: traffic lights, queues. */
   lightEveryM: readonly [number, number]
   lightSeconds: readonly [number, number]
 }
+
+const driveOnM = 250
 
 /** A router that never moves. */
 export const standing = (alongM: number): Timetable => ({
@@ -52,7 +56,9 @@ export function makeTimetable(habits: Habits, seed: number): Timetable {
       atM = Math.abs(toM - atM) - stretchM < 1 ? toM : atM + direction * stretchM
       toNextStopM -= stretchM
       if (atM === toM) return
-      if (toNextStopM < 1) {
+      if (toNextStopM < 1 && !habits.standsAt(atM)) {
+        toNextStopM = driveOnM
+      } else if (toNextStopM < 1) {
         stand(between(habits.stopMinutes), atM)
         toNextStopM = between(habits.stopEveryM)
       } else if (uniform(seed, ++draw) < 0.5) {
