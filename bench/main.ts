@@ -1,11 +1,14 @@
 import { parseArgs } from 'node:util'
 import { deviceList } from './device-list.ts'
+import { fleetGps } from './fleet-gps.ts'
+import { groupCount } from './group-count.ts'
 import { ingestAccept } from './ingest-accept.ts'
+import { latestHistory } from './latest-history.ts'
 import { type Bench, table } from './report.ts'
 import { wholePath } from './whole-path.ts'
 
 // npm run bench -- [--quick] [--only NAME]: every figure against a floor or a peer of the same run.
-const benches: Bench[] = [ingestAccept, wholePath, deviceList]
+const benches: Bench[] = [ingestAccept, wholePath, deviceList, groupCount, latestHistory, fleetGps]
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
 const chosen = benches.filter((bench) => values.only === undefined || bench.name === values.only)

@@ -124,26 +124,6 @@ describe('GET /orgs/:orgId/groups', () => {
     const elsewhere = `/orgs/${id}/configs?cursor=${first.body.nextCursor}`
     expect((await api.call('GET', elsewhere, { token: key })).status).toBe(400)
   })
-
-  test('100,000 effective members are counted in less than 200 ms', async () => {
-    const { id, key, path, created } = await newGroup({ name: 'A', smartTags: ['vehicle'] }, 'enterprise')
-    await seedDevices(api.services.pool, id, 60_000, { tags: ['vehicle', 'eu'] })
-    const explicit = await seedDevices(api.services.pool, id, 40_000)
-    await api.services.pool.query(
-      'INSERT INTO device_group_member (organization_id, group_id, device_id) SELECT $1, $2, unnest($3::uuid[])',
-      [id, created.body.id, explicit],
-    )
-    await api.services.pool.query('ANALYZE device')
-    await api.services.pool.query('ANALYZE device_group_member')
-    const durations: number[] = []
-    for (let round = 0; round < 5; round++) {
-      const startedMs = performance.now()
-      const list = await api.call('GET', path, { token: key })
-      durations.push(performance.now() - startedMs)
-      expect(list.body.items).toMatchObject([{ effectiveDeviceCount: 100_000 }])
-    }
-    expect(Math.min(...durations)).toBeLessThan(200)
-  })
 })
 
 describe('GET /orgs/:orgId/groups/:id', () => {

@@ -1,0 +1,105 @@
+import { performance } from 'node:perf_hooks'
+import { kinds } from '#telemetry/fields'
+import type { Bench, Figure } from './report.ts'
+import { type SeededFleet, seedDeviceTable, seeded, seedMinute, seedRegistry } from './seed-telemetry.ts'
+import { type ServedApi, serveApi } from './served-api.ts'
+import { type BenchStack, withBenchStack } from './stack.ts'
+import { median, percentile } from './statistics.ts'
+
+const minuteMs = 60_000
+
+/** One device's latest telemetry and its history over HTTP, beside the bare SQL. */
+export const latestHistory: Bench = {
+  name: 'latest-history',
+  about: 'A device’s latest telemetry and history over HTTP, beside the bare SQL of the same rows by pg.',
+  run: ({ quick }) =>
+    withBenchStack(async (stack) => {
+      const size = quick ? { devices: 2_000, minutes: 10 } : { devices: 100_000, minutes: 60 }
+      const fleet = await seedRegistry(stack, size.devices)
+      await seedDeviceTable(stack.questdb, fleet)
+      for (let ago = size.minutes; ago >= 1; ago--) await seedMinute(stack.questdb, fleet, Date.now() - ago * minuteMs)
+      const busy = await seedBusyDevice(stack, fleet)
+      await seeded(stack.questdb)
+      const api = await serveApi(stack)
+      try {
+        const rounds = quick ? 40 : 300
+        return [await latest(stack, api, fleet, rounds), await history(stack, api, fleet, busy, rounds)]
+      } finally {
+        await api.close()
+      }
+    }),
+}
+
+/** A device that reports every second, for histories of a thousand rows. */
+async function seedBusyDevice({ questdb }: BenchStack, fleet: SeededFleet): Promise<string> {
+  const deviceId = String(fleet.deviceIds[0])
+  const startMs = Date.now() - 50 * minuteMs
+  await questdb.query(
+    `INSERT INTO cellular (ts, device_id, org_id, received_at, ts_corrected, rat, plmn, rsrp_dbm, sinr_db, alignment)
+     SELECT dateadd('s', x::int, '${new Date(startMs).toISOString()}'::timestamp), '${deviceId}', '${fleet.organizationId}',
+       '${new Date().toISOString()}'::timestamp, false, 'lte', '27201', -100.0, 5.0, 'none' FROM long_sequence(2400)`,
+  )
+  return deviceId
+}
+
+async function latest({ questdb }: BenchStack, api: ServedApi, fleet: SeededFleet, rounds: number): Promise<Figure> {
+  const bare = async (deviceId: string) => {
+    await Promise.all(
+      kinds.map((kind) =>
+        questdb.query(`SELECT * FROM ${kind} WHERE device_id = $1 LATEST ON ts PARTITION BY device_id`, [deviceId]),
+      ),
+    )
+  }
+  const served = (deviceId: string) => read(api, `/api/router/${deviceId}/telemetry/latest`)
+  const deviceOf = (round: number) => String(fleet.deviceIds[(round * 7919) % fleet.deviceIds.length])
+  return figure('latest, one of all devices', rounds, deviceOf, served, bare, 'p99 < 20 ms, p50 ≤ 1.5 ×')
+}
+
+function history(stack: BenchStack, api: ServedApi, fleet: SeededFleet, busy: string, rounds: number): Promise<Figure> {
+  const bare = async (deviceId: string) => {
+    await stack.questdb.query(
+      `SELECT * FROM cellular WHERE device_id = $1 AND org_id = $2 AND ts >= $3 ORDER BY ts DESC LIMIT 1000`,
+      [deviceId, fleet.organizationId, new Date(Date.now() - 60 * minuteMs).toISOString()],
+    )
+  }
+  const served = (deviceId: string) => read(api, `/api/router/${deviceId}/telemetry/history?kind=cellular&limit=1000`)
+  return figure('history, 1000 rows', rounds, () => busy, served, bare, 'p99 < 30 ms, p50 ≤ 1.5 ×')
+}
+
+async function read(api: ServedApi, path: string): Promise<void> {
+  const answer = await api.get(path, { 'accept-encoding': 'identity' })
+  await answer.text()
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
+}
+
+async function figure(
+  name: string,
+  rounds: number,
+  deviceOf: (round: number) => string,
+  served: (deviceId: string) => Promise<void>,
+  bare: (deviceId: string) => Promise<void>,
+  target: string,
+): Promise<Figure> {
+  const times: { served: number[]; bare: number[] } = { served: [], bare: [] }
+  const warmUps = 20
+  for (let round = 0; round < warmUps + rounds; round++) {
+    const one = await timed(() => served(deviceOf(round)))
+    const other = await timed(() => bare(deviceOf(round)))
+    if (round < warmUps) continue
+    times.served.push(one)
+    times.bare.push(other)
+  }
+  const show = (values: number[]) => `p50 ${median(values).toFixed(1)} ms, p99 ${percentile(values, 99).toFixed(1)} ms`
+  return {
+    name,
+    value: `${show(times.served)}; bare ${show(times.bare)}`,
+    ratio: `p50 ${(median(times.served) / median(times.bare)).toFixed(1)} ×`,
+    target,
+  }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now()
+  await work()
+  return performance.now() - startMs
+}
