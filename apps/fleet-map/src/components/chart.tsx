@@ -56,6 +56,8 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
       }
       ctx.restore()
     }
+    // Without a pointer the legend tells the moment of the slider, or the newest.
+    const tell = (plot: uPlot) => plot.setLegend({ idx: indexAt(times, cursor.current) }, false)
     const plot = new uPlot(
       {
         width: container.clientWidth,
@@ -78,12 +80,13 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
             value: (_: uPlot, value: number | null) => (value === null ? '–' : `${value.toFixed(0)}`),
           })),
         ],
-        hooks: { draw: [overlay] },
+        hooks: { draw: [overlay], setCursor: [(plot) => (plot.cursor.left ?? -1) < 0 && tell(plot)] },
       },
       [times.map((ms) => ms / 1_000), ...series.map((one) => one.values)] as uPlot.AlignedData,
       container,
     )
     plotted.current = plot
+    tell(plot)
     const observer = new ResizeObserver(() => plot.setSize({ width: container.clientWidth, height }))
     observer.observe(container)
     return () => {
@@ -92,7 +95,10 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
     }
   }, [times, series, marks, height, look])
 
-  useEffect(() => plotted.current?.redraw(false), [cursorMs])
+  useEffect(() => {
+    plotted.current?.redraw(false)
+    plotted.current?.setLegend({ idx: indexAt(times, cursorMs) })
+  }, [cursorMs])
 
   return (
     <figure>
@@ -100,6 +106,12 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
       <div ref={frame} role="img" aria-label={`${title}: ${summary(series)}`} />
     </figure>
   )
+}
+
+/** The last measurement at or before a moment; the newest without one. */
+function indexAt(times: readonly number[], ms: number | null): number {
+  const later = ms === null ? -1 : times.findIndex((time) => time > ms)
+  return later === -1 ? times.length - 1 : Math.max(0, later - 1)
 }
 
 /** What a screen reader says instead of the picture. */

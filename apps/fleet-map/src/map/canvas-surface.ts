@@ -1,5 +1,6 @@
 import type { Position } from 'geojson'
 import type { Dwell, MapDevice } from '../api/types.ts'
+import { markDrawn } from './drawn.ts'
 import { trailFeatures } from './features.ts'
 import { openHexes } from './hexes.ts'
 import type { HexAnswer } from './hexes.worker.ts'
@@ -8,7 +9,15 @@ import { projectX, projectY, unprojectX, unprojectY, viewOf } from './mercator.t
 import { countries } from './outlines.ts'
 import { colorOf, noServiceColor } from './palette.ts'
 import { readTheme } from './style.ts'
-import { type Bounds, type Surface, type SurfaceEvents, shapeOf, type TrailPoint, type View } from './surface.ts'
+import {
+  type Bounds,
+  offsetInto,
+  type Surface,
+  type SurfaceEvents,
+  shapeOf,
+  type TrailPoint,
+  type View,
+} from './surface.ts'
 
 // More hexagons than this in one path make Chromium's rasterizer slow; several short paths are faster.
 const cellsPerPath = 250
@@ -183,6 +192,8 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     }
     drawTrail(x0, y0)
     drawDevices(x0, y0)
+    if (devices.length > 0) markDrawn('devices')
+    if (cells.length > 0) markDrawn('coverage')
   }
   const redraw = () => {
     frame ||= requestAnimationFrame(draw)
@@ -298,10 +309,6 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       theme = readTheme()
       redraw()
     },
-    show: (next) => {
-      view = next
-      moved()
-    },
     fit: (box, { left, top, right, bottom }) => {
       const { width, height } = size()
       const { lon, lat, zoom } = viewOf(box, Math.max(1, width - left - right), Math.max(1, height - top - bottom), 12)
@@ -309,6 +316,17 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
         lon: unprojectX(projectX(lon, zoom) + (right - left) / 2, zoom),
         lat: unprojectY(projectY(lat, zoom) + (bottom - top) / 2, zoom),
         zoom,
+      }
+      moved()
+    },
+    reveal: ({ at, padding }) => {
+      const [x, y] = [projectX(at.lon, view.zoom), projectY(at.lat, view.zoom)]
+      const offset = offsetInto(padding, size(), { x: x - originX(), y: y - originY() })
+      if (!offset) return
+      view = {
+        ...view,
+        lon: unprojectX(x - offset[0], view.zoom),
+        lat: unprojectY(y - offset[1], view.zoom),
       }
       moved()
     },

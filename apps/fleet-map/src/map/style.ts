@@ -88,9 +88,9 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       paint: {
         'circle-radius': ['get', 'radius'],
         'circle-color': theme.text,
-        'circle-opacity': 0.1,
+        'circle-opacity': 0.14,
         'circle-stroke-color': theme.text,
-        'circle-stroke-opacity': 0.55,
+        'circle-stroke-opacity': 0.28,
         'circle-stroke-width': 1,
       },
     },

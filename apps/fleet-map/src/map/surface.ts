@@ -6,6 +6,8 @@ export type Bounds = [west: number, south: number, east: number, north: number]
 /** Pixels at each side that stay free of what a fitted view shows, since panels lie there. */
 export type Padding = { left: number; top: number; right: number; bottom: number }
 
+export type Reveal = { at: { lat: number; lon: number }; padding: Padding }
+
 export type CoverageMetric = 'rsrp' | 'sinr' | 'service'
 
 /** One hexagon as it is drawn: what the metric says, and whether it stands on few samples. */
@@ -39,8 +41,9 @@ export type Surface = {
   setDwells: (dwells: readonly Dwell[]) => void
   setTrail: (points: readonly TrailPoint[]) => void
   setTheme: () => void
-  show: (view: View) => void
   fit: (bounds: Bounds, padding: Padding) => void
+  /** Moves the map when the place lies outside of what panels leave free. */
+  reveal: (reveal: Reveal) => void
   bounds: () => Bounds
   destroy: () => void
 }
@@ -59,8 +62,15 @@ export function shapeOf(device: MapDevice, nowMs: number): DeviceShape {
   return 'moving'
 }
 
-/** Where a device is drawn: its newest usable fix. */
-export const positionOf = (device: MapDevice): { lat: number; lon: number } | null => device.location
+/** How far from the middle of a surface the middle of its free part lies; undefined when (x, y) is in the free part. */
+export function offsetInto(
+  { left, top, right, bottom }: Padding,
+  { width, height }: { width: number; height: number },
+  { x, y }: { x: number; y: number },
+): [x: number, y: number] | undefined {
+  if (x >= left && x <= width - right && y >= top && y <= height - bottom) return undefined
+  return [(left - right) / 2, (top - bottom) / 2]
+}
 
 export function boundsOf(points: Iterable<{ lat: number; lon: number }>): Bounds | null {
   let bounds: Bounds | null = null

@@ -10,13 +10,14 @@ import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import type { MapDevice } from '../api/types.ts'
 import type { ClusterAnswer } from './clusters.worker.ts'
 import ClusterWorker from './clusters.worker.ts?worker'
+import { markDrawn } from './drawn.ts'
 import { collection, deviceFeature, dwellFeature, trailFeatures } from './features.ts'
 import { openHexes } from './hexes.ts'
 import { iconPixelRatio, labelImage, markerImages } from './icons.ts'
 import { countries, countryLabels } from './outlines.ts'
 import { colorOf, noServiceColor, qualities, qualityRank } from './palette.ts'
 import { mapStyle, readTheme } from './style.ts'
-import type { Bounds, Surface, SurfaceEvents, View } from './surface.ts'
+import { type Bounds, offsetInto, type Surface, type SurfaceEvents, type View } from './surface.ts'
 
 setWorkerUrl(workerUrl)
 
@@ -117,6 +118,11 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     map.setFilter('hex-selected', ['==', ['get', 'h3'], selectedCell ?? ''])
     askClusters()
   })
+  const isDrawn = (source: string) => (held[source]?.features.length ?? 0) > 0 && map.isSourceLoaded(source)
+  map.on('render', () => {
+    if (isDrawn('devices') || isDrawn('clusters')) markDrawn('devices')
+    if (isDrawn('hexes')) markDrawn('coverage')
+  })
   map.on('moveend', () => {
     askClusters()
     const { lng, lat } = map.getCenter()
@@ -198,8 +204,12 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       )
     },
     setTheme: () => map.setStyle(mapStyle(readTheme(), countries), { diff: false }),
-    show: ({ lon, lat, zoom }) => map.easeTo({ center: [lon, lat], zoom, duration: 600 }),
     fit: (box, padding) => map.fitBounds(box, { padding, maxZoom: 12, duration: 0 }),
+    reveal: ({ at, padding }) => {
+      const size = { width: container.clientWidth, height: container.clientHeight }
+      const offset = offsetInto(padding, size, map.project([at.lon, at.lat]))
+      if (offset) map.easeTo({ center: [at.lon, at.lat], offset, duration: 400 })
+    },
     bounds,
     destroy: () => {
       clusterWorker.terminate()

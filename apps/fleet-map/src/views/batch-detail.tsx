@@ -6,6 +6,7 @@ import { batchLabel, jobLook, jobStatuses, kindLabel } from '../components/label
 import { MoreButton, usePages } from '../components/pages.tsx'
 import { useResource } from '../components/resource.ts'
 import { Failure, Loading } from '../components/states.tsx'
+import { type Column, Table } from '../components/table.tsx'
 import { useDeviceNames } from '../state/device-names.ts'
 import { linkTo, place, setParams } from '../state/url.ts'
 import { ProgressBar } from './batch-progress.tsx'
@@ -44,6 +45,28 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
   const happened = JSON.stringify(value?.counts)
   useEffect(() => jobs.reload(), [happened])
   if (!value) return batch.error ? <Failure error={batch.error} retry={batch.reload} /> : <Loading />
+  const columns: Column<Job>[] = [
+    { title: 'Device', cell: ({ deviceId }) => <a href={linkTo('map', { device: deviceId })}>{nameOf(deviceId)}</a> },
+    {
+      title: 'State',
+      cell: (job) => (
+        <span class="status">
+          <span class="swatch" style={{ background: jobLook[job.status].color }} />
+          {jobLook[job.status].label}
+          {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
+        </span>
+      ),
+    },
+    { title: 'Reason', cell: ({ error: reason }) => reason?.detail ?? '', optional: true },
+    {
+      title: 'Attempt',
+      cell: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`,
+      kind: 'number',
+      optional: true,
+    },
+    { title: 'Changed', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
+    { title: 'Actions', cell: (job) => <JobButton job={job} actOn={actOn} />, kind: 'actions' },
+  ]
   const skipped = value.skipped?.length ?? 0
   const unsuccessful = value.total - value.counts.succeeded
   return (
@@ -112,58 +135,21 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
         </select>
       </div>
       {jobs.error ? <Failure error={jobs.error} retry={jobs.reload} /> : null}
-      <div class="card table-frame">
-        <table class="table">
-          <caption class="visually-hidden">Jobs of this batch</caption>
-          <thead>
-            <tr>
-              <th scope="col">Device</th>
-              <th scope="col">State</th>
-              <th scope="col">Reason</th>
-              <th scope="col" class="number">
-                Attempt
-              </th>
-              <th scope="col">Changed</th>
-              <th scope="col">
-                <span class="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {jobs.items.map((job) => (
-              <tr key={job.id}>
-                <td>
-                  <a href={linkTo('map', { device: job.deviceId })}>{nameOf(job.deviceId)}</a>
-                </td>
-                <td>
-                  <span class="status">
-                    <span class="swatch" style={{ background: jobLook[job.status].color }} />
-                    {jobLook[job.status].label}
-                    {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
-                  </span>
-                </td>
-                <td>{job.error?.detail ?? ''}</td>
-                <td class="number">
-                  {job.attempt} of {job.maxAttempts}
-                </td>
-                <td>{ago(job.updatedAt)}</td>
-                <td class="number">
-                  {job.finishedAt === null ? (
-                    <button type="button" class="button quiet small" onClick={() => actOn(job, 'cancel')}>
-                      Cancel
-                    </button>
-                  ) : job.status === 'succeeded' ? null : (
-                    <button type="button" class="button quiet small" onClick={() => actOn(job, 'retry')}>
-                      Retry
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table caption="Jobs of this batch" columns={columns} rows={jobs.items} keyOf={({ id: jobId }) => jobId} />
       <MoreButton more={jobs.more} />
     </>
+  )
+}
+
+type JobButtonProps = { job: Job; actOn: (job: Job, verb: 'cancel' | 'retry') => void }
+
+/** A job that is not over can be cancelled, one that did not succeed can be tried again. */
+function JobButton({ job, actOn }: JobButtonProps) {
+  const verb = job.finishedAt === null ? 'cancel' : job.status === 'succeeded' ? undefined : 'retry'
+  if (!verb) return null
+  return (
+    <button type="button" class="button quiet small" onClick={() => actOn(job, verb)}>
+      {verb === 'cancel' ? 'Cancel' : 'Retry'}
+    </button>
   )
 }

@@ -14,7 +14,7 @@ const confidenceSentence = {
 export const CellPanel = ({ cell, onClose }: { cell: CoverageCell; onClose: () => void }) => (
   <aside class="device-panel floating" aria-label="Coverage cell">
     <header>
-      <div style={{ marginRight: 'auto' }}>
+      <div>
         <h2>Coverage cell</h2>
         <code>{cell.h3}</code>
       </div>

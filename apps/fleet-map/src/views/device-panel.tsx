@@ -31,7 +31,7 @@ export function DevicePanel({ deviceId, onMap, radio, sinceMinutes, atMs, onClos
   return (
     <aside class="device-panel floating" aria-label={`Device ${name}`}>
       <header>
-        <div style={{ marginRight: 'auto', minWidth: 0 }}>
+        <div>
           <h2>{name}</h2>
           <p class="label">{device.value ? `${device.value.model} · ${device.value.serial}` : ' '}</p>
           {device.value ? <StatusLabel status={device.value.status} /> : null}
@@ -41,11 +41,6 @@ export function DevicePanel({ deviceId, onMap, radio, sinceMinutes, atMs, onClos
         </button>
       </header>
       {device.error && !device.value ? <Failure error={device.error} retry={device.reload} /> : null}
-      <SignalNow onMap={onMap} />
-      <Charts radio={radio} deviceId={deviceId} sinceMinutes={sinceMinutes} atMs={atMs} />
-      <Stays deviceId={deviceId} sinceMinutes={sinceMinutes} />
-      <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
-      <DeviceJobs deviceId={deviceId} />
       {device.value ? (
         <Actions
           device={device.value}
@@ -54,6 +49,11 @@ export function DevicePanel({ deviceId, onMap, radio, sinceMinutes, atMs, onClos
           reload={device.reload}
         />
       ) : null}
+      <SignalNow onMap={onMap} />
+      <Charts radio={radio} deviceId={deviceId} sinceMinutes={sinceMinutes} atMs={atMs} />
+      <Stays deviceId={deviceId} sinceMinutes={sinceMinutes} />
+      <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
+      <DeviceJobs deviceId={deviceId} />
       {dialog === 'reboot' && device.value ? (
         <ConfirmReboot device={device.value} onClose={() => setDialog(null)} />
       ) : null}

@@ -7,6 +7,7 @@ import { Icon } from '../components/icon.tsx'
 import { deviceStatuses, StatusLabel, statusLabel } from '../components/labels.tsx'
 import { MoreButton, usePages } from '../components/pages.tsx'
 import { Empty, Failure, Loading } from '../components/states.tsx'
+import { Chips, type Column, Table } from '../components/table.tsx'
 import { homeOrganizationId, organizationId } from '../state/session.ts'
 import { linkTo, place, setParams } from '../state/url.ts'
 import { ImportDialog } from './import-dialog.tsx'
@@ -86,7 +87,9 @@ export function DevicesView() {
             </p>
           </Empty>
         ) : null}
-        {list.items.length > 0 ? <DeviceTable devices={list.items} /> : null}
+        {list.items.length > 0 ? (
+          <Table caption="Devices" columns={columns} rows={list.items} keyOf={({ id }) => id} />
+        ) : null}
         <MoreButton more={list.more} />
       </div>
       {dialog === 'add' ? (
@@ -103,49 +106,18 @@ export function DevicesView() {
   )
 }
 
-const DeviceTable = ({ devices }: { devices: readonly Device[] }) => (
-  <div class="card table-frame">
-    <table class="table">
-      <caption class="visually-hidden">Devices</caption>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Status</th>
-          <th scope="col">Serial</th>
-          <th scope="col">Model</th>
-          <th scope="col">Tags</th>
-          <th scope="col">Firmware</th>
-          <th scope="col">Last seen</th>
-        </tr>
-      </thead>
-      <tbody>
-        {devices.map((device) => (
-          <tr key={device.id}>
-            <td>
-              <a href={linkTo('map', { device: device.id, ...focus(device) })}>{device.name}</a>
-            </td>
-            <td>
-              <StatusLabel status={device.status} />
-            </td>
-            <td>
-              <code>{device.serial}</code>
-            </td>
-            <td>{device.model}</td>
-            <td>
-              {device.tags.map((tag) => (
-                <span key={tag} class="chip" style={{ marginRight: 'var(--space-1)' }}>
-                  {tag}
-                </span>
-              ))}
-            </td>
-            <td>{device.firmware ?? '–'}</td>
-            <td>{ago(device.lastSeenAt)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-)
+const columns: Column<Device>[] = [
+  {
+    title: 'Name',
+    cell: (device) => <a href={linkTo('map', { device: device.id, ...focus(device) })}>{device.name}</a>,
+  },
+  { title: 'Status', cell: ({ status }) => <StatusLabel status={status} /> },
+  { title: 'Serial', cell: ({ serial }) => <code>{serial}</code>, optional: true },
+  { title: 'Model', cell: ({ model }) => model, optional: true },
+  { title: 'Tags', cell: ({ tags }) => <Chips words={tags} />, optional: true },
+  { title: 'Firmware', cell: ({ firmware }) => firmware ?? '–', optional: true },
+  { title: 'Last seen', cell: ({ lastSeenAt }) => ago(lastSeenAt) },
+]
 
 const focus = ({ location }: Device): Record<string, string> =>
   location ? { lon: location.lon.toFixed(4), lat: location.lat.toFixed(4), z: '13' } : {}

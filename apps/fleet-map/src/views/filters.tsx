@@ -32,6 +32,7 @@ type FiltersProps = {
 export function Filters({ shown, total, phase, operators, coverageError }: FiltersProps) {
   const [open, setOpen] = useState(false)
   const { params } = place.value
+  const asTable = params.as === 'table'
   const groupsOf = organizationId.value || homeOrganizationId.value
   const groups = useResource(`groups ${groupsOf}`, async () => (groupsOf ? all<Group>(`/orgs/${groupsOf}/groups`) : []))
   const choice = (name: string) => ({
@@ -168,13 +169,18 @@ export function Filters({ shown, total, phase, operators, coverageError }: Filte
             class="button small"
             aria-pressed={params.panel === 'dead-zones'}
             onClick={() =>
-              setParams({ panel: params.panel === 'dead-zones' ? null : 'dead-zones', device: null, cell: null })
+              setParams({
+                panel: params.panel === 'dead-zones' ? null : 'dead-zones',
+                device: null,
+                cell: null,
+                as: null,
+              })
             }
           >
             Dead zones
           </button>
-          <button type="button" class="button small" onClick={() => setParams({ as: 'table' })}>
-            <Icon name="table" size={14} /> As a table
+          <button type="button" class="button small" onClick={() => setParams({ as: asTable ? null : 'table' })}>
+            <Icon name={asTable ? 'map' : 'table'} size={14} /> {asTable ? 'As a map' : 'As a table'}
           </button>
         </div>
       </div>

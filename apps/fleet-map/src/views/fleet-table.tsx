@@ -1,15 +1,35 @@
 import type { MapDevice } from '../api/types.ts'
-import { ago, measured } from '../components/format.ts'
+import { ago, count, measured } from '../components/format.ts'
 import { QualityLabel, StatusLabel } from '../components/labels.tsx'
 import { Empty, Loading } from '../components/states.tsx'
-import { setParams } from '../state/url.ts'
-
-type FleetTableProps = { devices: readonly MapDevice[]; phase: string; onSelect: (deviceId: string) => void }
+import { type Column, Table } from '../components/table.tsx'
+import { linkTo, place, setParams } from '../state/url.ts'
 
 const mostRows = 500
 
+// The filters stay as they are; only the picture changes.
+const onMap = (deviceId: string) =>
+  linkTo('map', { device: deviceId }, Object.keys(place.value.params).filter(isFilter))
+const isFilter = (name: string) => !['as', 'lon', 'lat', 'z', 'cell', 't', 'panel'].includes(name)
+
+const columns: Column<MapDevice>[] = [
+  { title: 'Device', cell: ({ deviceId, name }) => <a href={onMap(deviceId)}>{name}</a> },
+  { title: 'Status', cell: ({ status }) => <StatusLabel status={status} />, optional: true },
+  {
+    title: 'Signal',
+    cell: ({ signal }) => <QualityLabel quality={signal?.quality ?? null} rat={signal?.rat ?? null} />,
+  },
+  { title: 'RSRP', cell: ({ signal }) => measured(signal?.rsrpDbm, 'dBm'), kind: 'number' },
+  {
+    title: 'Position',
+    cell: ({ location }) => (location ? `${location.lat.toFixed(4)}, ${location.lon.toFixed(4)}` : 'unknown'),
+    optional: true,
+  },
+  { title: 'Reported', cell: ({ signal, location }) => ago(signal?.ts ?? location?.ts ?? null), optional: true },
+]
+
 /** The map as a table: for keyboards, screen readers and browsers that draw no map. */
-export function FleetTable({ devices, phase, onSelect }: FleetTableProps) {
+export function FleetTable({ devices, phase }: { devices: readonly MapDevice[]; phase: string }) {
   return (
     <div class="page">
       <div class="page-inner">
@@ -21,50 +41,17 @@ export function FleetTable({ devices, phase, onSelect }: FleetTableProps) {
         </div>
         {phase === 'loading' && devices.length === 0 ? <Loading /> : null}
         {phase !== 'loading' && devices.length === 0 ? <Empty title="No device matches" /> : null}
-        <div class="card table-frame">
-          <table class="table">
-            <caption class="visually-hidden">Devices with position and signal</caption>
-            <thead>
-              <tr>
-                <th scope="col">Device</th>
-                <th scope="col">Status</th>
-                <th scope="col">Signal</th>
-                <th scope="col" class="number">
-                  RSRP
-                </th>
-                <th scope="col">Position</th>
-                <th scope="col">Reported</th>
-              </tr>
-            </thead>
-            <tbody>
-              {devices.slice(0, mostRows).map((device) => (
-                <tr key={device.deviceId}>
-                  <td>
-                    <button type="button" class="button quiet small" onClick={() => onSelect(device.deviceId)}>
-                      {device.name}
-                    </button>
-                  </td>
-                  <td>
-                    <StatusLabel status={device.status} />
-                  </td>
-                  <td>
-                    <QualityLabel quality={device.signal?.quality ?? null} rat={device.signal?.rat ?? null} />
-                  </td>
-                  <td class="number">{measured(device.signal?.rsrpDbm, 'dBm')}</td>
-                  <td>
-                    {device.location
-                      ? `${device.location.lat.toFixed(4)}, ${device.location.lon.toFixed(4)}`
-                      : 'unknown'}
-                  </td>
-                  <td>{ago(device.signal?.ts ?? device.location?.ts ?? null)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        {devices.length > 0 ? (
+          <Table
+            caption="Devices with position and signal"
+            columns={columns}
+            rows={devices.slice(0, mostRows)}
+            keyOf={({ deviceId }) => deviceId}
+          />
+        ) : null}
         {devices.length > mostRows ? (
           <p class="label">
-            The first {mostRows} of {devices.length}. Narrow the filters to see others.
+            The first {mostRows} of {count(devices.length)}. Narrow the filters to see others.
           </p>
         ) : null}
       </div>

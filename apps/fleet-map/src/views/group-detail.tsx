@@ -8,9 +8,16 @@ import { StatusLabel } from '../components/labels.tsx'
 import { MoreButton, usePages } from '../components/pages.tsx'
 import { useResource } from '../components/resource.ts'
 import { Empty, Failure, Loading } from '../components/states.tsx'
+import { type Column, Table } from '../components/table.tsx'
 import { goTo, linkTo } from '../state/url.ts'
 import { GroupDialog } from './group-dialog.tsx'
 import { MemberDialog } from './member-dialog.tsx'
+
+const membershipWords: Record<GroupMember['membership'], string> = {
+  explicit: 'hand',
+  smartTag: 'tag',
+  both: 'hand and tag',
+}
 
 /** One group: its members, and what can be done to all of them. */
 export function GroupDetail({ org, id }: { org: string; id: string }) {
@@ -27,6 +34,23 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
     await call(`/orgs/${org}/groups/${id}/members/${deviceId}`, { method: 'DELETE' })
     reload()
   }
+  const columns: Column<GroupMember>[] = [
+    { title: 'Name', cell: (device) => <a href={linkTo('map', { device: device.id })}>{device.name}</a> },
+    { title: 'Status', cell: ({ status }) => <StatusLabel status={status} /> },
+    { title: 'Serial', cell: ({ serial }) => <code>{serial}</code>, optional: true },
+    { title: 'Belongs by', cell: ({ membership }) => membershipWords[membership], optional: true },
+    { title: 'Last seen', cell: ({ lastSeenAt }) => ago(lastSeenAt) },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      cell: (device) =>
+        device.membership === 'smartTag' ? null : (
+          <button type="button" class="button quiet small" onClick={() => remove(device.id)}>
+            Remove
+          </button>
+        ),
+    },
+  ]
   return (
     <>
       <div class="page-head">
@@ -61,47 +85,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
         <Empty title="No device belongs to this group" />
       ) : null}
       {members.items.length > 0 ? (
-        <div class="card table-frame">
-          <table class="table">
-            <caption class="visually-hidden">Members</caption>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Status</th>
-                <th scope="col">Serial</th>
-                <th scope="col">Belongs by</th>
-                <th scope="col">Last seen</th>
-                <th scope="col">
-                  <span class="visually-hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {members.items.map((device) => (
-                <tr key={device.id}>
-                  <td>
-                    <a href={linkTo('map', { device: device.id })}>{device.name}</a>
-                  </td>
-                  <td>
-                    <StatusLabel status={device.status} />
-                  </td>
-                  <td>
-                    <code>{device.serial}</code>
-                  </td>
-                  <td>{{ explicit: 'hand', smartTag: 'tag', both: 'hand and tag' }[device.membership]}</td>
-                  <td>{ago(device.lastSeenAt)}</td>
-                  <td class="number">
-                    {device.membership === 'smartTag' ? null : (
-                      <button type="button" class="button quiet small" onClick={() => remove(device.id)}>
-                        Remove
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table caption="Members" columns={columns} rows={members.items} keyOf={({ id: deviceId }) => deviceId} />
       ) : null}
       <MoreButton more={members.more} />
       {dialog === 'edit' && group ? (

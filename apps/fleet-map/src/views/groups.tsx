@@ -5,6 +5,7 @@ import { ago, count } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { MoreButton, usePages } from '../components/pages.tsx'
 import { Empty, Failure, Loading } from '../components/states.tsx'
+import { Chips, type Column, Table } from '../components/table.tsx'
 import { homeOrganizationId } from '../state/session.ts'
 import { goTo, linkTo, place } from '../state/url.ts'
 import { GroupDetail } from './group-detail.tsx'
@@ -22,6 +23,19 @@ export function GroupsView() {
     </div>
   )
 }
+
+const columns: Column<Group>[] = [
+  { title: 'Name', cell: ({ id, name }) => <a href={linkTo('groups', { group: id })}>{name}</a> },
+  { title: 'Smart tags', cell: ({ smartTags }) => <Chips words={smartTags} /> },
+  { title: 'Devices', cell: ({ effectiveDeviceCount }) => count(effectiveDeviceCount), kind: 'number' },
+  {
+    title: 'Added by hand',
+    cell: ({ explicitDeviceCount }) => count(explicitDeviceCount),
+    kind: 'number',
+    optional: true,
+  },
+  { title: 'Changed', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
+]
 
 function GroupList({ org }: { org: string }) {
   const list = usePages<Group>(`/orgs/${org}/groups`, {})
@@ -43,43 +57,7 @@ function GroupList({ org }: { org: string }) {
         </Empty>
       ) : null}
       {list.items.length > 0 ? (
-        <div class="card table-frame">
-          <table class="table">
-            <caption class="visually-hidden">Groups</caption>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Smart tags</th>
-                <th scope="col" class="number">
-                  Devices
-                </th>
-                <th scope="col" class="number">
-                  Added by hand
-                </th>
-                <th scope="col">Changed</th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.items.map((group) => (
-                <tr key={group.id}>
-                  <td>
-                    <a href={linkTo('groups', { group: group.id })}>{group.name}</a>
-                  </td>
-                  <td>
-                    {group.smartTags.map((tag) => (
-                      <span key={tag} class="chip" style={{ marginRight: 'var(--space-1)' }}>
-                        {tag}
-                      </span>
-                    ))}
-                  </td>
-                  <td class="number">{count(group.effectiveDeviceCount)}</td>
-                  <td class="number">{count(group.explicitDeviceCount)}</td>
-                  <td>{ago(group.updatedAt)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table caption="Groups" columns={columns} rows={list.items} keyOf={({ id }) => id} />
       ) : null}
       <MoreButton more={list.more} />
       {adding ? (

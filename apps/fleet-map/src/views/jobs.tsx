@@ -4,6 +4,7 @@ import { ago, count } from '../components/format.ts'
 import { batchLabel, kindLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
 import { Empty, Failure, Loading } from '../components/states.tsx'
+import { type Column, Table } from '../components/table.tsx'
 import { homeOrganizationId } from '../state/session.ts'
 import { linkTo, place } from '../state/url.ts'
 import { BatchDetail } from './batch-detail.tsx'
@@ -33,6 +34,17 @@ function BatchList({ org }: { org: string }) {
     groups.value?.find(({ id }) => id === target.groupId)?.name ??
     (target.groupId ? 'Deleted group' : total === 1 ? 'One device' : 'Chosen devices')
   const items = list.value?.items ?? []
+  const columns: Column<Batch>[] = [
+    {
+      title: 'Job',
+      cell: ({ id, kind }) => <a href={linkTo('jobs', { batch: id })}>{kindLabel[kind] ?? kind}</a>,
+    },
+    { title: 'State', cell: ({ status }) => batchLabel[status], optional: true },
+    { title: 'Target', cell: targetOf },
+    { title: 'Progress', cell: (batch) => <ProgressBar batch={batch} /> },
+    { title: 'Devices', cell: ({ total }) => count(total), kind: 'number', optional: true },
+    { title: 'Created', cell: ({ createdAt }) => ago(createdAt), optional: true },
+  ]
   return (
     <>
       <div class="page-head">
@@ -48,41 +60,7 @@ function BatchList({ org }: { org: string }) {
           </p>
         </Empty>
       ) : null}
-      {items.length > 0 ? (
-        <div class="card table-frame">
-          <table class="table">
-            <caption class="visually-hidden">Job batches</caption>
-            <thead>
-              <tr>
-                <th scope="col">Job</th>
-                <th scope="col">State</th>
-                <th scope="col">Target</th>
-                <th scope="col">Progress</th>
-                <th scope="col" class="number">
-                  Devices
-                </th>
-                <th scope="col">Created</th>
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((batch) => (
-                <tr key={batch.id}>
-                  <td>
-                    <a href={linkTo('jobs', { batch: batch.id })}>{kindLabel[batch.kind] ?? batch.kind}</a>
-                  </td>
-                  <td>{batchLabel[batch.status]}</td>
-                  <td>{targetOf(batch)}</td>
-                  <td>
-                    <ProgressBar batch={batch} />
-                  </td>
-                  <td class="number">{count(batch.total)}</td>
-                  <td>{ago(batch.createdAt)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      ) : null}
+      {items.length > 0 ? <Table caption="Job batches" columns={columns} rows={items} keyOf={({ id }) => id} /> : null}
     </>
   )
 }

@@ -54,6 +54,9 @@ export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresho
         <li>
           <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> Silent for over 15 min
         </li>
+        <li>
+          <span class="stay" /> Stay, larger when longer
+        </li>
       </ul>
     </details>
   )

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Dwell, MapDevice } from '../api/types.ts'
 import { createCanvasSurface } from '../map/canvas-surface.ts'
-import type { Bounds, Padding, ShadedCell, Surface, SurfaceEvents, TrailPoint, View } from '../map/surface.ts'
+import type { Bounds, Padding, Reveal, ShadedCell, Surface, SurfaceEvents, TrailPoint, View } from '../map/surface.ts'
 import { createWebglSurface } from '../map/webgl-surface.ts'
 import { theme } from '../state/theme.ts'
 
@@ -15,6 +15,8 @@ export type MapSurfaceProps = SurfaceEvents & {
   selectedCell: string | null
   /** A box to bring into view; a new object moves the map. */
   fit: { bounds: Bounds; padding: Padding } | null
+  /** A place that panels must not cover; a new object moves the map if they do. */
+  reveal: Reveal | null
   onReady: (surface: Surface) => void
 }
 
@@ -55,6 +57,9 @@ export function MapSurface(props: MapSurfaceProps) {
   useEffect(() => {
     if (props.fit) surface?.fit(props.fit.bounds, props.fit.padding)
   }, [surface, props.fit])
+  useEffect(() => {
+    if (props.reveal) surface?.reveal(props.reveal)
+  }, [surface, props.reveal])
   const look = theme.value
   const first = useRef(true)
   useEffect(() => {

@@ -3,7 +3,7 @@ import { call } from '../api/client.ts'
 import type { CoverageCell, Dwell, MapDevice, Page } from '../api/types.ts'
 import { useResource } from '../components/resource.ts'
 import { Failure } from '../components/states.tsx'
-import { type Bounds, boundsOf, type CoverageMetric, type Padding, type View } from '../map/surface.ts'
+import { type Bounds, boundsOf, type CoverageMetric, type Padding, type Reveal, type View } from '../map/surface.ts'
 import { shade, type Thresholds } from '../state/coverage.ts'
 import { fleet, followFleet } from '../state/fleet.ts'
 import { organizationId } from '../state/session.ts'
@@ -48,6 +48,7 @@ export function MapView() {
   const [start] = useState(startView)
   const [box, setBox] = useState<{ view: View; bounds: Bounds }>()
   const [fit, setFit] = useState<{ bounds: Bounds; padding: Padding } | null>(null)
+  const [reveal, setReveal] = useState<Reveal | null>(null)
   const chrome = useRef<HTMLDivElement>(null)
   const {
     group = '',
@@ -105,21 +106,35 @@ export function MapView() {
   // While a coarser or finer answer is on its way the old hexagons stay.
   const cells = useLast(metric === 'off' ? nothing : coverage.value?.items) ?? nothing
   const shaded = useMemo(() => (metric === 'off' ? nothing : shade(cells, metric, bounds)), [cells, metric, bounds])
+  const stays = useMemo(() => {
+    const shown = new Set(devices.map((one) => one.deviceId))
+    return (dwells.value ?? []).filter((dwell) => shown.has(dwell.deviceId))
+  }, [dwells.value, devices])
   const radio = useMemo(() => (radioRows.value ? radioHistory(radioRows.value) : undefined), [radioRows.value])
   const trail = useMemo(
     () => (selectedId && radio ? trailUntil(radio.trail, atMs) : nothing),
     [radio, atMs, selectedId],
   )
 
-  // The first picture shows the whole fleet, unless the address says where to look.
+  const selected = selectedId ? all.get(selectedId) : undefined
+  // The first picture shows the whole fleet or the selected device, unless the address says where to look.
   const fitted = useRef(Boolean(params.z))
   useEffect(() => {
-    if (fitted.current || devices.length === 0) return
-    const around = boundsOf(devices.flatMap((one) => (one.location ? [one.location] : [])))
+    if (fitted.current || all.size === 0) return
+    const shown = selected ? [selected] : [...all.values()]
+    const around = boundsOf(shown.flatMap((one) => (one.location ? [one.location] : [])))
     if (!around) return
     fitted.current = true
     setFit({ bounds: around, padding: freeOfPanels(chrome.current) })
-  }, [devices])
+  }, [version])
+
+  // A device that was just selected must not lie under its own panel.
+  const revealed = useRef<string | null>(null)
+  useEffect(() => {
+    if (revealed.current === selectedId || (selectedId && !selected?.location)) return
+    revealed.current = selectedId
+    if (selected?.location) setReveal({ at: selected.location, padding: freeOfPanels(chrome.current) })
+  }, [selectedId, selected])
 
   const onMove = useCallback((view: View, seen: Bounds) => {
     setBox({ view, bounds: seen })
@@ -129,7 +144,6 @@ export function MapView() {
   const select = useCallback((id: string | null) => setParams({ device: id, cell: null, t: null }), [])
   const selectCell = useCallback((h3: string) => setParams({ cell: h3, device: null, t: null }), [])
 
-  const selected = selectedId ? all.get(selectedId) : undefined
   const cell = cellId ? cells.find((one) => one.h3 === cellId) : undefined
   const nowMs = Date.now()
 
@@ -143,8 +157,22 @@ export function MapView() {
         ) : null}
       </Failure>
     )
+  const filterPanel = (
+    <Filters
+      shown={devices.length}
+      total={all.size}
+      phase={phase}
+      operators={operators}
+      coverageError={coverage.error}
+    />
+  )
   if (params.as === 'table')
-    return <FleetTable devices={devices} phase={phase} onSelect={(id) => setParams({ as: null, device: id })} />
+    return (
+      <div class="map-as-table">
+        {filterPanel}
+        <FleetTable devices={devices} phase={phase} />
+      </div>
+    )
   return (
     <div class="map-view">
       <MapSurface
@@ -152,23 +180,18 @@ export function MapView() {
         devices={devices}
         selectedId={selectedId}
         coverage={shaded}
-        dwells={dwells.value ?? nothing}
+        dwells={stays}
         trail={trail}
         selectedCell={cellId ?? null}
         fit={fit}
+        reveal={reveal}
         onMove={onMove}
         onSelectDevice={select}
         onSelectCell={selectCell}
         onReady={(opened) => setBox({ view: start, bounds: opened.bounds() })}
       />
       <div class="map-chrome" ref={chrome}>
-        <Filters
-          shown={devices.length}
-          total={all.size}
-          phase={phase}
-          operators={operators}
-          coverageError={coverage.error}
-        />
+        {filterPanel}
         {phase !== 'loading' && devices.length === 0 ? <NothingToShow total={all.size} /> : null}
         {metric === 'off' || bounds.rsrpDbm.length === 0 ? null : <Legend metric={metric} thresholds={bounds} />}
         {selectedId ? (
@@ -193,9 +216,7 @@ export function MapView() {
         ) : null}
         {cell ? <CellPanel cell={cell} onClose={() => setParams({ cell: null })} /> : null}
         {!selectedId && !cell && params.panel === 'dead-zones' ? (
-          <aside class="device-panel floating" aria-label="Dead zones">
-            <DeadZones cells={cells} onShow={selectCell} />
-          </aside>
+          <DeadZones cells={cells} onShow={selectCell} onClose={() => setParams({ panel: null })} />
         ) : null}
       </div>
     </div>
@@ -216,17 +237,21 @@ const NothingToShow = ({ total }: { total: number }) => (
   </div>
 )
 
-const edge = 48
+const edge = 32
 
-/** The filters lie left of the map on wide screens and above it on narrow ones. */
+/** What is left of the map: filters lie left of it on wide screens and above on narrow ones, panels right or below. */
 function freeOfPanels(chrome: HTMLElement | null): Padding {
-  const filters = chrome?.querySelector('.map-filters')
-  const panel = chrome?.querySelector('.device-panel')
+  const box = (selector: string) => chrome?.querySelector<HTMLElement>(selector) ?? undefined
+  const [filters, panel, timeline] = [box('.map-filters'), box('.device-panel'), box('.timeline')]
   const padding = { left: edge, top: edge, right: edge, bottom: edge }
-  if (!(filters instanceof HTMLElement) || !chrome) return padding
-  return filters.offsetWidth < chrome.clientWidth / 2
-    ? { ...padding, left: filters.offsetLeft + filters.offsetWidth + edge, right: (panel?.clientWidth ?? 0) + edge }
-    : { ...padding, top: filters.offsetTop + filters.offsetHeight + edge, bottom: (panel?.clientHeight ?? edge) + edge }
+  if (!filters || !chrome) return padding
+  const below = timeline ?? (filters.offsetWidth < chrome.clientWidth / 2 ? undefined : panel)
+  if (below) padding.bottom += chrome.clientHeight - below.offsetTop
+  if (filters.offsetWidth < chrome.clientWidth / 2) {
+    padding.left += filters.offsetLeft + filters.offsetWidth
+    if (panel) padding.right += chrome.clientWidth - panel.offsetLeft
+  } else padding.top += filters.offsetTop + filters.offsetHeight
+  return padding
 }
 
 function operatorsOf(devices: Iterable<MapDevice>): { plmn: string; name: string }[] {

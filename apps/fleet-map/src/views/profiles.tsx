@@ -4,6 +4,7 @@ import { ago } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { MoreButton, usePages } from '../components/pages.tsx'
 import { Empty, Failure, Loading } from '../components/states.tsx'
+import { Chips, type Column, Table } from '../components/table.tsx'
 import { secretPaths } from '../state/profile-settings.ts'
 import { homeOrganizationId } from '../state/session.ts'
 import { ApplyToGroup, ProfileDialog } from './profile-dialogs.tsx'
@@ -16,6 +17,39 @@ export function ProfilesView() {
   const [editing, setEditing] = useState<Profile | 'new' | null>(null)
   const [applying, setApplying] = useState<Profile | null>(null)
   if (!org) return <Loading />
+  const columns: Column<Profile>[] = [
+    {
+      title: 'Name',
+      cell: ({ name, description }) => (
+        <>
+          <strong>{name}</strong>
+          <div class="hint">{description}</div>
+        </>
+      ),
+    },
+    { title: 'Model', cell: ({ model }) => model ?? 'any', optional: true },
+    { title: 'Version', cell: ({ version }) => version, kind: 'number', optional: true },
+    {
+      title: 'Secrets',
+      cell: ({ settings }) => <Chips words={secretPaths(settings).map((path) => `${path} set`)} />,
+      optional: true,
+    },
+    { title: 'Changed', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      cell: (profile) => (
+        <span class="actions">
+          <button type="button" class="button small" onClick={() => setEditing(profile)}>
+            Edit
+          </button>
+          <button type="button" class="button small" onClick={() => setApplying(profile)}>
+            Apply
+          </button>
+        </span>
+      ),
+    },
+  ]
   return (
     <div class="page">
       <div class="page-inner">
@@ -34,53 +68,7 @@ export function ProfilesView() {
           </Empty>
         ) : null}
         {list.items.length > 0 ? (
-          <div class="card table-frame">
-            <table class="table">
-              <caption class="visually-hidden">Config profiles</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Model</th>
-                  <th scope="col" class="number">
-                    Version
-                  </th>
-                  <th scope="col">Secrets</th>
-                  <th scope="col">Changed</th>
-                  <th scope="col">
-                    <span class="visually-hidden">Actions</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list.items.map((profile) => (
-                  <tr key={profile.id}>
-                    <td>
-                      <strong>{profile.name}</strong>
-                      <div class="hint">{profile.description}</div>
-                    </td>
-                    <td>{profile.model ?? 'any'}</td>
-                    <td class="number">{profile.version}</td>
-                    <td>
-                      {secretPaths(profile.settings).map((path) => (
-                        <span key={path} class="chip" style={{ marginRight: 'var(--space-1)' }}>
-                          {path} set
-                        </span>
-                      ))}
-                    </td>
-                    <td>{ago(profile.updatedAt)}</td>
-                    <td class="number">
-                      <button type="button" class="button small" onClick={() => setEditing(profile)}>
-                        Edit
-                      </button>{' '}
-                      <button type="button" class="button small" onClick={() => setApplying(profile)}>
-                        Apply
-                      </button>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table caption="Config profiles" columns={columns} rows={list.items} keyOf={({ id }) => id} />
         ) : null}
         <MoreButton more={list.more} />
       </div>
