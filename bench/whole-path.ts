@@ -95,7 +95,7 @@ async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
   const { QUESTDB_URL = '', QUESTDB_USER = '', QUESTDB_PASSWORD = '' } = stack.environment
   const transport = openIlpTransport({ url: QUESTDB_URL, user: QUESTDB_USER, password: new Secret(QUESTDB_PASSWORD) })
   const cpu = () => cpuSecondsOfTree(ingest.pid) + cpuSecondsOfTree(stack.pids.questdb)
-  const batches = quick ? 5 : 30
+  const batches = quick ? 15 : 30
   const ours: Round[] = []
   const bare: Round[] = []
 
@@ -108,7 +108,8 @@ async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
   }
   try {
     for (let round = 0; round < 5; round++) {
-      const startMs = Date.now() - 20 * 86_400_000 + round * 6 * 3_600_000
+      // Live traffic: each round goes on after the one before, and all of it is of the last day.
+      const startMs = Date.now() - 22 * 3_600_000 + round * 4 * 3_600_000
       const reports = reportsOf(devices, batches, startMs)
       const rows = reports.length * samplesPerRequest
       const requests = reports.map(({ token, body }) => httpRequest('/telemetry', token, body))

@@ -4,6 +4,7 @@ import {
   createLineBuffer,
   escapeSymbol,
   type LineBuffer,
+  putAscii,
   putChunk,
   putDouble,
   putLineEnd,
@@ -67,7 +68,7 @@ function putField(buffer: LineBuffer, column: PlannedColumn, value: unknown, tai
       putChunk(buffer, value ? yes : no)
       break
     case 'LONG':
-      putChunk(buffer, chunkOf(`${value as number | bigint}i`))
+      putAscii(buffer, `${value as number | bigint}i`)
       break
     default:
       putQuoted(buffer, value as string, tailBytes)
@@ -152,7 +153,8 @@ export function createRowEncoder(table: Table, initialBytes = 1 << 20): RowEncod
     size: () => buffer.at,
     take: () => {
       const taken = { table: table.name, bytes: writtenBytes(buffer), rowEnds }
-      buffer = createLineBuffer(initialBytes)
+      // As large as this time, so that steady traffic never grows it step by step.
+      buffer = createLineBuffer(Math.max(initialBytes, Math.ceil(buffer.at * 1.25)))
       rowEnds = []
       return taken
     },

@@ -36,6 +36,8 @@ export type PipelineParts = {
 }
 
 const flushAfterMs = 100
+/** Every flush is a commit to each table that QuestDB has to apply: steady light traffic pays for two a second. */
+const flushEveryMs = 500
 const flushBytes = 4 * 1024 ** 2
 const backlogFlushBytes = 16 * 1024 ** 2
 /** With more than this waiting in the log, size and not time decides when rows are sent. */
@@ -67,6 +69,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   let lostSamples = 0
   let supersededSamples = 0
   let firstRowAtMs: number | undefined
+  let lastFlightAtMs = 0
   let flight: Promise<void> | undefined
   let failure: { error: unknown } | undefined
   let stopping = false
@@ -115,8 +118,10 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (firstRowAtMs === undefined) return false
     const backlogged = isBacklogged()
     if (rows.largestBytes() >= (backlogged ? backlogFlushBytes : flushBytes)) return true
-    return !backlogged && Date.now() - firstRowAtMs >= flushAfterMs
+    return !backlogged && Date.now() >= dueAtMs(firstRowAtMs)
   }
+
+  const dueAtMs = (firstRowMs: number): number => Math.max(firstRowMs + flushAfterMs, lastFlightAtMs + flushEveryMs)
 
   async function flushWhenDue(): Promise<void> {
     if (failure) throw failure.error
@@ -134,6 +139,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     lostSamples = 0
     supersededSamples = 0
     firstRowAtMs = undefined
+    lastFlightAtMs = Date.now()
     flight = Promise.all(taken.map((tableRows) => store.store(tableRows))).then(
       (stored) => {
         flight = undefined
@@ -149,7 +155,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   /** Until there is something to read or to send. */
   async function rest(): Promise<void> {
     if (firstRowAtMs === undefined) return tail.waitBeyond(reader.position(), idleWaitMs)
-    const dueInMs = firstRowAtMs + flushAfterMs - Date.now()
+    const dueInMs = dueAtMs(firstRowAtMs) - Date.now()
     if (dueInMs > 0) return tail.waitBeyond(reader.position(), dueInMs)
     await Promise.race([flight, tail.waitBeyond(reader.position(), idleWaitMs)])
   }

@@ -42,11 +42,15 @@ export function createReportRows(parts: {
     const { deviceId } = origin
     const samples = [...radio.values()].map(({ row }) => row)
     const step = advanceTrack(track, deviceId, fixes, samples)
+    let earlierOrigin = origin
     for (const row of step.rows) {
       const fate = radio.get(row.tsMs)?.fate
-      const { organizationId, receivedAtMs } = row
-      const rowOrigin = fate === undefined ? { deviceId, organizationId, receivedAtMs } : origin
-      rows.append('cellular', row, rowOrigin, fate ?? fates.uncounted)
+      if (fate === undefined) {
+        const { organizationId, receivedAtMs } = row
+        const isSame = earlierOrigin.receivedAtMs === receivedAtMs && earlierOrigin.organizationId === organizationId
+        if (!isSame) earlierOrigin = { deviceId, organizationId, receivedAtMs }
+      }
+      rows.append('cellular', row, fate === undefined ? earlierOrigin : origin, fate ?? fates.uncounted)
     }
     for (const row of step.dwells) rows.append('dwell', row, origin, fates.uncounted)
   }

@@ -13,6 +13,8 @@ export type StoredTimes = { has(deviceId: string, kind: Kind, tsMs: number): boo
 
 type Question = { deviceId: string; kind: Kind; receivedBeforeMs: number; times: number[] }
 
+/** As many as the writer has connections. */
+const questionsAtOnce = 4
 const rangeMs = 60 * 60 * 1_000
 
 /**
@@ -40,7 +42,11 @@ export async function askForStoredTimes(
     }
   }
   const stored = new Map<string, Set<number>>()
-  for (const [key, question] of questions) stored.set(key, await storedTimesOf(questdb, question))
+  const waiting = questions.entries()
+  const answerSome = async () => {
+    for (const [key, question] of waiting) stored.set(key, await storedTimesOf(questdb, question))
+  }
+  await Promise.all(Array.from({ length: questionsAtOnce }, answerSome))
   return { has: (deviceId, kind, tsMs) => stored.get(keyOf(deviceId, kind))?.has(tsMs) ?? false }
 }
 
