@@ -31,11 +31,15 @@ export async function takeJobs(
   return jobTransaction(pool, null, async (connection) => {
     const offered = await lockJobs(
       connection,
+      // OFFSET 0 has Postgres begin with the devices: it takes open jobs for rare as long as it knows no better, and
+      // would read all of them for each call in the first minutes of a large batch.
       `SELECT j.id FROM unnest($1::uuid[], $2::uuid[]) AS asking (device_id, organization_id)
-         JOIN job j ON j.device_id = asking.device_id AND j.organization_id = asking.organization_id
+         CROSS JOIN LATERAL (
+           SELECT id, batch_id, status FROM job
+           WHERE device_id = asking.device_id AND organization_id = asking.organization_id
+             AND status IN ('dispatched', 'inProgress') AND NOT acknowledged OFFSET 0) j
          LEFT JOIN job_batch b ON b.id = j.batch_id
-       WHERE (j.status = 'dispatched' AND (b.id IS NULL OR b.status = 'running' AND b.window_open))
-          OR (j.status = 'inProgress' AND NOT j.acknowledged)`,
+       WHERE j.status = 'inProgress' OR b.id IS NULL OR b.status = 'running' AND b.window_open`,
       [devices.map(({ deviceId }) => deviceId), devices.map(({ organizationId }) => organizationId)],
     )
     const handedOut = await takeOldest(connection, offered, nowMs)
@@ -136,7 +140,7 @@ async function applyToDevice(connection: Connection, job: LockedJob): Promise<vo
 export async function countPendingJobs(db: Queryable, deviceIds?: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await db.query<{ device_id: string; count: number }>(
     `SELECT device_id, count(*)::int AS count FROM job
-     WHERE (status = 'dispatched' OR (status = 'inProgress' AND NOT acknowledged))
+     WHERE status IN ('dispatched', 'inProgress') AND NOT acknowledged
        ${deviceIds ? 'AND device_id = ANY($1::uuid[])' : ''}
      GROUP BY device_id`,
     deviceIds ? [deviceIds] : [],

@@ -52,14 +52,18 @@ export async function endOverdueJobs(pool: Pool, references: readonly JobReferen
   })
 }
 
-/** The jobs, and with each exclusive one the other open exclusive jobs of its device. */
+/**
+ * The jobs, and with each exclusive one the other open exclusive jobs of its device. OFFSET 0 has Postgres begin with the
+ * devices: it takes open jobs for rare as long as it knows no better, and would read all of a large batch each time.
+ */
 const lockWithRivals = (connection: Connection, jobIds: readonly string[]): Promise<LockedJob[]> =>
   lockJobs(
     connection,
     `SELECT unnest($1::uuid[])
      UNION
-     SELECT rival.id FROM job wanted JOIN job rival ON rival.device_id = wanted.device_id AND rival.exclusive
-       AND rival.status IN ('queued', 'dispatched', 'inProgress')
+     SELECT rival.id FROM job wanted CROSS JOIN LATERAL (
+       SELECT id FROM job WHERE device_id = wanted.device_id AND exclusive
+         AND status IN ('queued', 'dispatched', 'inProgress') OFFSET 0) rival
      WHERE wanted.id = ANY($1::uuid[]) AND wanted.exclusive`,
     [jobIds],
   )
