@@ -136,14 +136,21 @@ async function applyToDevice(connection: Connection, job: LockedJob): Promise<vo
   if (job.state.status === 'failed') await markConfigFailed(connection, organizationId, deviceId)
 }
 
-/** How many jobs wait for each of these devices (all devices when undefined); devices without one are absent. */
-export async function countPendingJobs(db: Queryable, deviceIds?: readonly string[]): Promise<Map<string, number>> {
-  const { rows } = await db.query<{ device_id: string; count: number }>(
-    `SELECT device_id, count(*)::int AS count FROM job
-     WHERE status IN ('dispatched', 'inProgress') AND NOT acknowledged
-       ${deviceIds ? 'AND device_id = ANY($1::uuid[])' : ''}
-     GROUP BY device_id`,
-    deviceIds ? [deviceIds] : [],
-  )
-  return new Map(rows.map(({ device_id, count }) => [device_id, count]))
+/** The mailboxes of so many devices are counted at a time: neither side is held up by a hundred thousand of them. */
+const countedTogether = 5_000
+
+/** How many jobs lie in the mailbox of each device; devices without one are absent. */
+export async function countJobsInMailboxes(db: Queryable): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  for (let after: string | null = null; ; ) {
+    const { rows }: { rows: { device_id: string; count: number }[] } = await db.query(
+      `SELECT device_id, count(*)::int AS count FROM job
+       WHERE status IN ('dispatched', 'inProgress') AND NOT acknowledged AND ($1::uuid IS NULL OR device_id > $1)
+       GROUP BY device_id ORDER BY device_id LIMIT ${countedTogether}`,
+      [after],
+    )
+    for (const { device_id, count } of rows) counts.set(device_id, count)
+    after = rows.at(-1)?.device_id ?? null
+    if (rows.length < countedTogether) return counts
+  }
 }
