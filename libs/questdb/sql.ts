@@ -14,8 +14,19 @@ export type QuestdbSql = {
 
 const timestampOid = 1114
 
-/** Milliseconds since the epoch of QuestDB's `2026-11-21 08:00:00.000000`, which is always UTC with six decimals. */
-const parseTimestamp = (text: string): number => Date.parse(`${text.slice(0, 10)}T${text.slice(11, 23)}Z`)
+/**
+ * Milliseconds since the epoch of QuestDB's `2026-11-21 08:00:00.000000`, which is always UTC with six decimals. Digit by
+ * digit: every row has times, and this takes less than half the time of `Date.parse`.
+ */
+export function parseTimestamp(text: string): number {
+  const number = (start: number, end: number) => {
+    let value = 0
+    for (let at = start; at < end; at++) value = value * 10 + text.charCodeAt(at) - 48
+    return value
+  }
+  const day = Date.UTC(number(0, 4), number(5, 7) - 1, number(8, 10))
+  return day + number(11, 13) * 3_600_000 + number(14, 16) * 60_000 + number(17, 19) * 1_000 + number(20, 23)
+}
 
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
