@@ -1,17 +1,41 @@
 import { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib'
+import {
+  brotliCompress,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
+  gzip,
+  zstdCompress,
+} from 'node:zlib'
 
 const minBytes = 1_024
 // Brotli's default quality is made for files compressed once; 4 costs about as much as gzip and is smaller.
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 const gzipOptions = { level: 5 }
+// On answers of megabytes this is as small as brotli's 4 in a fifth of its time.
+const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+
+export type Coding = 'zstd' | 'br' | 'gzip'
+
+const zstdText = promisify(zstdCompress)
 const brotliText = promisify(brotliCompress)
 const gzipText = promisify(gzip)
 
-export type Coding = 'br' | 'gzip'
+const compressors: Record<Coding, (text: string) => Promise<Buffer>> = {
+  zstd: (text) => zstdText(text, zstdOptions),
+  br: (text) => brotliText(text, brotliOptions),
+  gzip: (text) => gzipText(text, gzipOptions),
+}
+const compressorStreams = {
+  zstd: () => createZstdCompress(zstdOptions),
+  br: () => createBrotliCompress(brotliOptions),
+  gzip: () => createGzip(gzipOptions),
+}
+const preferred: readonly Coding[] = ['zstd', 'br', 'gzip']
 
-/** The content coding to answer with: brotli, else gzip, else none. `q=0` refuses a coding (RFC 9110 12.5.3). */
+/** The content coding to answer with: zstd, else brotli, else gzip, else none. `q=0` refuses a coding (RFC 9110 12.5.3). */
 export function chooseCoding(acceptEncoding: string | null | undefined): Coding | undefined {
   if (!acceptEncoding) return undefined
   const accepted = new Map<string, number>()
@@ -20,9 +44,13 @@ export function chooseCoding(acceptEncoding: string | null | undefined): Coding 
     const weight = parameters.find((parameter) => parameter.startsWith('q='))
     accepted.set(coding, weight === undefined ? 1 : Number(weight.slice(2)))
   }
-  const allows = (coding: Coding) => (accepted.get(coding) ?? accepted.get('*') ?? 0) > 0
-  return allows('br') ? 'br' : allows('gzip') ? 'gzip' : undefined
+  // Who only says `*` may well be too old for zstd.
+  const allows = (coding: Coding) => (accepted.get(coding) ?? (coding === 'zstd' ? 0 : accepted.get('*')) ?? 0) > 0
+  return preferred.find(allows)
 }
+
+/** A whole text in a coding, made off the event loop. */
+export const compressText = (text: string, coding: Coding): Promise<Buffer> => compressors[coding](text)
 
 /** A whole text body, compressed off the event loop when that is worth it; sets the headers that say so. */
 export async function encodeText(
@@ -33,8 +61,7 @@ export async function encodeText(
   headers.append('vary', 'accept-encoding')
   if (coding === undefined || text.length < minBytes) return text
   headers.set('content-encoding', coding)
-  const encoded = coding === 'br' ? await brotliText(text, brotliOptions) : await gzipText(text, gzipOptions)
-  return new Uint8Array(encoded)
+  return new Uint8Array(await compressText(text, coding))
 }
 
 /** A streamed body, compressed as it flows; sets the headers that say so. */
@@ -47,6 +74,6 @@ export function encodeStream(
   if (coding === undefined) return stream
   headers.set('content-encoding', coding)
   headers.delete('content-length')
-  const encoder = Duplex.toWeb(coding === 'br' ? createBrotliCompress(brotliOptions) : createGzip(gzipOptions))
+  const encoder = Duplex.toWeb(compressorStreams[coding]())
   return stream.pipeThrough(encoder as unknown as ReadableWritablePair<Uint8Array, Uint8Array>)
 }

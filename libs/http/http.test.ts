@@ -112,6 +112,7 @@ describe('request bodies', () => {
 
 describe('answers', () => {
   test.each([
+    ['gzip, deflate, br, zstd', 'zstd'],
     ['gzip, br', 'br'],
     ['gzip;q=1.0, br;q=0', 'gzip'],
     ['*', 'br'],

@@ -1,11 +1,15 @@
-import type { VoteCount } from '#questdb/coverage'
+import type { SinrCount, VoteCount } from '#questdb/coverage'
 import { type CoverageCell as CellOfTally, coverageCell, emptyTally, hasService } from '#telemetry/coverage'
 
 /** A cell as the API shows it. */
 export type CoverageCell = Omit<CellOfTally, 'lastAtMs'> & { lastAt: string }
 
 /** One cell for each H3 index that has votes; `voters` says how many devices cast them. */
-export function coverageCells(votes: Iterable<VoteCount>, voters: ReadonlyMap<string, number>): CoverageCell[] {
+export function coverageCells(
+  votes: Iterable<VoteCount>,
+  sinrCounts: Iterable<SinrCount>,
+  voters: ReadonlyMap<string, number>,
+): CoverageCell[] {
   const tallies = new Map<string, ReturnType<typeof emptyTally>>()
   for (const vote of votes) {
     let tally = tallies.get(vote.h3)
@@ -14,6 +18,10 @@ export function coverageCells(votes: Iterable<VoteCount>, voters: ReadonlyMap<st
       tallies.set(vote.h3, tally)
     }
     addCount(tally, vote)
+  }
+  for (const { h3, sinrBin, votes } of sinrCounts) {
+    const tally = tallies.get(h3)
+    if (tally) add(tally.sinr, sinrBin, votes)
   }
   return [...tallies.values()].map((tally) => {
     const { lastAtMs, ...cell } = coverageCell({ ...tally, devices: { size: voters.get(tally.h3) ?? 0 } })
@@ -28,7 +36,6 @@ function addCount(tally: ReturnType<typeof emptyTally>, vote: VoteCount): void {
   if (!hasService(vote)) return
   tally.inService += vote.votes
   if (vote.rsrpBin !== null) add(tally.rsrp, vote.rsrpBin, vote.votes)
-  if (vote.sinrBin !== null) add(tally.sinr, vote.sinrBin, vote.votes)
   if (vote.plmn === null) return
   const operator = tally.byPlmn.get(vote.plmn) ?? { samples: 0, rsrp: new Map() }
   tally.byPlmn.set(vote.plmn, operator)

@@ -1,34 +1,38 @@
 import { type VoteFilter, voterSource, voteSource } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
-/** Votes of one cell that agree in everything; bins are whole dB. */
+/** Votes of one cell that agree in RAT, operator and RSRP; bins are whole dB. */
 export type VoteCount = {
   /** H3 index as hexadecimal text. */
   h3: string
   rat: string | null
   plmn: string | null
   rsrpBin: number | null
-  sinrBin: number | null
   votes: number
   lastAtMs: number
 }
 
+/** Votes with service of one cell that agree in SINR. */
+export type SinrCount = { h3: string; sinrBin: number; votes: number }
+
 const finestResolution = 10
 
-/** Votes gathered by cells of a resolution from 4 to 10. */
+/**
+ * Votes gathered by cells of a resolution from 4 to 10. SINR is counted apart by `countSinr`: nothing asks how it goes
+ * with RSRP, and counts by both would be nearly as many as the votes.
+ */
 export async function countVotes(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<VoteCount[]> {
   const source = voteSource(filter)
   const rows = await questdb.queryArrays<VoteColumns>(
-    `SELECT ${parentCell(resolution)} cell, rat, plmn, rsrp_bin, sinr_bin, sum(votes) votes, max(last_at) last_at
-     FROM ${source.text} GROUP BY cell, rat, plmn, rsrp_bin, sinr_bin`,
+    `SELECT ${parentCell(resolution)} cell, rat, plmn, rsrp_bin, sum(votes) votes, max(last_at) last_at
+     FROM ${source.text} GROUP BY cell, rat, plmn, rsrp_bin`,
     source.values,
   )
-  return rows.map(([cell, rat, plmn, rsrpBin, sinrBin, votes, lastAtMs]) => ({
+  return rows.map(([cell, rat, plmn, rsrpBin, votes, lastAtMs]) => ({
     h3: hexadecimal(cell),
     rat,
     plmn,
     rsrpBin,
-    sinrBin,
     votes: Number(votes),
     lastAtMs,
   }))
@@ -39,10 +43,20 @@ type VoteColumns = [
   rat: string | null,
   plmn: string | null,
   rsrpBin: number | null,
-  sinrBin: number | null,
   votes: string,
   lastAtMs: number,
 ]
+
+/** Votes with service by SINR, gathered by the same cells. */
+export async function countSinr(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<SinrCount[]> {
+  const source = voteSource(filter)
+  const rows = await questdb.queryArrays<[cell: string, sinrBin: number, votes: string]>(
+    `SELECT ${parentCell(resolution)} cell, sinr_bin, sum(votes) votes FROM ${source.text}
+     WHERE sinr_bin IS NOT NULL AND (rat IS NULL OR rat != 'none') GROUP BY cell, sinr_bin`,
+    source.values,
+  )
+  return rows.map(([cell, sinrBin, votes]) => ({ h3: hexadecimal(cell), sinrBin, votes: Number(votes) }))
+}
 
 /** How many devices voted in each cell of a resolution, by H3 index. */
 export async function countVoters(

@@ -4,7 +4,7 @@ import { deviceIdsWith, latecomers } from '#fleet/fleet-map/registry'
 import type { Revisions } from '#fleet/fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet/fleet-map/shared-lists'
 import type { Pool } from '#postgres/pool'
-import { countVoters, countVotes } from '#questdb/coverage'
+import { countSinr, countVoters, countVotes } from '#questdb/coverage'
 import { cellCentre, coverageAreas } from '#questdb/coverage-areas'
 import { type CoverageCell, coverageCells } from '#questdb/coverage-cells'
 import { finestFitting } from '#questdb/coverage-resolution'
@@ -60,11 +60,11 @@ async function readCells({ pool, questdb, clock }: Sources, request: CoverageReq
     }),
   )
   const h3Resolution = request.h3Resolution ?? (await finestFitting(questdb, filters, inside))
-  const votes = await Promise.all(filters.map((filter) => countVotes(questdb, filter, h3Resolution)))
+  const ofEach = <Counted>(count: (questdb: QuestdbSql, filter: VoteFilter, resolution: number) => Promise<Counted>) =>
+    Promise.all(filters.map((filter) => count(questdb, filter, h3Resolution)))
+  const [votes, sinrCounts, counted] = await Promise.all([ofEach(countVotes), ofEach(countSinr), ofEach(countVoters)])
   const voters = new Map<string, number>()
-  for (const counted of await Promise.all(filters.map((filter) => countVoters(questdb, filter, h3Resolution)))) {
-    for (const [h3, devices] of counted) voters.set(h3, (voters.get(h3) ?? 0) + devices)
-  }
-  const cells = coverageCells(votes.flat(), voters)
+  for (const [h3, devices] of counted.flatMap((counts) => [...counts])) voters.set(h3, (voters.get(h3) ?? 0) + devices)
+  const cells = coverageCells(votes.flat(), sinrCounts.flat(), voters)
   return { facts: { h3Resolution }, items: inside ? cells.filter(({ h3 }) => inside(h3)) : cells }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '#core/clock'
+import { createKeptSelections, type KeptSelections } from '#fleet/fleet-map/kept-selections'
 import { createRevisions, type Revisions } from '#fleet/fleet-map/revisions'
 import { createSeenDevices, type SeenDevices } from '#fleet/fleet-map/seen-devices'
 import type { Pool } from '#postgres/pool'
@@ -18,6 +19,7 @@ export type FleetMaps = {
   dwells: DwellLists
   dwellSignals: DwellSignals
   seen: SeenDevices
+  selections: KeptSelections
   answers: SharedAnswers
 }
 
@@ -31,6 +33,7 @@ export function createFleetMaps(parts: { pool: Pool; questdb: QuestdbSql; clock:
     dwells: createDwellLists(sources),
     dwellSignals: sources.dwellSignals,
     seen: createSeenDevices(),
+    selections: createKeptSelections(),
     answers: createSharedAnswers(parts.clock),
   }
 }

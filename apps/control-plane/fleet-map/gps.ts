@@ -141,7 +141,9 @@ function select(fleet: FleetMaps, request: GpsRequest, windows: MapWindow[], asO
     deviceIds: isFiltered && query.since !== undefined ? fleet.seen.recall(key, query.since) : undefined,
   }
   const after = cursor?.after
-  const selection = selectDevices(windows, { filter, limit: maxDevices, after, seen, nowMs, collectIds: isFiltered })
+  const pick = () => selectDevices(windows, { filter, limit: maxDevices, after, seen, nowMs, collectIds: isFiltered })
+  // Who is in a group can change without anything in the maps.
+  const selection = seen || members ? pick() : fleet.selections.keep(JSON.stringify([key, after]), windows, nowMs, pick)
   if (selection.matchingIds) fleet.seen.remember(key, asOf, selection.matchingIds)
   if (moment) {
     const departed = windows.flatMap(({ map }) => map.goneSince(moment.revision))

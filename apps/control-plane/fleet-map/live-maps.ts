@@ -13,7 +13,7 @@ import { clockAheadMs } from '../telemetry/window.ts'
 export type LiveMaps = {
   /**
    * The organization's picture, reaching back to `fromMs`: devices as they are registered now, telemetry as it was at most
-   * a second ago.
+   * a second ago, or of a large fleet at its last look, five seconds ago at most.
    */
   read(organizationId: string, fromMs: number): Promise<OrganizationMap>
   /** Stops following; what is being read ends by itself. */
@@ -27,6 +27,8 @@ type LiveMap = {
   /** When the last look at the registry and at telemetry began; 0 before the first. What was visible then is in. */
   registryAsOfMs: number
   asOfMs: number
+  /** How long the last look at what just arrived took. */
+  lookMs: number
   /** When the last look at the whole depth began. */
   deepAsOfMs: number
   reachesBackToMs: number
@@ -52,8 +54,9 @@ const realignOverlapMs = 90_000
 const recentMs = 10 * 60_000
 const longestRecentGapMs = 5 * 60_000
 const deepLookShare = 0.05
-// Following may take this share of the time: a large fleet is looked at less often, and its readers wait for the look.
+// Following may take this share of the time: a large fleet is looked at less often.
 const followShare = 0.1
+const stalestMs = 5_000
 const maxIdsAtOnce = 500
 const maxIds = 4 * maxIdsAtOnce
 
@@ -86,7 +89,7 @@ export function createLiveMaps(sources: Sources): LiveMaps {
         // A reader that meets the same failure is told; here the next look tries again.
         await refreshOnce(live, live.reachesBackToMs).catch(() => {})
         live.timer = undefined
-        follow(live, Math.max(freshMs / 2, (clock() - startedMs) / followShare))
+        follow(live, pauseMs(live))
       } else live.timer = undefined
     }, delayMs).unref()
   }
@@ -96,7 +99,7 @@ export function createLiveMaps(sources: Sources): LiveMaps {
       const nowMs = clock()
       const live = liveOf(organizationId, nowMs)
       await refreshRegistry(sources, live)
-      while (live.asOfMs < nowMs - freshMs || live.reachesBackToMs > fromMs) await refreshOnce(live, fromMs)
+      while (live.asOfMs < nowMs - toleratedMs(live) || live.reachesBackToMs > fromMs) await refreshOnce(live, fromMs)
       follow(live, freshMs / 2)
       return live.map
     },
@@ -107,10 +110,18 @@ export function createLiveMaps(sources: Sources): LiveMaps {
   }
 }
 
+/** From the end of one look to the beginning of the next, while the picture is followed. */
+const pauseMs = ({ lookMs }: LiveMap): number => Math.min(stalestMs / 2, Math.max(freshMs / 2, lookMs / followShare))
+
+/** How old a picture a reader gets without waiting: one is soon followed by the next, or that is being made already. */
+const toleratedMs = (live: LiveMap): number =>
+  live.refreshing ? stalestMs : Math.min(stalestMs, Math.max(freshMs, pauseMs(live) + 2 * live.lookMs))
+
 const newLive = (organizationId: string, revisions: Revisions): LiveMap => ({
   map: createOrganizationMap(organizationId, revisions),
   registryAsOfMs: 0,
   asOfMs: 0,
+  lookMs: 0,
   deepAsOfMs: 0,
   reachesBackToMs: Number.POSITIVE_INFINITY,
   usedAtMs: 0,
@@ -186,4 +197,5 @@ async function readArrivals({ questdb, clock }: Sources, live: LiveMap, nowMs: n
     const deviceIds = ids.slice(start, start + maxIdsAtOnce)
     map.applySignals(await fleetSignals(questdb, map.organizationId, { fromMs: range.fromMs, toMs, deviceIds }))
   }
+  live.lookMs = clock() - nowMs
 }

@@ -1,7 +1,5 @@
-import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Clock } from '#core/clock'
-import type { Coding } from '#http/compression'
+import { type Coding, compressText } from '#http/compression'
 
 /** The bytes of an answer in any coding, each made at most once. */
 export type SharedAnswer = (coding: Coding | undefined) => Promise<Buffer>
@@ -13,12 +11,6 @@ export type SharedAnswers = {
 
 const sharedMs = 1_000
 const maxShared = 64
-const brotliText = promisify(brotliCompress)
-const gzipText = promisify(gzip)
-
-// Answers of many megabytes are made at every poll: at these levels compressing is not what a reader waits for.
-const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
-const gzipOptions = { level: 4 }
 
 /** Renders and compresses an answer once for all who ask for it at the same time. */
 export function createSharedAnswers(clock: Clock): SharedAnswers {
@@ -45,13 +37,8 @@ function shareable(render: () => string): SharedAnswer {
     const known = encoded.get(coding)
     if (known) return known
     text ??= render()
-    const bytes = encode(text, coding)
+    const bytes = coding ? compressText(text, coding) : Promise.resolve(Buffer.from(text))
     encoded.set(coding, bytes)
     return bytes
   }
-}
-
-function encode(text: string, coding: Coding | undefined): Promise<Buffer> {
-  if (coding === 'br') return brotliText(text, brotliOptions)
-  return coding === 'gzip' ? gzipText(text, gzipOptions) : Promise.resolve(Buffer.from(text))
 }

@@ -10,6 +10,8 @@ export type OrganizationMap = {
   devices(): IterableIterator<DeviceState>
   device(deviceId: string): DeviceState | undefined
   size(): number
+  /** The revision in which anything here last changed. */
+  changedAt(): number
   /** Devices that left after `revision`. */
   goneSince(revision: number): string[]
   /** Departures are known of from this revision on. */
@@ -31,10 +33,11 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
   let departures: { deviceId: string; revision: number }[] = []
   let knownSince = revisions.current()
   let nextOrdinal = 0
+  let changedAt = revisions.current()
 
   /** Runs one round of changes; it takes a revision of its own only when something did change. */
   const round = (change: (revision: number) => boolean): void => {
-    if (change(revisions.current() + 1)) revisions.next()
+    if (change(revisions.current() + 1)) changedAt = revisions.next()
   }
 
   const applyNewest = <State extends { tsMs: number }>(
@@ -61,6 +64,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
     devices: () => devices.values(),
     device: (deviceId) => devices.get(deviceId),
     size: () => devices.size,
+    changedAt: () => changedAt,
     knownSince: () => knownSince,
     goneSince: (since) =>
       departures.filter((departure) => departure.revision > since).map((departure) => departure.deviceId),

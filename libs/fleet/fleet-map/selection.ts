@@ -25,6 +25,8 @@ export type Selection = {
   leftIds: string[]
   /** Changes when anything the selection shows does. */
   digest: string
+  /** While the maps stay as they are, the selection does until something leaves the window at this time. */
+  validUntilMs: number
 }
 
 export type SelectionRequest = {
@@ -45,6 +47,7 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
   const leftIds: string[] = []
   const digest = createDigest()
   let next: DevicePosition | null = null
+  let validUntilMs = Number.POSITIVE_INFINITY
   for (const [index, { map, fromMs }] of windows.entries()) {
     digest.add(index)
     const { organizationId } = map
@@ -52,6 +55,8 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
     for (const device of map.devices()) {
       const shown = shownDevice(device, fromMs)
       const { deviceId } = device.entry
+      const oldestMs = Math.min(shown.location?.tsMs ?? Infinity, shown.signal?.tsMs ?? Infinity)
+      validUntilMs = Math.min(validUntilMs, request.nowMs + oldestMs - fromMs)
       const isNews =
         seen && seenFromMs !== undefined && (device.revision > seen.revision || hasExpired(shown, seenFromMs))
       if (!matches(shown, filter)) {
@@ -71,7 +76,7 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
     }
   }
   if (seen?.deviceIds && matchingIds) for (const id of seen.deviceIds) if (!matchingIds.has(id)) leftIds.push(id)
-  return { devices, next, matchingIds, leftIds, digest: digest.end() }
+  return { devices, next, matchingIds, leftIds, digest: digest.end(), validUntilMs }
 }
 
 /** True when something the reader was shown has since fallen out of the window. */

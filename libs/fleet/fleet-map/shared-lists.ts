@@ -7,7 +7,10 @@ export type Stamped<Item> = { item: Item; revision: number; isGone: boolean }
 export type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[] }
 
 export type SharedLists<Request, Facts, Item> = {
-  /** The list for a request; not older than the longest life, and the same for all who ask for the same. */
+  /**
+   * The list for a request, the same for all who ask for the same, and not older than the longest life. One that is not
+   * fresh any more is answered once more while its successor is made.
+   */
   read(request: Request): Promise<SharedList<Facts, Item>>
 }
 
@@ -22,11 +25,20 @@ type Rules<Request, Facts, Item> = {
   make(request: Request): Promise<{ facts: Facts; items: Item[] }>
 }
 
-type Kept<List> = { list: Promise<List>; untilMs: number; usedAtMs: number }
+/** `next`: the list that is being made to follow this one. */
+type Kept<List> = {
+  list: Promise<List>
+  madeMs: number
+  freshUntilMs: number
+  usedAtMs: number
+  next?: Promise<List> | undefined
+}
 
 const shortestLifeMs = 1_000
-// A list lives this many times as long as it took to make: at most a twentieth of the time goes into it.
+// A list is fresh this many times as long as it took to make: at most a twentieth of the time goes into it.
 const lifePerCost = 20
+// But no longer than this share of its longest life, so that its successor is there before that ends.
+const freshShare = 0.6
 const forgottenAfterMs = 5 * 60_000
 
 /** Lists that are dear to make: each is made once for all who ask, lives a while, and knows what changed since before. */
@@ -36,25 +48,38 @@ export function createSharedLists<Request, Facts, Item>(
   type List = SharedList<Facts, Item>
   const lists = new Map<string, Kept<List>>()
 
-  const make = async (request: Request, kept: Kept<List>, before: List | undefined): Promise<List> => {
+  const make = async (key: string, request: Request, before: List | undefined): Promise<List> => {
     const startedMs = rules.clock()
     const { facts, items } = await rules.make(request)
+    const list = { facts, entries: stampItems(items, before?.entries ?? [], rules) }
     const endedMs = rules.clock()
-    kept.untilMs =
-      endedMs + Math.min(rules.longestLifeMs, Math.max(shortestLifeMs, (endedMs - startedMs) * lifePerCost))
-    return { facts, entries: stampItems(items, before?.entries ?? [], rules) }
+    const freshMs = Math.min(rules.longestLifeMs * freshShare, (endedMs - startedMs) * lifePerCost)
+    lists.set(key, {
+      list: Promise.resolve(list),
+      madeMs: startedMs,
+      freshUntilMs: endedMs + Math.max(shortestLifeMs, freshMs),
+      usedAtMs: lists.get(key)?.usedAtMs ?? endedMs,
+    })
+    return list
   }
 
-  const renew = (key: string, request: Request, known: Kept<List> | undefined, nowMs: number): Promise<List> => {
-    const before = Promise.resolve(known?.list).catch(() => undefined)
-    const kept: Kept<List> = {
-      list: before.then((list) => make(request, kept, list)),
-      untilMs: Number.POSITIVE_INFINITY,
-      usedAtMs: nowMs,
+  const renew = async (key: string, request: Request, known: Kept<List>): Promise<List> => {
+    const before = await known.list.catch(() => undefined)
+    try {
+      return await make(key, request, before)
+    } catch (error) {
+      // The next reader tries again, from what was known before.
+      known.next = undefined
+      if (!before) lists.delete(key)
+      throw error
     }
-    lists.set(key, kept)
-    kept.list.catch(() => lists.delete(key))
-    return kept.list
+  }
+
+  const begin = (key: string, request: Request, nowMs: number): Promise<List> => {
+    const list = make(key, request, undefined)
+    lists.set(key, { list, madeMs: nowMs, freshUntilMs: Number.POSITIVE_INFINITY, usedAtMs: nowMs })
+    list.catch(() => lists.delete(key))
+    return list
   }
 
   return {
@@ -63,8 +88,12 @@ export function createSharedLists<Request, Facts, Item>(
       for (const [key, { usedAtMs }] of lists) if (nowMs - usedAtMs > forgottenAfterMs) lists.delete(key)
       const key = rules.keyOf(request)
       const known = lists.get(key)
-      if (!known || known.untilMs <= nowMs) return renew(key, request, known, nowMs)
+      if (!known) return begin(key, request, nowMs)
       known.usedAtMs = nowMs
+      if (nowMs < known.freshUntilMs) return known.list
+      known.next ??= renew(key, request, known)
+      if (nowMs - known.madeMs > rules.longestLifeMs) return known.next
+      known.next.catch(() => {})
       return known.list
     },
   }
