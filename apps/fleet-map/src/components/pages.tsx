@@ -7,12 +7,14 @@ export function usePages<Item>(path: string, query: Query) {
   const key = JSON.stringify([path, query])
   const [state, setState] = useState<{
     key: string
+    path: string
     items: Item[]
     cursor: string | null
     error?: ApiError
     loading: boolean
   }>({
     key: '',
+    path,
     items: [],
     cursor: null,
     loading: true,
@@ -25,16 +27,24 @@ export function usePages<Item>(path: string, query: Query) {
         query: { limit: 100, ...query, cursor },
         ...(signal ? { signal } : {}),
       })
-      setState({ key, items: [...items, ...page.items], cursor: page.nextCursor, loading: false })
+      setState({ key, path, items: [...items, ...page.items], cursor: page.nextCursor, loading: false })
     } catch (failure) {
       if (signal?.aborted) return
       const error = failure instanceof ApiError ? failure : new ApiError(0, 'error', String(failure))
-      setState({ key, items, cursor: null, error, loading: false })
+      setState({ key, path, items, cursor: null, error, loading: false })
     }
   }
+  // Rows of the same list stay until the new ones are here; those of another would be wrong.
+  const waiting = (before: typeof state): typeof state => ({
+    key: before.key,
+    path,
+    items: before.path === path ? before.items : [],
+    cursor: null,
+    loading: true,
+  })
   useEffect(() => {
     const abort = new AbortController()
-    setState((before) => (before.key === key ? before : { key, items: [], cursor: null, loading: true }))
+    setState((before) => (before.key === key ? before : waiting(before)))
     void read([], null, abort.signal)
     return () => abort.abort()
   }, [key, round])

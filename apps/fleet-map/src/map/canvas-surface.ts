@@ -8,7 +8,7 @@ import { traceShape } from './icons.ts'
 import { projectX, projectY, unprojectX, unprojectY, viewOf } from './mercator.ts'
 import { countries } from './outlines.ts'
 import { colorOf, noServiceColor } from './palette.ts'
-import { readTheme } from './style.ts'
+import { dwellsFromZoom, readTheme } from './style.ts'
 import {
   type Bounds,
   offsetInto,
@@ -182,7 +182,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     drawCells(x0, y0)
     context.strokeStyle = theme.text
     context.lineWidth = 1
-    for (const dwell of dwells) {
+    for (const dwell of view.zoom < dwellsFromZoom ? [] : dwells) {
       const radius = 4 + 2 * Math.sqrt(dwell.durationS / 600)
       context.beginPath()
       context.arc(projectX(dwell.lon, view.zoom) - x0, projectY(dwell.lat, view.zoom) - y0, radius, 0, Math.PI * 2)

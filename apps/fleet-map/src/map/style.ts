@@ -30,6 +30,9 @@ export const readTheme = (): MapTheme => ({
 
 const geojson: GeoJSONSourceSpecification = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
 
+/** Further out stays would lie on each other like snow. */
+export const dwellsFromZoom = 7
+
 const clusterRadius: ExpressionSpecification = [
   'interpolate',
   ['linear'],
@@ -85,6 +88,7 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       id: 'dwells',
       type: 'circle',
       source: 'dwells',
+      minzoom: dwellsFromZoom,
       paint: {
         'circle-radius': ['get', 'radius'],
         'circle-color': theme.text,

@@ -19,7 +19,7 @@ export function DeadZones({ cells, onShow, onClose }: DeadZonesProps) {
       <header>
         <div>
           <h2>Dead zones</h2>
-          <p class="label">Cells in view, the longest without service first</p>
+          <p class="label">Cells in view, the longest first</p>
         </div>
         <button type="button" class="button quiet icon" aria-label="Close" onClick={onClose}>
           <Icon name="close" />

@@ -44,7 +44,7 @@ export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresho
         </li>
       </ul>
       <h3>Devices</h3>
-      <ul>
+      <ul class="shapes">
         <li>
           <Mark d="M7 1 12 13 7 10 2 13z" /> Moving
         </li>
@@ -52,10 +52,10 @@ export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresho
           <Mark d="M2.5 2.5h9v9h-9z" /> Standing
         </li>
         <li>
-          <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> Silent for over 15 min
+          <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> Silent 15 min
         </li>
         <li>
-          <span class="stay" /> Stay, larger when longer
+          <span class="stay" /> Stay
         </li>
       </ul>
     </details>

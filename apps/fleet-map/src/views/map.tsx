@@ -73,13 +73,15 @@ export function MapView() {
 
   const filters = { orgId: org, groupId: group, tag: tag ? tag.split(',') : null, sinceMinutes }
   const area = { bbox: box ? bboxOf(box.bounds) : null, zoom: box ? Math.round(box.view.zoom) : null }
+  // A fleet that has just begun to report has its first hexagons within a minute: they are waited for.
+  const [hasCells, setHasCells] = useState(false)
   const coverage = useResource(
     metric === 'off' || !box ? 'no coverage' : JSON.stringify(['coverage', filters, plmn, rat, area]),
     async (signal) =>
       metric === 'off' || !box
         ? undefined
         : call<CoverageAnswer>('/fleet/coverage', { signal, query: { ...filters, ...area, plmn, rat } }),
-    { everyMs: 60_000 },
+    { everyMs: hasCells ? 60_000 : 5_000 },
   )
   const dwells = useResource(
     JSON.stringify(['dwells', filters]),
@@ -105,6 +107,7 @@ export function MapView() {
   const operators = useMemo(() => operatorsOf(all.values()), [version])
   // While a coarser or finer answer is on its way the old hexagons stay.
   const cells = useLast(metric === 'off' ? nothing : coverage.value?.items) ?? nothing
+  useEffect(() => setHasCells(cells.length > 0), [cells])
   const shaded = useMemo(() => (metric === 'off' ? nothing : shade(cells, metric, bounds)), [cells, metric, bounds])
   const stays = useMemo(() => {
     const shown = new Set(devices.map((one) => one.deviceId))

@@ -1,0 +1,336 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { noChromium, openChromium } from './chromium.ts'
+import { serveBelow } from './path-prefix.ts'
+import { type Product, startProduct, trucksOnTheirWay } from './product.ts'
+import { openReader, type Reader, type ReaderOptions } from './reader.ts'
+
+// The fleet map page as its readers use it: in Chromium, on what `npm start` brings up, with the demo fleet.
+
+const minute = 60_000
+// The first hexagons of a fresh start take a minute.
+vi.setConfig({ testTimeout: 2 * minute })
+let browser: Browser | undefined
+let product: Product
+const readers: Reader[] = []
+
+beforeAll(async () => {
+  browser = await openChromium()
+  if (browser) product = await startProduct()
+}, 3 * minute)
+afterAll(async () => {
+  await browser?.close()
+  await product?.close()
+}, minute)
+
+beforeEach((context) => {
+  if (!browser) context.skip(noChromium)
+})
+afterEach(async () => {
+  const problems = readers.flatMap((reader) => reader.problems)
+  for (const reader of readers.splice(0)) await reader.close()
+  expect(problems).toEqual([])
+})
+
+/** A reader who is signed in with the demo key, unless told otherwise, and looks at a place of the page. */
+async function read(place: string, options: ReaderOptions = {}, baseUrl = product.url): Promise<Reader> {
+  if (!browser) throw new Error(noChromium)
+  const reader = await openReader(browser, `${baseUrl}/${place}`, { key: product.demoKey, ...options })
+  readers.push(reader)
+  return reader
+}
+
+const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
+const shownCount = (page: Page) => page.locator('.map-count strong').textContent()
+const patience = { timeout: 20_000 }
+
+test('a profile is edited and its secret replaced, and no answer ever shows it', async () => {
+  const { page, answers } = await read('#/profiles')
+  const open = () => page.getByRole('button', { name: 'Edit' }).first().click()
+  const settings = page.getByLabel('Settings (JSON)')
+  await open()
+  const before = JSON.parse(await settings.inputValue())
+  expect(before.wifi.wifiPassword).toEqual({ $secret: { set: true, updatedAt: expect.any(String) } })
+  const secret = 'correct-horse-battery-staple'
+  const after = { ...before, wifi: { ssid: 'depot', wifiPassword: { $secret: secret } } }
+  await settings.fill(JSON.stringify(after, null, 2))
+  await page.getByRole('button', { name: 'Save' }).click()
+  await expect.poll(() => page.locator('dialog').count()).toBe(0)
+
+  await expect.poll(() => page.getByRole('table').textContent()).toContain('/wifi/wifiPassword set')
+  await open()
+  expect(JSON.parse(await settings.inputValue()).wifi).toMatchObject({
+    ssid: 'depot',
+    wifiPassword: { $secret: { set: true } },
+  })
+  expect(await page.content()).not.toContain(secret)
+  expect(await answers()).not.toContain(secret)
+})
+
+test('a group is made, filled, rebooted, and its batch runs to the end before the eyes', {
+  timeout: 3 * minute,
+}, async () => {
+  const trucks = (await trucksOnTheirWay(product)).slice(1, 3)
+  const { page } = await read('#/groups')
+  await page.getByRole('button', { name: 'New group' }).click()
+  await page.getByLabel('Name').fill('Two trucks')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('No device belongs to this group').waitFor()
+
+  await page.getByRole('button', { name: 'Add devices' }).click()
+  for (const { name } of trucks) {
+    await page.getByLabel(/^Name, serial or model/).fill(name)
+    await page
+      .getByRole('dialog')
+      .getByRole('checkbox', { name: new RegExp(`^${name}`) })
+      .check()
+  }
+  await page.getByRole('button', { name: 'Add 2' }).click()
+  await page.getByText('2 devices, 2 added by hand').waitFor()
+
+  await page.getByRole('button', { name: 'Reboot all' }).click()
+  await page.getByRole('dialog', { name: 'Reboot all 2 devices?' }).getByRole('button', { name: 'Reboot' }).click()
+  await page.getByRole('heading', { name: 'Jobs / Reboot' }).waitFor()
+  const summary = page.locator('.card strong').first()
+  await expect.poll(() => summary.textContent(), { timeout: 2 * minute }).toBe('2 of 2 succeeded · finished')
+  const states = page.getByRole('table', { name: 'Jobs of this batch' }).getByText('Succeeded')
+  await expect.poll(() => states.count()).toBe(2)
+})
+
+test('a key opens the page, stays in the session storage of the tab, and signing out forgets it', async () => {
+  const { page, seesMap } = await read('', { key: undefined, expectedStatuses: [401] })
+  await page.getByLabel('API key').fill('flk_nobody_knows_this_one')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').getByText('does not know this key').waitFor()
+
+  await page.getByLabel('API key').fill(product.demoKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await seesMap()
+  expect(await shownCount(page)).toBe('200')
+  const stored = (storage: string) => page.evaluate<string>(`JSON.stringify({ ...${storage} })`)
+  expect(await stored('sessionStorage')).toContain(product.demoKey)
+  expect(await stored('localStorage')).not.toContain(product.demoKey)
+  expect(page.url()).not.toContain(product.demoKey)
+  expect(await page.context().cookies()).toEqual([])
+
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('API key').waitFor()
+  expect(await stored('sessionStorage')).not.toContain(product.demoKey)
+})
+
+test('filters narrow the fleet and, with the selected device, survive a reload through the address', async () => {
+  const [truck] = await trucksOnTheirWay(product)
+  const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`)
+  await seesMap()
+  await page.getByLabel('Group').selectOption({ label: 'Trucks (140)' })
+  await expect.poll(() => shownCount(page), patience).toBe('140')
+  await page.getByLabel('Find a device by name').fill('truck 00')
+  await expect.poll(() => shownCount(page), patience).toBe('9')
+  await page.getByRole('button', { name: 'SINR' }).click()
+
+  await page.reload()
+  await expect.poll(() => shownCount(page), patience).toBe('9')
+  await page.getByRole('heading', { name: truck?.name ?? '', exact: true }).waitFor()
+  expect(await page.getByRole('button', { name: 'SINR' }).getAttribute('aria-pressed')).toBe('true')
+  expect(parameters(page).get('q')).toBe('truck 00')
+})
+
+test('the map follows the fleet by asking only for what changed', async () => {
+  const { page } = await read('#/map')
+  const answer = await page.waitForResponse((response) => response.url().includes('since='))
+  expect(answer.status()).toBe(200)
+  expect((await answer.json()).devices.deviceId.length).toBeLessThan(200)
+})
+
+test('a device opens from the map, shows its signal and charts, and the slider follows its trail', async () => {
+  const [truck] = await trucksOnTheirWay(product)
+  const { lon, lat } = truck?.location ?? {}
+  const { page, seesMap } = await read(`#/map?lon=${lon}&lat=${lat}&z=12&q=${truck?.name}&metric=off`)
+  await expect.poll(() => shownCount(page), patience).toBe('1')
+  const canvas = page.locator('.map-surface canvas')
+  // The truck drives on while the page loads: the reader clicks where it is, until the panel is there.
+  await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { ...patience, interval: 300 }).toBe(true)
+  await page.getByRole('button', { name: 'RSRP' }).click()
+  await seesMap()
+
+  await page
+    .getByText(/limited by|between two fixes|at a fix|position unknown/)
+    .first()
+    .waitFor()
+  const chart = page.getByRole('img', { name: /^RSRP: RSRP between -?\d+ and -?\d+ dBm/ })
+  await chart.waitFor()
+  const legend = () => chart.locator('.u-legend').textContent()
+  const [now, picture] = [await legend(), await canvas.screenshot()]
+  const slider = page.getByRole('slider', { name: /^Moment on the trail/ })
+  await slider.focus()
+  await slider.press('Home')
+  await expect.poll(() => parameters(page).has('t')).toBe(true)
+  expect(await page.locator('.timeline output').textContent()).not.toBe('Now')
+  await expect.poll(legend).not.toBe(now)
+  await expect.poll(async () => picture.equals(await canvas.screenshot())).toBe(false)
+  await page.getByRole('button', { name: 'Back to now' }).click()
+  await expect.poll(() => parameters(page).has('t')).toBe(false)
+})
+
+/** Clicks where a device is now, by its newest position and the view in the address; true once it is selected. */
+async function clickOn(page: Page, deviceId: string): Promise<boolean> {
+  if (parameters(page).get('device') === deviceId) return true
+  const devices = await trucksOnTheirWay(product)
+  const at = devices.find((device) => device.deviceId === deviceId)?.location
+  const box = await page.locator('.map-surface').boundingBox()
+  if (!at || !box) return false
+  const [lon, lat, zoom] = ['lon', 'lat', 'z'].map((name) => Number(parameters(page).get(name))) as [
+    number,
+    number,
+    number,
+  ]
+  const size = 512 * 2 ** zoom
+  const northing = (degrees: number) => Math.log(Math.tan(Math.PI / 4 + (degrees * Math.PI) / 360)) / (2 * Math.PI)
+  const x = box.x + box.width / 2 + ((at.lon - lon) / 360) * size
+  const y = box.y + box.height / 2 - (northing(at.lat) - northing(lat)) * size
+  await page.mouse.click(x, y)
+  return parameters(page).get('device') === deviceId
+}
+
+test('coverage is shown by another metric, with its legend', async () => {
+  const { page, seesMap } = await read('#/map')
+  await seesMap()
+  const legend = page.locator('.legend')
+  expect(await legend.textContent()).toContain('≥ −85 dBm')
+  await page.getByRole('button', { name: 'SINR' }).click()
+  expect(await legend.textContent()).toContain('≥ 13 dB')
+  await page.getByRole('button', { name: 'Service', exact: true }).click()
+  expect(await legend.textContent()).toContain('≥ 99 %')
+  await page.getByRole('button', { name: 'Off' }).click()
+  await expect.poll(() => legend.count()).toBe(0)
+})
+
+test('the worst dead zone leads to its cell', async () => {
+  const { page, seesMap } = await read('#/map')
+  await seesMap()
+  await page.getByRole('button', { name: 'Dead zones' }).click()
+  const zones = page.getByRole('complementary', { name: 'Dead zones' }).getByRole('listitem')
+  await zones.first().getByText('without service').waitFor()
+  await zones.first().getByRole('button').click()
+  await page.getByRole('heading', { name: 'Coverage cell' }).waitFor()
+  expect(parameters(page).get('cell')).toMatch(/^8[0-9a-f]{14}$/)
+})
+
+test('the fleet can be read as a table, filtered the same way', async () => {
+  const { page } = await read('#/map?as=table')
+  const rows = page.getByRole('table', { name: 'Devices with position and signal' }).locator('tbody tr')
+  await expect.poll(() => rows.count(), patience).toBe(200)
+  await page.getByLabel('Find a device by name').fill('ship 0')
+  await expect.poll(() => rows.count()).toBe(24)
+  await rows.first().getByRole('link').click()
+  await page.getByRole('complementary', { name: /^Device Ship 0/ }).waitFor()
+})
+
+test('a CSV file with one bad row is imported but for that row, which is named', async () => {
+  const { page } = await read('#/devices')
+  await page.getByRole('button', { name: 'Import CSV' }).click()
+  const rows = ['serial,name,model,tags', 'CSV-1,Crane 1,RF-310,crane;port', 'CSV-2,,RF-310,', 'CSV-3,Crane 3,RF-310,']
+  const buffer = Buffer.from(rows.join('\n'))
+  await page.getByLabel('CSV file').setInputFiles({ name: 'cranes.csv', mimeType: 'text/csv', buffer })
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByRole('status').getByText('2 created, 1 failed').waitFor()
+  expect(await page.getByRole('status').getByRole('listitem').textContent()).toMatch(/^Row 2: .*name/i)
+  await page.getByRole('button', { name: 'Close' }).click()
+  await page.getByLabel('Search by name').fill('crane')
+  await page.getByRole('link', { name: 'Crane 3' }).waitFor()
+  await expect.poll(() => page.getByRole('table').locator('tbody tr').count()).toBe(2)
+})
+
+test('without WebGL2 a plain canvas shows routers and hexagons, and a device still opens', async () => {
+  const before = `
+    const getContext = HTMLCanvasElement.prototype.getContext
+    HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+      return kind === 'webgl2' || kind === 'webgl' ? null : getContext.call(this, kind, ...rest)
+    }`
+  const [truck] = await trucksOnTheirWay(product)
+  const { page, seesMap } = await read(`#/map?q=${truck?.name}`, { before })
+  await seesMap()
+  expect(await page.locator('.map-surface').getAttribute('data-surface')).toBe('canvas')
+  await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { ...patience, interval: 300 }).toBe(true)
+  await page.getByRole('complementary', { name: `Device ${truck?.name}` }).waitFor()
+})
+
+test('a key that may not read the fleet is told so', async () => {
+  const path = `/orgs/${product.organizationId}/api-keys`
+  const body = { name: 'registry only', scopes: ['device:read', 'org:read'] }
+  const { key } = await product.call<{ key: string }>('POST', path, body, product.adminKey)
+  const { page } = await read('#/map', { key, expectedStatuses: [403] })
+  await page.getByRole('alert').getByText('Not permitted').waitFor()
+  expect(await page.getByRole('alert').textContent()).toContain('fleet:read')
+})
+
+test('behind a path prefix everything works the same', async () => {
+  const proxy = await serveBelow('/tools/routerfleet', product.url)
+  const { page, seesMap } = await read('', {}, proxy.url)
+  const outside: string[] = []
+  page.on('request', (request) => {
+    if (request.url().startsWith('http') && !request.url().startsWith(proxy.url)) outside.push(request.url())
+  })
+  await seesMap()
+  await page.getByRole('link', { name: 'Devices' }).click()
+  await page
+    .getByRole('link', { name: /^Site 0/ })
+    .first()
+    .waitFor()
+  expect(outside).toEqual([])
+  proxy.close()
+})
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+type Violation = { id: string; impact: string; nodes: string[] }
+
+/** What stands in the way of readers with disabilities, by axe-core's rules. */
+const violations = async (page: Page): Promise<Violation[]> =>
+  page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => html.slice(0, 200)) })))`)
+
+test.for(['dark', 'light'] as const)(
+  'no view has a serious finding of axe-core in the %s theme',
+  { timeout: 2 * minute },
+  async (colorScheme) => {
+    const [truck] = await trucksOnTheirWay(product)
+    const { items } = await product.call<{ items: { id: string }[] }>('GET', `/orgs/${product.organizationId}/groups`)
+    const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`, { colorScheme })
+    await seesMap()
+    await page.evaluate(axe)
+    const found: Record<string, Violation[]> = {}
+    const look = async (view: string, sight: string) => {
+      await page.locator(sight).first().waitFor()
+      const seen = await violations(page)
+      if (seen.length > 0) found[view] = seen
+    }
+    const go = (place: string) => page.evaluate(`location.hash = ${JSON.stringify(place)}`)
+    await look('device panel', '.device-panel .u-legend')
+    await go('#/map?panel=dead-zones')
+    await look('dead zones', '.ranking')
+    await go('#/map?as=table')
+    await look('fleet table', '.map-as-table table')
+    await go('#/devices')
+    await look('devices', '[href*=device]')
+    await page.getByRole('button', { name: 'Import CSV' }).click()
+    await look('import', 'dialog')
+    await page.keyboard.press('Escape')
+    await go('#/groups')
+    await look('groups', 'table')
+    await go(`#/groups?group=${items[0]?.id}`)
+    await look('group', 'table')
+    await go('#/profiles')
+    await look('profiles', 'table')
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await look('profile', 'dialog')
+    await page.keyboard.press('Escape')
+    await go('#/jobs')
+    await look('jobs', 'table, .state')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await look('sign-in', '.sign-in')
+    expect(found).toEqual({})
+  },
+)

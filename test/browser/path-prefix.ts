@@ -1,0 +1,29 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A reverse proxy that serves a service below a path and knows nothing else; `url` ends with the path. */
+export async function serveBelow(prefix: string, serviceUrl: string) {
+  const server = createServer((incoming, outgoing) => {
+    const { url = '', method, headers } = incoming
+    if (!url.startsWith(`${prefix}/`)) {
+      outgoing.writeHead(404).end()
+      return
+    }
+    const forwarded = request(serviceUrl + url.slice(prefix.length), { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    forwarded.on('error', () => outgoing.destroy())
+    incoming.pipe(forwarded)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
