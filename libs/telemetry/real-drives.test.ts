@@ -1,56 +1,15 @@
 import { expect, it } from 'vitest'
-import { type Drive, drivesMissing, readDrives } from '#test/drives'
+import { drivesMissing, readDrives } from '#test/drives'
+import { cleanDrive, holdOut, holdOutFigures } from '#test/hold-out'
 import { cellularRow } from '#test/tracks'
-import { decodeBatch } from './accept.ts'
-import { align, maxInterpolation } from './align.ts'
-import { cleanSample } from './clean.ts'
+import { align } from './align.ts'
 import { createDeviceAlignment } from './device-alignment.ts'
-import { type DistinctFix, distinctFixes, type FixReport, fixReport } from './distinct-fixes.ts'
+import { distinctFixes } from './distinct-fixes.ts'
 import { dwellPolicies } from './dwell.ts'
 import { distanceM } from './geo.ts'
 import type { CellularRow } from './rows.ts'
 
 const policy = dwellPolicies.vehicle
-const maxGapMs = 40_000
-const batchSize = 500
-
-type Rows = { reports: FixReport[]; samples: CellularRow[] }
-
-/** A drive on its way through decoding and cleaning, later samples of a second replacing earlier ones. */
-function cleanDrive(drive: Drive): Rows {
-  const reports = new Map<number, FixReport>()
-  const samples = new Map<number, CellularRow>()
-  for (let start = 0; start < drive.samples.length; start += batchSize) {
-    const body = JSON.stringify({ samples: drive.samples.slice(start, start + batchSize) })
-    const batch = decodeBatch(Buffer.from(body), 'json', { receivedAtMs: Date.UTC(2027, 0, 1), oldestTsMs: 0 })
-    if (!batch.ok) throw new Error(batch.detail)
-    for (const accepted of batch.samples) {
-      const row = cleanSample(accepted, () => {})
-      if (row.kind === 'cellular') samples.set(row.tsMs, row)
-      const report = row.kind === 'location' ? fixReport(row) : null
-      if (report !== null) reports.set(report.tsMs, report)
-    }
-  }
-  const byTime = (a: { tsMs: number }, b: { tsMs: number }) => a.tsMs - b.tsMs
-  return { reports: [...reports.values()].sort(byTime), samples: [...samples.values()].sort(byTime) }
-}
-
-/** Reports of every other distinct fix; what was left out comes back as the truth to be predicted. */
-function holdOut(reports: readonly FixReport[]): { kept: FixReport[]; dropped: DistinctFix[] } {
-  const fixes = distinctFixes(reports)
-  const dropped = fixes.filter((_, index) => {
-    const [before, behind] = [fixes[index - 1], fixes[index + 1]]
-    if (index % 2 === 0 || before === undefined || behind === undefined) return false
-    return behind.timeMs - before.timeMs <= maxGapMs && distanceM(before, behind) <= maxInterpolation.metres
-  })
-  const isDropped = ({ tsMs }: FixReport) =>
-    dropped.some(({ firstReportMs, lastReportMs }) => tsMs >= firstReportMs && tsMs <= lastReportMs)
-  return { kept: reports.filter((report) => !isDropped(report)), dropped }
-}
-
-const percentile = (sorted: readonly number[], share: number) =>
-  sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
-
 it.skipIf(drivesMissing !== null)(
   `predicts held-out fixes of real drives${drivesMissing === null ? '' : ` (skipped: ${drivesMissing})`}`,
   () => {
@@ -77,16 +36,8 @@ it.skipIf(drivesMissing !== null)(
         if (errorM <= row.alignErrorM) covered++
       }
     }
-    errorsM.sort((a, b) => a - b)
-    carriedErrorsM.sort((a, b) => a - b)
-    const figures = {
-      positions: errorsM.length,
-      p50M: percentile(errorsM, 0.5),
-      p90M: percentile(errorsM, 0.9),
-      carriedForwardP50M: percentile(carriedErrorsM, 0.5),
-      carriedForwardP90M: percentile(carriedErrorsM, 0.9),
-      withinAlignErrorShare: covered / errorsM.length,
-    }
+    const { p50M: carriedForwardP50M, p90M: carriedForwardP90M } = holdOutFigures(carriedErrorsM, 0)
+    const figures = { ...holdOutFigures(errorsM, covered), carriedForwardP50M, carriedForwardP90M }
     console.log('hold-out of real drives', figures)
     expect(figures.positions).toBeGreaterThan(300)
     expect(figures.p50M).toBeLessThanOrEqual(15)

@@ -59,7 +59,7 @@ export function createReportRows(parts: {
     add({ batch, samples }, state, { counted, stored, generation }) {
       const { deviceId, organizationId, receivedAtMs } = batch
       const origin = { deviceId, organizationId, receivedAtMs }
-      const fixes: FixReport[] = []
+      const fixes = new Map<number, FixReport | null>()
       const radio: RadioRows = new Map()
       let superseded = 0
       state.usedAtMs = receivedAtMs
@@ -77,8 +77,8 @@ export function createReportRows(parts: {
         if (counted) reports.note(batch, row, state)
         if (row.kind !== 'cellular') {
           rows.append(kind, row, origin, fate)
-          const fix = row.kind === 'location' ? fixReport(row) : null
-          if (fix !== null) fixes.push(fix)
+          // Of two fixes of one millisecond only the later stays a row.
+          if (row.kind === 'location') fixes.set(tsMs, fixReport(row))
           continue
         }
         // Of two RF samples of one millisecond only the later becomes a row, which counts as what the first was.
@@ -86,7 +86,8 @@ export function createReportRows(parts: {
         if (earlier && isCounted) superseded += 1
         radio.set(tsMs, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
       }
-      if (fixes.length > 0 || radio.size > 0) addTrackRows(state, origin, fixes, radio)
+      const usable = [...fixes.values()].filter((fix) => fix !== null)
+      if (usable.length > 0 || radio.size > 0) addTrackRows(state, origin, usable, radio)
       // Decoding gives what it gave at accept, unless its rules changed with an upgrade in between.
       return { superseded, lost: counted ? Math.max(0, batch.sampleCount - samples.length) : 0 }
     },

@@ -95,6 +95,17 @@ test('RF rows are written at once and placed again when the next fix arrives', a
   expect(rows[4]?.received_at).toBe(rows[0]?.received_at)
 })
 
+test('of two fixes of one millisecond the later one places the rows, as it is the one that is stored', async () => {
+  const samples = drive(Date.now() - 60_000, 41).flatMap((sample) =>
+    'lat' in sample ? [{ ...sample, lat: 50.5 }, sample] : [sample],
+  )
+  await report(samples)
+  await eventually('rows on the way of the later fixes', async () => {
+    const rows = await alignedRows()
+    return rows.length === 41 && rows.every((row) => (row.aligned_lat ?? 0) < 50.004)
+  })
+})
+
 test('late fixes bring earlier rows to where they belong, whatever the order of arrival', async () => {
   const startMs = Date.now() - 3 * 60_000
   const samples = drive(startMs, 121)

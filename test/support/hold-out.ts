@@ -1,0 +1,59 @@
+import { decodeBatch } from '#telemetry/accept'
+import { maxInterpolation } from '#telemetry/align'
+import { cleanSample } from '#telemetry/clean'
+import { type DistinctFix, distinctFixes, type FixReport, fixReport } from '#telemetry/distinct-fixes'
+import { distanceM } from '#telemetry/geo'
+import type { CellularRow } from '#telemetry/rows'
+import type { Drive } from './drives.ts'
+
+/** Fixes further apart in time than this say little about what was between them. */
+const maxGapMs = 40_000
+const batchSize = 500
+
+type Rows = { reports: FixReport[]; samples: CellularRow[] }
+
+/** A drive on its way through decoding and cleaning, later samples of a second replacing earlier ones. */
+export function cleanDrive(drive: Drive): Rows {
+  const reports = new Map<number, FixReport>()
+  const samples = new Map<number, CellularRow>()
+  for (let start = 0; start < drive.samples.length; start += batchSize) {
+    const body = JSON.stringify({ samples: drive.samples.slice(start, start + batchSize) })
+    const batch = decodeBatch(Buffer.from(body), 'json', { receivedAtMs: Date.UTC(2027, 0, 1), oldestTsMs: 0 })
+    if (!batch.ok) throw new Error(batch.detail)
+    for (const accepted of batch.samples) {
+      const row = cleanSample(accepted, () => {})
+      if (row.kind === 'cellular') samples.set(row.tsMs, row)
+      const report = row.kind === 'location' ? fixReport(row) : null
+      if (report !== null) reports.set(report.tsMs, report)
+    }
+  }
+  const byTime = (a: { tsMs: number }, b: { tsMs: number }) => a.tsMs - b.tsMs
+  return { reports: [...reports.values()].sort(byTime), samples: [...samples.values()].sort(byTime) }
+}
+
+/** Reports of every other distinct fix; what was left out comes back as the truth to be predicted. */
+export function holdOut(reports: readonly FixReport[]): { kept: FixReport[]; dropped: DistinctFix[] } {
+  const fixes = distinctFixes(reports)
+  const dropped = fixes.filter((_, index) => {
+    const [before, behind] = [fixes[index - 1], fixes[index + 1]]
+    if (index % 2 === 0 || before === undefined || behind === undefined) return false
+    return behind.timeMs - before.timeMs <= maxGapMs && distanceM(before, behind) <= maxInterpolation.metres
+  })
+  const isDropped = ({ tsMs }: FixReport) =>
+    dropped.some(({ firstReportMs, lastReportMs }) => tsMs >= firstReportMs && tsMs <= lastReportMs)
+  return { kept: reports.filter((report) => !isDropped(report)), dropped }
+}
+
+/** What is known of predictions from how far off they were; `covered` of them were within their own `alignErrorM`. */
+export function holdOutFigures(errorsM: readonly number[], covered: number) {
+  const sorted = errorsM.toSorted((a, b) => a - b)
+  return {
+    positions: sorted.length,
+    p50M: percentile(sorted, 0.5),
+    p90M: percentile(sorted, 0.9),
+    withinAlignErrorShare: covered / sorted.length,
+  }
+}
+
+const percentile = (sorted: readonly number[], share: number) =>
+  sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
