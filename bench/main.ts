@@ -4,11 +4,12 @@ import { fleetGps } from './fleet-gps.ts'
 import { groupCount } from './group-count.ts'
 import { ingestAccept } from './ingest-accept.ts'
 import { latestHistory } from './latest-history.ts'
+import { mapPage } from './map-page.ts'
 import { type Bench, table } from './report.ts'
 import { wholePath } from './whole-path.ts'
 
 // npm run bench -- [--quick] [--only NAME]: every figure against a floor or a peer of the same run.
-const benches: Bench[] = [ingestAccept, wholePath, deviceList, groupCount, latestHistory, fleetGps]
+const benches: Bench[] = [ingestAccept, wholePath, deviceList, groupCount, latestHistory, fleetGps, mapPage]
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
 const chosen = benches.filter((bench) => values.only === undefined || bench.name === values.only)

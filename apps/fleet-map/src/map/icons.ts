@@ -12,7 +12,8 @@ function canvas(width: number, height: number): CanvasRenderingContext2D {
   const element = document.createElement('canvas')
   element.width = width * ratio
   element.height = height * ratio
-  const context = element.getContext('2d')
+  // Read back at once: a canvas that lives on the GPU would have to be fetched from there, image by image.
+  const context = element.getContext('2d', { willReadFrequently: true })
   if (!context) throw new Error('This browser draws no 2D canvas.')
   context.scale(ratio, ratio)
   return context
@@ -82,12 +83,14 @@ function hatch(): ImageData {
   return pixels(context)
 }
 
+let ruler: CanvasRenderingContext2D | undefined
+
 /** A place name drawn to an image: the map ships no fonts and asks no server for them. */
 export function labelImage(text: string, color: string, halo: string): ImageData {
   const font = '600 12px "Segoe UI", system-ui, "Liberation Sans", sans-serif'
-  const measure = canvas(1, 1)
-  measure.font = font
-  const width = Math.ceil(measure.measureText(text).width) + 8
+  ruler ??= canvas(1, 1)
+  ruler.font = font
+  const width = Math.ceil(ruler.measureText(text).width) + 8
   const context = canvas(width, 20)
   context.font = font
   context.textBaseline = 'middle'

@@ -1,0 +1,163 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Browser, Page } from 'playwright-core'
+import { noChromium, openChromium } from '../test/browser/chromium.ts'
+import { openReader } from '../test/browser/reader.ts'
+import { type MapServer, serveMap } from './map-server.ts'
+import type { Bench, Figure } from './report.ts'
+import { median, percentile } from './statistics.ts'
+
+const built = join(import.meta.dirname, '../apps/fleet-map/dist')
+const small = { devices: 200, cells: 100 }
+
+/** The page alone: its data is made beforehand, and what the service needs for it is measured by `fleet-gps`. */
+export const mapPage: Bench = {
+  name: 'map-page',
+  about:
+    'The fleet map page in headless Chromium of 1280 × 800 px, drawn in software (SwiftShader: there is no GPU), from made-up answers over HTTP; ratios are to the same page with 200 devices.',
+  async run({ quick }) {
+    const browser = await openChromium()
+    if (!browser) return [{ name: noChromium, value: '–' }]
+    try {
+      const rounds = quick ? 1 : 5
+      const floor = await measure(browser, small, rounds)
+      const city = await measure(browser, { devices: quick ? 2_000 : 10_000, cells: 2_000 }, rounds)
+      const country = await measure(
+        browser,
+        { devices: quick ? 5_000 : 100_000, cells: quick ? 5_000 : 50_000 },
+        rounds,
+      )
+      return [
+        ...(await weights()),
+        ...describe(floor),
+        ...describe(city, floor, '< 2,000 ms'),
+        ...describe(country, floor),
+      ]
+    } finally {
+      await browser.close()
+    }
+  },
+}
+
+type Size = { devices: number; cells: number }
+type Measured = Size & {
+  devicesMs: number
+  coverageMs: number
+  frameMs: number
+  slowFrameMs: number
+  heapBytes: number
+}
+
+async function measure(browser: Browser, size: Size, rounds: number): Promise<Measured> {
+  const server = await serveMap(built, size)
+  try {
+    const seen: Look[] = []
+    for (let round = 0; round < rounds; round++) seen.push(await look(browser, server))
+    const middle = (of: (one: Look) => number) => median(seen.map(of))
+    return {
+      ...size,
+      devicesMs: middle((one) => one.devicesMs),
+      coverageMs: middle((one) => one.coverageMs),
+      frameMs: middle(({ frames }) => median(frames)),
+      slowFrameMs: middle(({ frames }) => percentile(frames, 95)),
+      heapBytes: middle((one) => one.heapBytes),
+    }
+  } finally {
+    server.close()
+  }
+}
+
+type Look = Awaited<ReturnType<typeof look>>
+
+/** One reader with an empty cache: the first picture, panning, and what is on the heap then. */
+async function look(browser: Browser, { url }: MapServer) {
+  const reader = await openReader(browser, `${url}/`, { key: 'flk_bench' })
+  try {
+    await reader.seesMap()
+    const drawnAt = (part: string) =>
+      reader.page.evaluate<number>(`performance.getEntriesByName('routerfleet:${part}-drawn')[0].startTime`)
+    const [devicesMs, coverageMs] = [await drawnAt('devices'), await drawnAt('coverage')]
+    const frames = await pan(reader.page)
+    const heapBytes = await heapOf(reader.page)
+    if (reader.problems.length > 0) throw new Error(reader.problems.join('\n'))
+    return { devicesMs, coverageMs, frames, heapBytes }
+  } finally {
+    await reader.close()
+  }
+}
+
+/** Drags the map to and fro and returns how long each frame took. */
+async function pan(page: Page): Promise<number[]> {
+  await page.evaluate(`(() => {
+    window.frames_ = []
+    let last = performance.now()
+    const next = (now) => {
+      window.frames_.push(now - last)
+      last = now
+      requestAnimationFrame(next)
+    }
+    requestAnimationFrame(next)
+  })()`)
+  await page.mouse.move(800, 400)
+  await page.mouse.down()
+  for (const x of [1_000, 600, 1_000, 600, 800]) await page.mouse.move(x, 400 + (x - 800) / 4, { steps: 25 })
+  await page.mouse.up()
+  return page.evaluate<number[]>('window.frames_')
+}
+
+async function heapOf(page: Page): Promise<number> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('HeapProfiler.collectGarbage')
+  await devtools.send('Performance.enable')
+  const { metrics } = await devtools.send('Performance.getMetrics')
+  return metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN
+}
+
+function describe(size: Measured, floor?: Measured, target = ''): Figure[] {
+  const of = `${size.devices.toLocaleString('en')} devices, ${size.cells.toLocaleString('en')} hexagons`
+  const ratio = (value: number, against: number | undefined) => (against ? { ratio: (value / against).toFixed(1) } : {})
+  return [
+    {
+      name: `${of}: devices on the screen`,
+      value: `${Math.round(size.devicesMs)} ms`,
+      target,
+      ...ratio(size.devicesMs, floor?.devicesMs),
+    },
+    {
+      name: `${of}: hexagons too`,
+      value: `${Math.round(size.coverageMs)} ms`,
+      ...ratio(size.coverageMs, floor?.coverageMs),
+    },
+    {
+      name: `${of}: a frame while panning, p50 and p95`,
+      value: `${Math.round(size.frameMs)} and ${Math.round(size.slowFrameMs)} ms`,
+      ...ratio(size.frameMs, floor?.frameMs),
+    },
+    {
+      name: `${of}: heap of the page's thread`,
+      value: `${Math.round(size.heapBytes / 1e6)} MB`,
+      ...ratio(size.heapBytes, floor?.heapBytes),
+    },
+  ]
+}
+
+/** What crosses the wire, gzipped as `gzip -9` does it. */
+async function weights(): Promise<Figure[]> {
+  const entries = await readdir(built, { recursive: true, withFileTypes: true })
+  const files = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async ({ parentPath, name }) => ({
+        name: name.replace(/-[\w-]{8}(?=\.\w+$)/, ''),
+        bytes: gzipSync(await readFile(join(parentPath, name)), { level: 9 }).length,
+      })),
+  )
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
+  const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} KB`
+  const scripts = files.filter(({ name }) => extname(name) === '.js').sort((a, b) => b.bytes - a.bytes)
+  return [
+    { name: 'the whole page, gzip', value: kilobytes(total), target: '< 600 KB' },
+    ...scripts.map(({ name, bytes }) => ({ name: `of it ${name}`, value: kilobytes(bytes) })),
+  ]
+}
