@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { until } from '#test/until'
+import { startWholeService, type WholeService } from '#test/whole-service'
+
+// What a router meets on its first day, through the one base address.
+
+let service: WholeService
+let organizationId: string
+beforeAll(async () => {
+  service = await startWholeService()
+}, 120_000)
+afterAll(() => service.close())
+beforeEach(async () => {
+  organizationId = (await admin('POST', '/orgs', { name: 'Buses', plan: 'pro' })).body.id
+})
+
+type Extra = { token?: string; headers?: Record<string, string> }
+
+async function call(method: string, path: string, body?: unknown, { token, headers = {} }: Extra = {}) {
+  const answer = await fetch(service.url + path, {
+    method,
+    headers: {
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text), headers: answer.headers }
+}
+
+const admin = (method: string, path: string, body?: unknown) => call(method, path, body, { token: service.adminKey })
+
+const newKey = async (settings: object): Promise<string> =>
+  (await admin('POST', `/orgs/${organizationId}/enrollment-keys`, { name: 'Depot', ...settings })).body.key
+
+const newDevice = async (serial: string): Promise<string> =>
+  (await admin('POST', '/devices', { organizationId, serial, name: serial, model: 'RX400' })).body.id
+
+const enroll = (enrollmentKey: string, serial: string, model = 'RX400') =>
+  call('POST', '/device/enroll', { enrollmentKey, serial, model })
+
+const subscribe = (settings: object) => admin('PUT', `/orgs/${organizationId}/subscription`, settings)
+
+describe('POST /device/enroll', () => {
+  test('201 for a serial registered beforehand, with a token that reports', async () => {
+    const deviceId = await newDevice('SN-1')
+    const answer = await enroll(await newKey({ autoCreate: false }), 'SN-1')
+    expect(answer).toMatchObject({ status: 201, body: { deviceId, token: expect.stringMatching(/^fld_/) } })
+    const samples = [{ kind: 'system', cpuPct: 5 }]
+    const report = await call('POST', '/telemetry', { samples }, { token: answer.body.token })
+    expect(report).toMatchObject({ status: 202, body: { accepted: 1, rejected: [], jobsPending: 0 } })
+  })
+
+  test('201 registers an unknown serial where the key creates devices', async () => {
+    const { body } = await enroll(await newKey({ autoCreate: true }), 'SN-NEW')
+    const device = await admin('GET', `/devices/${body.deviceId}`)
+    expect(device.body).toMatchObject({ organizationId, serial: 'SN-NEW', model: 'RX400' })
+  })
+
+  test('400 names what is missing; nobody is enrolled', async () => {
+    const answer = await call('POST', '/device/enroll', { enrollmentKey: await newKey({ autoCreate: true }) })
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+    expect(answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(['/serial', '/model'])
+  })
+
+  test('402 while the subscription is suspended', async () => {
+    const key = await newKey({ autoCreate: true })
+    await subscribe({ plan: 'pro', status: 'suspended' })
+    expect(await enroll(key, 'SN-1')).toMatchObject({ status: 402, body: { code: 'subscription_inactive' } })
+  })
+
+  test('403 for an unknown serial, another model, one device too many and a full quota', async () => {
+    const known = await newKey({ autoCreate: false })
+    expect(await enroll(known, 'SN-X')).toMatchObject({ status: 403, body: { code: 'enrollment_refused' } })
+    const oneOfAModel = await newKey({ autoCreate: true, models: ['RX400'], maxDevices: 1 })
+    expect(await enroll(oneOfAModel, 'SN-1', 'RX9')).toMatchObject({
+      status: 403,
+      body: { code: 'enrollment_refused' },
+    })
+    expect((await enroll(oneOfAModel, 'SN-1')).status).toBe(201)
+    expect(await enroll(oneOfAModel, 'SN-2')).toMatchObject({ status: 403, body: { code: 'enrollment_refused' } })
+    await subscribe({ plan: 'pro', status: 'active', deviceQuota: 1 })
+    const full = await enroll(await newKey({ autoCreate: true }), 'SN-3')
+    expect(full).toMatchObject({ status: 403, body: { code: 'device_quota_exceeded', limit: 1, used: 1 } })
+  })
+
+  test('409 for a serial that has a token, also when the key is used up by it', async () => {
+    const key = await newKey({ autoCreate: true, maxDevices: 1 })
+    await enroll(key, 'SN-1')
+    expect(await enroll(key, 'SN-1')).toMatchObject({ status: 409, body: { code: 'already_enrolled' } })
+  })
+
+  test('415 for another media type', async () => {
+    const answer = await call('POST', '/device/enroll', {}, { headers: { 'content-type': 'text/plain' } })
+    expect(answer.status).toBe(415)
+  })
+})
+
+describe('GET /device/config', () => {
+  const newRouter = async () => {
+    const { body } = await enroll(await newKey({ autoCreate: true }), 'SN-1')
+    return { id: body.deviceId as string, token: body.token as string }
+  }
+
+  test('204 without a profile, 200 with the one last applied, 304 while it stays', async () => {
+    const { id, token } = await newRouter()
+    expect((await call('GET', '/device/config', undefined, { token })).status).toBe(204)
+
+    const settings = { wifi: { ssid: 'depot', password: 'correct horse' } }
+    const { body: profile } = await admin('POST', `/orgs/${organizationId}/configs`, { name: 'Depot', settings })
+    await admin('POST', `/orgs/${organizationId}/configs/${profile.id}/apply`, { deviceIds: [id] })
+    const job = await until('the job', async () => {
+      const answer = await call('GET', '/device/jobs/next?waitSeconds=5', undefined, { token })
+      return answer.status === 200 && answer.body
+    })
+    const done = { attempt: job.attempt, status: 'succeeded' }
+    expect((await call('POST', `/device/jobs/${job.id}/status`, done, { token })).status).toBe(200)
+
+    const config = await call('GET', '/device/config', undefined, { token })
+    expect(config).toMatchObject({ status: 200, body: { profile: { id: profile.id, version: 1, settings } } })
+    const headers = { 'if-none-match': config.headers.get('etag') ?? '' }
+    expect((await call('GET', '/device/config', undefined, { token, headers })).status).toBe(304)
+  })
+
+  test('401 without a token, 403 for a disabled device', async () => {
+    expect((await call('GET', '/device/config')).status).toBe(401)
+    const { id, token } = await newRouter()
+    await admin('PATCH', `/devices/${id}`, { status: 'disabled' })
+    await until('the edge heard of it', async () => {
+      const answer = await call('GET', '/device/config', undefined, { token })
+      return answer.status === 403 && answer.body.code === 'device_disabled'
+    })
+  })
+})
+
+// The last one: this address is refused for the rest of its minute.
+test('401 for a wrong enrollment key, and 429 for whoever goes on guessing', async () => {
+  expect(await enroll('fle_wrong', 'SN-1')).toMatchObject({ status: 401, body: { code: 'unauthenticated' } })
+  const refused = await until('the limit', async () => {
+    const answer = await enroll('fle_wrong', 'SN-1')
+    return answer.status === 429 && answer
+  })
+  expect(refused.body.code).toBe('rate_limited')
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+})
