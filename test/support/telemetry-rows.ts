@@ -37,15 +37,15 @@ export async function applied(questdb: QuestdbSql, table: string): Promise<void>
 }
 
 /** Brings the coverage views up to date now instead of at their next turn. */
-export async function refreshCoverage(questdb: QuestdbSql): Promise<void> {
+export async function refreshCoverage(questdb: QuestdbSql, withinMs = 20_000): Promise<void> {
   for (const view of ['coverage_vote_1m', 'coverage_1h', 'coverage_device_1h']) {
     await questdb.query(`REFRESH MATERIALIZED VIEW ${view} INCREMENTAL`)
-    await refreshed(questdb, view)
+    await refreshed(questdb, view, withinMs)
   }
 }
 
-async function refreshed(questdb: QuestdbSql, view: string): Promise<void> {
-  const deadlineMs = Date.now() + 20_000
+async function refreshed(questdb: QuestdbSql, view: string, withinMs: number): Promise<void> {
+  const deadlineMs = Date.now() + withinMs
   for (;;) {
     const [state] = await questdb.query<{ behind: boolean }>(
       'SELECT refresh_base_table_txn < base_table_txn behind FROM materialized_views() WHERE view_name = $1',
