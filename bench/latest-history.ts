@@ -5,27 +5,37 @@ import { type SeededFleet, seedDeviceTable, seeded, seedMinute, seedRegistry } f
 import { type ServedApi, serveApi } from './served-api.ts'
 import { type BenchStack, withBenchStack } from './stack.ts'
 import { median, percentile } from './statistics.ts'
+import { startIngestLoad } from './steady-load.ts'
 
 const minuteMs = 60_000
 
 /** One device's latest telemetry and its history over HTTP, beside the bare SQL. */
 export const latestHistory: Bench = {
   name: 'latest-history',
-  about: 'A device’s latest telemetry and history over HTTP, beside the bare SQL of the same rows by pg.',
+  about:
+    'A device’s latest telemetry and history over HTTP while ingest takes reports, beside the bare SQL of the same rows by pg. The SQL alone finds out nothing about who may read, and sends nothing.',
   run: ({ quick }) =>
     withBenchStack(async (stack) => {
-      const size = quick ? { devices: 2_000, minutes: 10 } : { devices: 100_000, minutes: 60 }
+      const size = quick
+        ? { devices: 2_000, minutes: 5, samplesPerSecond: 1_000 }
+        : { devices: 100_000, minutes: 30, samplesPerSecond: 20_000 }
       const fleet = await seedRegistry(stack, size.devices)
       await seedDeviceTable(stack.questdb, fleet)
       for (let ago = size.minutes; ago >= 1; ago--) await seedMinute(stack.questdb, fleet, Date.now() - ago * minuteMs)
       const busy = await seedBusyDevice(stack, fleet)
       await seeded(stack.questdb)
-      const api = await serveApi(stack)
+      const load = await startIngestLoad(stack, size.samplesPerSecond)
+      const api = await serveApi(stack, load.ingest.port)
       try {
-        const rounds = quick ? 40 : 300
-        return [await latest(stack, api, fleet, rounds), await history(stack, api, fleet, busy, rounds)]
+        const rounds = quick ? 100 : 1_000
+        return [
+          await latest(stack, api, fleet, rounds),
+          await history(stack, api, fleet, busy, rounds),
+          { name: 'ingest meanwhile', value: `${size.samplesPerSecond} samples/s, ${load.refused()} reports refused` },
+        ]
       } finally {
         await api.close()
+        await load.stop()
       }
     }),
 }
@@ -50,7 +60,7 @@ async function latest({ questdb }: BenchStack, api: ServedApi, fleet: SeededFlee
       ),
     )
   }
-  const served = (deviceId: string) => read(api, `/api/router/${deviceId}/telemetry/latest`)
+  const served = (deviceId: string) => api.get(`/api/router/${deviceId}/telemetry/latest`)
   const deviceOf = (round: number) => String(fleet.deviceIds[(round * 7919) % fleet.deviceIds.length])
   return figure('latest, one of all devices', rounds, deviceOf, served, bare, 'p99 < 20 ms, p50 ≤ 1.5 ×')
 }
@@ -62,21 +72,15 @@ function history(stack: BenchStack, api: ServedApi, fleet: SeededFleet, busy: st
       [deviceId, fleet.organizationId, new Date(Date.now() - 60 * minuteMs).toISOString()],
     )
   }
-  const served = (deviceId: string) => read(api, `/api/router/${deviceId}/telemetry/history?kind=cellular&limit=1000`)
+  const served = (deviceId: string) => api.get(`/api/router/${deviceId}/telemetry/history?kind=cellular&limit=1000`)
   return figure('history, 1000 rows', rounds, () => busy, served, bare, 'p99 < 30 ms, p50 ≤ 1.5 ×')
-}
-
-async function read(api: ServedApi, path: string): Promise<void> {
-  const answer = await api.get(path, { 'accept-encoding': 'identity' })
-  await answer.text()
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
 }
 
 async function figure(
   name: string,
   rounds: number,
   deviceOf: (round: number) => string,
-  served: (deviceId: string) => Promise<void>,
+  served: (deviceId: string) => Promise<unknown>,
   bare: (deviceId: string) => Promise<void>,
   target: string,
 ): Promise<Figure> {

@@ -1,4 +1,6 @@
+import { cellToParent, latLngToCell } from 'h3-js'
 import type { QuestdbSql } from '#questdb/sql'
+import { type Kind, kinds } from '#telemetry/fields'
 import type { BenchStack } from './stack.ts'
 
 export type SeededFleet = { organizationId: string; deviceIds: string[] }
@@ -24,18 +26,25 @@ export async function seedRegistry({ pool }: BenchStack, devices: number): Promi
 
 const idsAtOnce = 2_000
 
-/** Tells QuestDB the ids, so that it can make up rows for them by itself. */
+/** Tells QuestDB the devices and where around a city each drives, so that it can make up their rows by itself. */
 export async function seedDeviceTable(questdb: QuestdbSql, fleet: SeededFleet): Promise<void> {
-  await questdb.query('CREATE TABLE bench_device (n INT, id SYMBOL CAPACITY 131072)')
-  for (let start = 0; start < fleet.deviceIds.length; start += idsAtOnce) {
-    const tuples = fleet.deviceIds.slice(start, start + idsAtOnce).map((id, index) => `(${start + index}, '${id}')`)
-    await questdb.query(`INSERT INTO bench_device VALUES ${tuples.join(', ')}`)
+  await questdb.query(
+    'CREATE TABLE bench_device (n INT, id SYMBOL CAPACITY 131072, lat DOUBLE, lon DOUBLE, h3_10 LONG, h3_5 LONG)',
+  )
+  const tuples = fleet.deviceIds.map((id, n) => {
+    const lat = 51.5 + (n % 317) * 0.002
+    const lon = -8.9 + (n % 311) * 0.003
+    const h3 = latLngToCell(lat, lon, 10)
+    return `(${n}, '${id}', ${lat}, ${lon}, ${BigInt(`0x${h3}`)}, ${BigInt(`0x${cellToParent(h3, 5)}`)})`
+  })
+  for (let start = 0; start < tuples.length; start += idsAtOnce) {
+    await questdb.query(`INSERT INTO bench_device VALUES ${tuples.slice(start, start + idsAtOnce).join(', ')}`)
   }
 }
 
 /**
- * One location and one cellular sample of every `1/share`-th device at a moment, around a city, as a router would send
- * them: positions to a millionth of a degree, signal in tenths of a dB.
+ * One sample of each kind of every `1/share`-th device at a moment, as a router would send them: positions to a
+ * millionth of a degree, signal in whole dB around what its place has.
  */
 export async function seedMinute(
   questdb: QuestdbSql,
@@ -45,24 +54,29 @@ export async function seedMinute(
 ): Promise<void> {
   const at = `dateadd('u', (n % 50000) * 1000, '${new Date(atMs).toISOString()}'::timestamp)`
   const some = share === 1 ? '' : ` WHERE n % ${Math.round(1 / share)} = 0`
-  const lat = 'round(51.5 + (n % 317) * 0.002 + rnd_double() * 0.002, 6)'
-  const lon = 'round(-8.9 + (n % 311) * 0.003 + rnd_double() * 0.003, 6)'
-  await questdb.query(
-    `INSERT INTO location (ts, device_id, org_id, received_at, ts_corrected, lat, lon, fix, accuracy_m, speed_mps, heading_deg, usable)
-     SELECT ${at}, id, '${organizationId}', ${at}, false, ${lat}, ${lon}, '3d', 5.0, round(rnd_double() * 20, 1), round(rnd_double() * 359), true
-     FROM bench_device${some}`,
+  const lat = 'round(lat + rnd_double() * 0.0005, 6)'
+  const lon = 'round(lon + rnd_double() * 0.0005, 6)'
+  const insert = (kind: Kind, columns: string, values: string) =>
+    questdb.query(
+      `INSERT INTO ${kind} (ts, device_id, org_id, received_at, ts_corrected, ${columns})
+       SELECT ${at}, id, '${organizationId}', ${at}, false, ${values} FROM bench_device${some}`,
+    )
+  await insert(
+    'location',
+    'lat, lon, fix, accuracy_m, speed_mps, heading_deg, usable',
+    `${lat}, ${lon}, '3d', 5.0, round(rnd_double() * 20, 1), round(rnd_double() * 359), true`,
   )
-  await questdb.query(
-    `INSERT INTO cellular (ts, device_id, org_id, received_at, ts_corrected, rat, plmn, operator_name, rsrp_dbm, rsrq_db, sinr_db,
-       aligned_lat, aligned_lon, alignment, align_error_m, h3_10, h3_5)
-     SELECT ${at}, id, '${organizationId}', ${at}, false, rnd_symbol('lte', 'nr-sa'), '27201', 'Tel',
-       round(-75 - rnd_double() * 40), -11.0, round(rnd_double() * 20), ${lat}, ${lon}, 'exact', 5.0,
-       622236700000000000 + (n % 4000) * 32768, 599685771850416127
-     FROM bench_device${some}`,
+  await insert(
+    'cellular',
+    'rat, plmn, operator_name, rsrp_dbm, rsrq_db, sinr_db, aligned_lat, aligned_lon, alignment, align_error_m, h3_10, h3_5',
+    `rnd_symbol('lte', 'nr-sa'), '27201', 'Tel', round(-80 - (n % 31) - rnd_double() * 8), -11.0,
+     round((n % 17) + rnd_double() * 4), ${lat}, ${lon}, 'exact', 5.0, h3_10, h3_5`,
   )
+  await insert('system', 'cpu_pct, mem_used_pct, uptime_s', 'round(rnd_double() * 100), 40.0, 1000.0')
+  await insert('connection', 'state, latency_ms, loss_pct', "'connected', round(rnd_double() * 90), 0.0")
 }
 
 /** Waits until queries see everything written. */
 export async function seeded(questdb: QuestdbSql): Promise<void> {
-  for (const table of ['location', 'cellular']) await questdb.query(`SELECT wait_wal_table('${table}')`)
+  for (const kind of kinds) await questdb.query(`SELECT wait_wal_table('${kind}')`)
 }
