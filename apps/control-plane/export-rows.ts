@@ -38,7 +38,6 @@ export const exportFormats = {
   },
 } as const
 
-export type ExportFormat = keyof typeof exportFormats
 
 /**
  * One CSV cell (RFC 4180). Text that a spreadsheet would run as a formula gets an apostrophe in front, as OWASP advises;

@@ -3,7 +3,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { ServiceError } from '#core/errors'
 import type { BatchFormat } from '#telemetry/envelope'
 
-export const maxReportBytes = 1024 * 1024
+const maxReportBytes = 1024 * 1024
 
 const formats: Record<string, BatchFormat> = { 'application/json': 'json', 'application/x-ndjson': 'ndjson' }
 type Coding = 'gzip' | 'zstd' | 'identity'

@@ -17,7 +17,7 @@ export type DeviceFilter = {
 export type DevicePage = { items: Device[]; nextAfter: string | null }
 
 /** The organizations a list looks into. Throws 404 for an `orgId` the caller does not see, 403 without `device:read`. */
-export async function listedOrganizations(ctx: FleetContext, orgId: string | undefined): Promise<string[] | 'all'> {
+async function listedOrganizations(ctx: FleetContext, orgId: string | undefined): Promise<string[] | 'all'> {
   if (orgId === undefined) return organizationsWith(ctx.principal, 'device:read')
   await requireOrganization(ctx, orgId)
   authorize(ctx.principal, orgId, 'device:read')

@@ -84,7 +84,7 @@ export function tagDevice(row: DeviceRow): TaggedDevice {
 }
 
 /** The organizations a principal sees, for `$n::uuid[]`; null is the platform's "all". */
-export const visibleOrganizations = (principal: Principal): string[] | null =>
+const visibleOrganizations = (principal: Principal): string[] | null =>
   principal.platform ? null : [...principal.grants.keys()]
 
 /**

@@ -19,7 +19,7 @@ export type JobStatus = (typeof jobStatuses)[number]
 export const reportedStatuses = ['inProgress', 'succeeded', 'failed', 'rejected'] as const
 export type ReportedStatus = (typeof reportedStatuses)[number]
 
-export const openStatuses = ['queued', 'dispatched', 'inProgress'] as const satisfies JobStatus[]
+const openStatuses = ['queued', 'dispatched', 'inProgress'] as const satisfies JobStatus[]
 
 export const isFinal = (status: JobStatus): boolean => !(openStatuses as readonly JobStatus[]).includes(status)
 

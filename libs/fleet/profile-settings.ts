@@ -10,8 +10,8 @@ import {
   type SettingsTree,
 } from '#fleet/settings-tree'
 
-export const maxSettingsBytes = 64 * 1024
-export const maxSettingsDepth = 16
+const maxSettingsBytes = 64 * 1024
+const maxSettingsDepth = 16
 
 /** How one value is read: its pointer in the request body, how deep it stands, and what a merge does with null. */
 type Place = { pointer: string; depth: number; merging: boolean; isSecret: boolean }

@@ -47,7 +47,7 @@ type Delivery = {
 }
 
 /** Turns committed events into one delivery per subscribed webhook; returns how many events it took. */
-export async function relayEvents(pool: Queryable): Promise<number> {
+async function relayEvents(pool: Queryable): Promise<number> {
   const { rowCount } = await pool.query(
     `WITH taken AS MATERIALIZED (
        DELETE FROM outbox_event WHERE id IN (

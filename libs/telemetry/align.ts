@@ -16,7 +16,7 @@ const assumedSpeedMps = 15
 const singleFixDwellErrorM = 50
 
 /** Half the mean edge of a resolution-10 cell: rows known less well than this do not count towards coverage. */
-export const maxCoverageErrorM = 37.9
+const maxCoverageErrorM = 37.9
 
 /** What is known of where a device was: fixes in order of time, dwells in order of arrival. */
 export type Track = { fixes: readonly DistinctFix[]; dwells: readonly Dwell[] }

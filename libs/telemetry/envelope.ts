@@ -17,7 +17,7 @@ export type Envelope = {
   unknownFields: number
 }
 
-export const maxSamples = 1000
+const maxSamples = 1000
 const maxBatchIdLength = 256
 
 const refuse = (detail: string): RefusedBatch => ({ ok: false, status: 400, code: 'invalid_request', detail })

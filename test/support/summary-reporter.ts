@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, TestCase } from 'vitest/node'
 
-export const summaryFile = '.cache/test-summary.json'
+const summaryFile = '.cache/test-summary.json'
 
 /**
  * Says at the end which tests were skipped and why, so that a green run cannot hide what it did not look at; keeps the

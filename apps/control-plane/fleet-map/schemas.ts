@@ -54,7 +54,7 @@ const detailedCellSchema = z
   })
   .meta({ id: 'DetailedCoverageCell' })
 
-export const dwellSchema = z
+const dwellSchema = z
   .object({
     id: z.string(),
     deviceId: z.string(),

@@ -23,7 +23,7 @@ const exactlyOneMessage = { message: 'Send scopes or role, exactly one.' }
 const scopesOf = ({ scopes: listed, role }: GrantFields) => listed ?? (role ? scopesOfRole[role] : [])
 
 const grantSchema = z.object({ organizationId: uuid(), scopes: z.array(z.enum(scopes)) })
-export const apiKeySchema = z
+const apiKeySchema = z
   .object({
     id: z.string(),
     name: z.string(),

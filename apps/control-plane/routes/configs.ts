@@ -13,7 +13,7 @@ const redactedSettings = z
   .record(z.string(), z.unknown())
   .describe('Every secret is replaced by `{"$secret": {"set": true, "updatedAt": …}}`.')
 
-export const profileSchema = z
+const profileSchema = z
   .object({
     id: uuid(),
     name: z.string(),

@@ -6,7 +6,7 @@ import { distinct, instantIn, instantOut, orgParams, pageOf, pageQuery, text, uu
 
 const tag = 'Access'
 
-export const enrollmentKeySchema = z
+const enrollmentKeySchema = z
   .object({
     id: z.string(),
     name: z.string(),

@@ -7,7 +7,7 @@ import { pageReply, pageRequest } from '../paging.ts'
 import { type Route, route } from '../route.ts'
 import { instantOut, orgParams, pageOf, pageQuery, tags, text, uuid } from '../schemas.ts'
 
-export const groupSchema = z
+const groupSchema = z
   .object({
     id: uuid(),
     name: z.string(),

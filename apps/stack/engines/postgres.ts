@@ -99,7 +99,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresE
 }
 
 /** Makes the cluster in `dir` unless it exists; returns the password of its only user. */
-export async function initializePostgres(dir: string): Promise<string> {
+async function initializePostgres(dir: string): Promise<string> {
   const cluster = join(dir, 'cluster')
   const password = await keptSecret(join(dir, 'password'))
   if (await stat(join(cluster, 'PG_VERSION')).catch(() => undefined)) return password

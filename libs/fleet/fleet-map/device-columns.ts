@@ -44,7 +44,7 @@ const groups = ['location', 'signal', 'dwell'] as const
 type Group = (typeof groups)[number]
 
 /** Every path a device can be asked for, and every group of them by its name. */
-export const devicePaths = Object.keys(columns) as DevicePath[]
+const devicePaths = Object.keys(columns) as DevicePath[]
 export const deviceFieldNames: readonly string[] = [...devicePaths, ...groups]
 
 /** The paths a list of paths and group names stands for, in their usual order; `deviceId` always among them. */
