@@ -38,7 +38,6 @@ export const exportFormats = {
   },
 } as const
 
-
 /**
  * One CSV cell (RFC 4180). Text that a spreadsheet would run as a formula gets an apostrophe in front, as OWASP advises;
  * numbers are never text.
