@@ -6,18 +6,22 @@ import { ingestAccept } from './ingest-accept.ts'
 import { latestHistory } from './latest-history.ts'
 import { mapPage } from './map-page.ts'
 import { type Bench, table } from './report.ts'
+import { soak } from './soak.ts'
 import { wholePath } from './whole-path.ts'
 
-// npm run bench -- [--quick] [--only NAME]: every figure against a floor or a peer of the same run.
-const benches: Bench[] = [ingestAccept, wholePath, deviceList, groupCount, latestHistory, fleetGps, mapPage]
+// npm run bench -- [--quick] [--only NAME] [--minutes N]: every figure against a floor or a peer of the same run.
+const benches: Bench[] = [ingestAccept, wholePath, deviceList, groupCount, latestHistory, fleetGps, mapPage, soak]
 
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
-const chosen = benches.filter((bench) => values.only === undefined || bench.name === values.only)
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, minutes: { type: 'string' } },
+})
+const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
+const chosen = benches.filter(({ name, byNameOnly }) => (values.only ? name === values.only : !byNameOnly))
 if (chosen.length === 0) {
   console.error(`There is no benchmark ${values.only}. There are: ${benches.map((bench) => bench.name).join(', ')}.`)
   process.exit(2)
 }
 for (const bench of chosen) {
   console.log(`\n## ${bench.name}\n\n${bench.about}\n`)
-  console.log(table(await bench.run({ quick: values.quick })))
+  console.log(table(await bench.run({ quick: values.quick, minutes })))
 }

@@ -5,7 +5,10 @@ export type Bench = {
   name: string
   /** One sentence: what is measured against what. */
   about: string
-  run: (options: { quick: boolean }) => Promise<Figure[]>
+  /** Runs only when it is asked for: it takes long. */
+  byNameOnly?: boolean
+  /** `minutes`: for those that run as long as one likes. */
+  run: (options: { quick: boolean; minutes?: number | undefined }) => Promise<Figure[]>
 }
 
 /** Figures as a Markdown table. */

@@ -1,0 +1,105 @@
+import { fork } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { stopChild } from './processes.ts'
+import type { Bench, Figure } from './report.ts'
+import { seedDeviceTable, seeded, seedMinute, seedRegistry } from './seed-telemetry.ts'
+import { type ServedApi, serveApi } from './served-api.ts'
+import { type BenchStack, withBenchStack } from './stack.ts'
+import { median } from './statistics.ts'
+import { startIngestLoad } from './steady-load.ts'
+
+const minuteMs = 60_000
+const readEveryMs = 2_000
+const devices = 10_000
+const samplesPerSecond = 20_000
+
+/** Every process of the service under half of its load for a long time, to see whether its memory stays where it is. */
+export const soak: Bench = {
+  name: 'soak',
+  about: `Memory of every process while ingest takes ${samplesPerSecond.toLocaleString('en')} samples a second and readers poll the fleet map, latest and history.`,
+  byNameOnly: true,
+  run: ({ quick, minutes = quick ? 1 : 60 }) => withBenchStack((stack) => measure(stack, minutes)),
+}
+
+async function measure(stack: BenchStack, minutes: number): Promise<Figure[]> {
+  const fleet = await seedRegistry(stack, devices)
+  await seedDeviceTable(stack.questdb, fleet)
+  await seedMinute(stack.questdb, fleet, Date.now() - minuteMs)
+  await seeded(stack.questdb)
+  const load = await startIngestLoad(stack, samplesPerSecond)
+  const api = await serveApi(stack, load.ingest.port)
+  const worker = fork(fileURLToPath(new URL('../apps/worker/main.ts', import.meta.url)), {
+    env: { ...process.env, ...stack.environment, PORT: '0' },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const pids: Record<string, number> = {
+    'control plane': api.pid,
+    ingest: load.ingest.pid,
+    worker: worker.pid ?? 0,
+    questdb: stack.pids.questdb,
+    postgres: stack.pids.postgres,
+  }
+  const names = Object.keys(pids)
+  const series = new Map<string, number[]>(names.map((name) => [name, []]))
+  let isOver = false
+  const readers = readOn(api, fleet.deviceIds, () => isOver)
+  try {
+    const intervalMs = Math.max(10_000, (minutes * minuteMs) / 30)
+    const endMs = Date.now() + minutes * minuteMs
+    console.log(`| minute | ${names.map((name) => `${name} MB`).join(' | ')} |\n|${'---|'.repeat(names.length + 1)}`)
+    for (const startMs = Date.now(); Date.now() < endMs; ) {
+      await pause(intervalMs)
+      const megabytes = names.map((name) => residentMegabytes(pids[name] ?? 0))
+      for (const [index, name] of names.entries()) series.get(name)?.push(megabytes[index] ?? Number.NaN)
+      console.log(`| ${((Date.now() - startMs) / minuteMs).toFixed(1)} | ${megabytes.join(' | ')} |`)
+    }
+    console.log('')
+  } finally {
+    isOver = true
+    await readers
+    await stopChild(worker)
+    await api.close()
+    await load.stop()
+  }
+  return [
+    ...names.map((name) => growthOf(name, series.get(name) ?? [])),
+    { name: 'reports refused', value: String(load.refused()) },
+  ]
+}
+
+/** The second third against the last: the first is warming up. */
+function growthOf(name: string, megabytes: number[]): Figure {
+  const third = Math.ceil(megabytes.length / 3)
+  const [before, after] = [median(megabytes.slice(third, 2 * third)), median(megabytes.slice(2 * third))]
+  return {
+    name: `${name}, resident`,
+    value: `${before.toFixed(0)} MB in the middle third, ${after.toFixed(0)} MB in the last`,
+    ratio: `${(after / before).toFixed(2)} ×`,
+    target: 'flat',
+  }
+}
+
+/** What a map page and an integration ask for, again and again. */
+async function readOn(api: ServedApi, deviceIds: readonly string[], isOver: () => boolean): Promise<void> {
+  for (let round = 0; !isOver(); round++) {
+    const deviceId = deviceIds[(round * 7919) % deviceIds.length]
+    for (const path of [
+      '/fleet/gps?format=columnar',
+      '/fleet/coverage?zoom=9',
+      `/api/router/${deviceId}/telemetry/latest`,
+      `/api/router/${deviceId}/telemetry/history`,
+    ]) {
+      await api.get(path, { 'accept-encoding': 'zstd' })
+    }
+    await pause(readEveryMs)
+  }
+}
+
+/** Resident memory of one process (Linux; not a number elsewhere). */
+function residentMegabytes(pid: number): number {
+  const path = `/proc/${pid}/status`
+  if (!existsSync(path)) return Number.NaN
+  return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(path, 'utf8'))?.[1]) / 1024)
+}
