@@ -1,7 +1,7 @@
 import type { JobKind } from '#fleet/job-kinds'
 import { decide, isFinal, type JobEvent, type JobState, type JobStatus, type Refusal } from '#fleet/job-states'
 import { tenantTransaction } from '#fleet/tenant'
-import { type Connection, type Pool, transaction } from '#postgres/pool'
+import { type Connection, type Pool, type TransactionOptions, transaction } from '#postgres/pool'
 
 /** A locked job with what surrounds it. */
 export type LockedJob = {
@@ -250,11 +250,12 @@ export async function jobTransaction<Result>(
   pool: Pool,
   organizationId: string | null,
   work: (connection: Connection) => Promise<Result>,
+  options: TransactionOptions = {},
 ): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return organizationId === null
-        ? await transaction(pool, work)
+        ? await transaction(pool, work, options)
         : await tenantTransaction({ pool }, [organizationId], work)
     } catch (error) {
       const deadlock = error instanceof Error && 'code' in error && error.code === deadlockDetected

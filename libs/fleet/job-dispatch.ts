@@ -12,13 +12,16 @@ export const allDevices = '*'
 
 const system = (nowMs: number) => ({ by: 'system', nowMs })
 
+// A crash of Postgres may take a release back: the job is queued again, and the reconciler offers it once more.
+const dispatching = { prelude: 'SET LOCAL synchronous_commit = off' }
+
 /**
  * Releases queued jobs to their devices' mailboxes and wakes the devices that wait. A job whose device is gone or disabled
  * ends; one whose batch is paused, or whose device is busy with another exclusive job, is taken back from the queue.
  */
 export async function dispatchJobs(pool: Pool, references: readonly JobReference[], nowMs: number): Promise<void> {
   const attempts = new Map(references.map(({ jobId, attempt }) => [jobId, attempt]))
-  await jobTransaction(pool, null, async (connection) => {
+  const work = async (connection: Connection) => {
     const locked = await lockWithRivals(connection, [...attempts.keys()])
     const wanted = locked.filter((job) => attempts.get(job.id) === job.state.attempt && job.state.status === 'queued')
     const surroundings = await readSurroundings(connection, wanted)
@@ -35,7 +38,8 @@ export async function dispatchJobs(pool: Pool, references: readonly JobReference
     )
     const dispatched = going.filter((job) => job.state.status === 'dispatched')
     await notifyDevices(connection, [...new Set(dispatched.map(({ deviceId }) => deviceId))])
-  })
+  }
+  await jobTransaction(pool, null, work, dispatching)
 }
 
 /** Ends or retries jobs that were taken and not reported final in time. */

@@ -1,8 +1,8 @@
 import type { JobReference } from '#fleet/job-dispatch'
-import { type Connection, type Pool, transaction } from '#postgres/pool'
+import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
 
-/** What the queue is to be told: a job to dispatch, or a taken job's deadline to watch. */
-export type QueuedReference = JobReference & { delayMs: number }
+/** What the queue is to be told: a job to dispatch, or a taken job's deadline to watch. The lowest `priority` goes first. */
+export type QueuedReference = JobReference & { delayMs: number; priority: number }
 
 export type OfferJobs = (kind: 'dispatch' | 'deadline', references: readonly QueuedReference[]) => Promise<void>
 
@@ -24,49 +24,75 @@ const waitingOrganizations = `
   )
   SELECT organization_id FROM waiting WHERE organization_id IS NOT NULL`
 
+/** Of a large backlog so many turns go side by side, because a turn mostly waits: for Postgres, for the queue. */
+const turnsTogether = 4
+
+// What a crash of Postgres takes back is offered again, so nobody has to wait for the disk.
+const offering = { prelude: 'SET LOCAL synchronous_commit = off' }
+
+type Offering = { cap: number; nowMs: number; offer: OfferJobs }
+
 /**
- * One round of the relay: every organization in turn offers up to 500 queued jobs, and never has more than `cap` waiting
- * in the queue, so that nobody's hundred thousand jobs stand before somebody's one. A crash between offering and noting
- * it offers the same ids again, which the queue ignores. Returns how many were offered.
+ * One round of the relay: every organization in turn offers its oldest queued jobs, 500 at a time, and never has more than
+ * `cap` waiting in the queue. The more it has waiting there, the further back its next ones stand: somebody's one job
+ * goes before all but 500 of everybody else's hundred thousand. A crash between offering and noting it offers the same
+ * ids again, which the queue ignores. Returns how many were offered.
  */
-export async function offerQueuedJobs(
-  pool: Pool,
-  { cap, nowMs, offer }: { cap: number; nowMs: number; offer: OfferJobs },
-): Promise<number> {
+export async function offerQueuedJobs(pool: Pool, round: Offering): Promise<number> {
   const { rows } = await pool.query<{ organization_id: string }>(waitingOrganizations)
   let offered = 0
   for (const { organization_id: organizationId } of rows) {
-    offered += await transaction(pool, async (connection) => {
-      const room = cap - (await countInQueue(connection, organizationId, cap))
-      if (room <= 0) return 0
-      const { rows: jobs } = await connection.query<Row>(
-        `SELECT id, attempt, not_before AS due FROM job
-         WHERE organization_id = $1 AND status = 'queued' AND enqueued_at IS NULL AND hold IS NULL
-         ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
-        [organizationId, Math.min(room, turnSize)],
-      )
-      return offerAndNote(connection, 'dispatch', jobs, nowMs, offer)
-    })
+    const inQueue = await countInQueue(pool, organizationId, round.cap)
+    const turn = (number: number) => offerTurn(pool, organizationId, inQueue + number * turnSize, round)
+    const first = await turn(0)
+    const others = first === turnSize ? Array.from({ length: turnsTogether - 1 }, (_, index) => turn(index + 1)) : []
+    offered += (await Promise.all(others)).reduce((sum, count) => sum + count, first)
   }
   return offered
 }
 
-/** Offers the deadlines of taken jobs. Returns how many. */
-export async function offerDeadlines(
+/** Offers up to 500 jobs of an organization that has `inQueue` in the queue before them. */
+async function offerTurn(
   pool: Pool,
-  { nowMs, offer }: { nowMs: number; offer: OfferJobs },
+  organizationId: string,
+  inQueue: number,
+  { cap, nowMs, offer }: Offering,
 ): Promise<number> {
-  return transaction(pool, async (connection) => {
-    const { rows } = await connection.query<Row>(
-      `SELECT id, attempt, deadline_at AS due FROM job WHERE status = 'inProgress' AND enqueued_at IS NULL
-       ORDER BY id LIMIT ${turnSize} FOR UPDATE SKIP LOCKED`,
-    )
-    return offerAndNote(connection, 'deadline', rows, nowMs, offer)
-  })
+  const limit = Math.min(cap - inQueue, turnSize)
+  if (limit <= 0) return 0
+  return transaction(
+    pool,
+    async (connection) => {
+      const { rows } = await connection.query<Row>(
+        `SELECT id, attempt, not_before AS due FROM job
+         WHERE organization_id = $1 AND status = 'queued' AND enqueued_at IS NULL AND hold IS NULL
+         ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+        [organizationId, limit],
+      )
+      const priority = 1 + Math.floor(inQueue / turnSize)
+      return offerAndNote(connection, 'dispatch', rows, priority, { nowMs, offer })
+    },
+    offering,
+  )
 }
 
-async function countInQueue(connection: Connection, organizationId: string, cap: number): Promise<number> {
-  const { rows } = await connection.query<{ count: number }>(
+/** Offers the deadlines of taken jobs. Returns how many. */
+export async function offerDeadlines(pool: Pool, round: Omit<Offering, 'cap'>): Promise<number> {
+  return transaction(
+    pool,
+    async (connection) => {
+      const { rows } = await connection.query<Row>(
+        `SELECT id, attempt, deadline_at AS due FROM job WHERE status = 'inProgress' AND enqueued_at IS NULL
+         ORDER BY id LIMIT ${turnSize} FOR UPDATE SKIP LOCKED`,
+      )
+      return offerAndNote(connection, 'deadline', rows, 1, round)
+    },
+    offering,
+  )
+}
+
+async function countInQueue(db: Queryable, organizationId: string, cap: number): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM (
        SELECT FROM job WHERE organization_id = $1 AND status = 'queued' AND enqueued_at IS NOT NULL LIMIT $2
      ) waiting`,
@@ -79,14 +105,14 @@ async function offerAndNote(
   connection: Connection,
   kind: 'dispatch' | 'deadline',
   jobs: readonly Row[],
-  nowMs: number,
-  offer: OfferJobs,
+  priority: number,
+  { nowMs, offer }: Omit<Offering, 'cap'>,
 ): Promise<number> {
   if (jobs.length === 0) return 0
   const delayOf = (due: Date | null) => (due === null ? 0 : Math.max(0, due.getTime() - nowMs))
   await offer(
     kind,
-    jobs.map(({ id, attempt, due }) => ({ jobId: id, attempt, delayMs: delayOf(due) })),
+    jobs.map(({ id, attempt, due }) => ({ jobId: id, attempt, delayMs: delayOf(due), priority })),
   )
   await connection.query('UPDATE job SET enqueued_at = $2 WHERE id = ANY($1::uuid[])', [
     jobs.map(({ id }) => id),

@@ -27,7 +27,7 @@ export function openPool(url: string, options: { applicationName: string; maxCon
 
 const bound = new WeakSet<Connection>()
 
-type TransactionOptions = {
+export type TransactionOptions = {
   /** Statements sent together with BEGIN, in the same round trip. Plain SQL text: nothing a caller wrote may be in it. */
   prelude?: string
 }

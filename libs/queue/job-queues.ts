@@ -34,10 +34,15 @@ export async function openJobQueues(backend: QueueBackend): Promise<JobQueues> {
     async add(name, references) {
       for (let start = 0; start < references.length; start += bulkSize) {
         await queues.get(name)?.addBulk(
-          references.slice(start, start + bulkSize).map(({ jobId, attempt, delayMs }) => ({
+          references.slice(start, start + bulkSize).map(({ jobId, attempt, delayMs, priority }) => ({
             name,
             data: { jobId, attempt },
-            opts: { ...entryOptions, jobId: `${jobId}-${attempt}`, ...(delayMs > 0 ? { delay: delayMs } : {}) },
+            opts: {
+              ...entryOptions,
+              priority,
+              jobId: `${jobId}-${attempt}`,
+              ...(delayMs > 0 ? { delay: delayMs } : {}),
+            },
           })),
         )
       }
@@ -45,7 +50,7 @@ export async function openJobQueues(backend: QueueBackend): Promise<JobQueues> {
     async depths() {
       const states = await Promise.all(
         [...queues].map(async ([name, queue]) => {
-          const counts = await queue.getJobCounts('waiting', 'active', 'delayed')
+          const counts = await queue.getJobCounts('prioritized', 'active', 'delayed')
           return Object.entries(counts).map(([state, count]) => ({ queue: name, state, count }))
         }),
       )
