@@ -8,6 +8,8 @@ export type Reader = {
   answers: () => Promise<string>
   /** Resolves once the map shows routers and hexagons. */
   seesMap: () => Promise<void>
+  /** Resolves once the map has been still for a second: panels have opened and it lies beside them. */
+  mapRests: () => Promise<void>
   close: () => Promise<void>
 }
 
@@ -53,6 +55,7 @@ export async function openReader(browser: Browser, address: string, options: Rea
     problems,
     answers: async () => (await Promise.all(answers)).join('\n'),
     seesMap: () => drawn(page),
+    mapRests: () => still(page),
     close: () => context.close(),
   }
 }
@@ -63,4 +66,17 @@ const drawn = (page: Page): Promise<void> =>
     const seen = () => ['devices', 'coverage'].every((part) => performance.getEntriesByName('routerfleet:' + part + '-drawn').length > 0)
     const look = () => (seen() ? resolve() : requestAnimationFrame(look))
     look()
+  })`)
+
+const stillForMs = 1_000
+
+/** The page writes where the map looks into its address. */
+const still = (page: Page): Promise<void> =>
+  page.evaluate(`new Promise((resolve) => {
+    let [seen, since] = [location.href, performance.now()]
+    const look = (now) => {
+      if (location.href !== seen) [seen, since] = [location.href, now]
+      now - since > ${stillForMs} ? resolve() : requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
   })`)

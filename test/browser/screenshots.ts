@@ -1,0 +1,89 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { noChromium, openChromium } from './chromium.ts'
+import { connect, type Product, trucksOnTheirWay } from './product.ts'
+import { openReader } from './reader.ts'
+
+// node test/browser/screenshots.ts [ACCESS_FILE] [VIEW …]: pictures of every view of a running product, or of those that
+// are named, in both themes and three widths, into docs/screenshots. Without an argument it is the product that
+// `npm start` runs in this folder.
+
+const folder = join(import.meta.dirname, '../../docs/screenshots')
+const screens = [
+  { width: 390, height: 844 },
+  { width: 1280, height: 800 },
+  { width: 2560, height: 1440 },
+]
+const themes = ['dark', 'light'] as const
+const maxBytes = 150_000
+
+type View = { name: string; place: string; sight: string; withMap?: boolean; withoutKey?: boolean }
+
+async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
+  const [truck] = await trucksOnTheirWay(product)
+  const { lon, lat } = truck?.location ?? {}
+  const within = (what: string) =>
+    product.call<{ items: { id: string; name?: string }[] }>('GET', `/orgs/${product.organizationId}/${what}`)
+  const [groups, batches] = await Promise.all([within('groups'), within('job-batches')])
+  const group = groups.items.find(({ name }) => name === 'Ships') ?? groups.items[0]
+  const [batch] = batches.items
+  return [
+    { name: 'sign-in', place: '', sight: '.sign-in', withoutKey: true },
+    { name: 'map', place: '#/map', sight: '.map-count strong', withMap: true },
+    {
+      name: 'device',
+      place: `#/map?device=${truck?.deviceId}&lon=${lon}&lat=${lat}&z=10`,
+      sight: '.device-panel .u-legend',
+      withMap: true,
+    },
+    { name: 'dead-zones', place: '#/map?panel=dead-zones', sight: '.ranking li', withMap: true },
+    { name: 'fleet-table', place: '#/map?as=table', sight: 'tbody tr' },
+    { name: 'devices', place: '#/devices', sight: 'tbody tr' },
+    { name: 'groups', place: '#/groups', sight: 'tbody tr' },
+    { name: 'group', place: `#/groups?group=${group?.id}`, sight: 'tbody tr' },
+    { name: 'profiles', place: '#/profiles', sight: 'tbody tr' },
+    { name: 'jobs', place: '#/jobs', sight: 'tbody tr, .state' },
+    ...(batch ? [{ name: 'batch', place: `#/jobs?batch=${batch.id}`, sight: 'tbody tr' }] : []),
+  ]
+}
+
+async function picture(
+  browser: Browser,
+  product: Omit<Product, 'close'>,
+  { place, sight, withMap, withoutKey }: View,
+  viewport: { width: number; height: number },
+  colorScheme: 'dark' | 'light',
+): Promise<Buffer> {
+  const key = withoutKey ? undefined : product.demoKey
+  const reader = await openReader(browser, `${product.url}/${place}`, { key, viewport, colorScheme })
+  try {
+    if (withMap) await reader.seesMap()
+    await reader.page.locator(sight).first().waitFor()
+    if (withMap) await reader.mapRests()
+    const devtools = await reader.page.context().newCDPSession(reader.page)
+    for (const quality of [82, 65, 45]) {
+      const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality })
+      const bytes = Buffer.from(data, 'base64')
+      if (bytes.length < maxBytes) return bytes
+    }
+    throw new Error(`${place} does not fit into ${maxBytes} bytes.`)
+  } finally {
+    await reader.close()
+  }
+}
+
+const [accessFile = '.data/access.json', ...wanted] = process.argv.slice(2)
+const product = connect(JSON.parse(await readFile(accessFile, 'utf8')))
+const browser = await openChromium()
+if (!browser) throw new Error(noChromium)
+await mkdir(folder, { recursive: true })
+const views = await viewsOf(product)
+for (const view of views.filter(({ name }) => wanted.length === 0 || wanted.includes(name)))
+  for (const screen of screens)
+    for (const theme of themes) {
+      const file = `${view.name}-${screen.width}-${theme}.webp`
+      await writeFile(join(folder, file), await picture(browser, product, view, screen, theme))
+      console.log(file)
+    }
+await browser.close()
