@@ -47,7 +47,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     ? new Redis(config.REDIS_URL, { enableOfflineQueue: false, maxRetriesPerRequest: 1 })
     : undefined
   redis?.on('error', () => {})
-  const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'control-plane' })
+  const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'control-plane', maxConnections: 16 })
   const fleetMaps = createFleetMaps({ pool, questdb, clock })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
 

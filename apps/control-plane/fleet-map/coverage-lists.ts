@@ -62,7 +62,10 @@ async function readCells({ pool, questdb, clock }: Sources, request: CoverageReq
   const h3Resolution = request.h3Resolution ?? (await finestFitting(questdb, filters, inside))
   const ofEach = <Counted>(count: (questdb: QuestdbSql, filter: VoteFilter, resolution: number) => Promise<Counted>) =>
     Promise.all(filters.map((filter) => count(questdb, filter, h3Resolution)))
-  const [votes, sinrCounts, counted] = await Promise.all([ofEach(countVotes), ofEach(countSinr), ofEach(countVoters)])
+  // One after the other: each keeps all of QuestDB's workers busy, and connections are needed for other readers.
+  const votes = await ofEach(countVotes)
+  const sinrCounts = await ofEach(countSinr)
+  const counted = await ofEach(countVoters)
   const voters = new Map<string, number>()
   for (const [h3, devices] of counted.flatMap((counts) => [...counts])) voters.set(h3, (voters.get(h3) ?? 0) + devices)
   const cells = coverageCells(votes.flat(), sinrCounts.flat(), voters)
