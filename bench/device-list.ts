@@ -11,6 +11,7 @@ import { openBenchPostgres } from './postgres.ts'
 import type { Bench, Figure } from './report.ts'
 import { seedFleet } from './seed-fleet.ts'
 import { median, percentile } from './statistics.ts'
+import { openWireClient } from './wire.ts'
 
 type Case = {
   name: string
@@ -96,8 +97,7 @@ async function measure(pool: Pool, postgresUrl: string, rounds: number): Promise
   const unlimited = { ...services, requestLimiter: { ...services.requestLimiter, consume: async () => unused } }
   const server = await startServer(createApp(routes, unlimited).fetch, { host: '127.0.0.1', port: 0 })
   const address = server.address()
-  const baseUrl = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
-  const token = await platformKey(pool)
+  const client = openWireClient(typeof address === 'object' && address ? address.port : 0, await platformKey(pool))
   try {
     const figures: Figure[] = []
     for (const one of cases) {
@@ -105,7 +105,7 @@ async function measure(pool: Pool, postgresUrl: string, rounds: number): Promise
       const rows: { served: number; bare: number }[] = []
       for (let round = 0; round < warmUpRounds + rounds; round += 1) {
         const organizationId = organizationOf(round)
-        const served = await timed(() => fetchPage(`${baseUrl}${one.path(organizationId)}`, token))
+        const served = await timed(() => client.get(one.path(organizationId)))
         const bare = await timed(() => pool.query(one.sql, one.values(organizationId)))
         rows.push({ served, bare })
       }
@@ -115,6 +115,7 @@ async function measure(pool: Pool, postgresUrl: string, rounds: number): Promise
     }
     return figures
   } finally {
+    client.close()
     server.close()
     server.closeAllConnections()
     await close()
@@ -137,12 +138,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now()
   await work()
   return performance.now() - startMs
-}
-
-async function fetchPage(url: string, token: string): Promise<void> {
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${token}`, 'accept-encoding': 'identity' } })
-  await answer.text()
-  if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`)
 }
 
 /** The indexes EXPLAIN names, so that a figure made by reading the whole table shows as one. */

@@ -18,7 +18,7 @@ export const latestHistory: Bench = {
     withBenchStack(async (stack) => {
       const size = quick
         ? { devices: 2_000, minutes: 5, samplesPerSecond: 1_000 }
-        : { devices: 100_000, minutes: 30, samplesPerSecond: 20_000 }
+        : { devices: 100_000, minutes: 15, samplesPerSecond: 10_000 }
       const fleet = await seedRegistry(stack, size.devices)
       await seedDeviceTable(stack.questdb, fleet)
       for (let ago = size.minutes; ago >= 1; ago--) await seedMinute(stack.questdb, fleet, Date.now() - ago * minuteMs)

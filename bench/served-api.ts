@@ -1,19 +1,15 @@
 import { fork } from 'node:child_process'
-import { Agent, get as httpGet, type IncomingHttpHeaders } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { issueToken } from '#core/tokens'
 import { freePort } from '../apps/stack/engines/process.ts'
 import { stopChild } from './processes.ts'
 import type { BenchStack } from './stack.ts'
-
-/** An answer as it came over the wire: still compressed, so that reading it costs the client next to nothing. */
-export type WireAnswer = { status: number; headers: IncomingHttpHeaders; bytes: Buffer }
+import { openWireClient, type WireClient } from './wire.ts'
 
 /** The control plane as a process of its own, and a key that may read everything. */
 export type ServedApi = {
   pid: number
-  /** Throws on anything but 2xx and 304. */
-  get(path: string, headers?: Record<string, string>): Promise<WireAnswer>
+  get: WireClient['get']
   close(): Promise<void>
 }
 
@@ -35,27 +31,10 @@ export async function serveApi(stack: BenchStack, ingestPort = 9): Promise<Serve
     "INSERT INTO api_key (id, name, token_hash, platform, created_by) VALUES ($1, 'bench', $2, true, 'bench')",
     [issued.id, issued.hash],
   )
-  const agent = new Agent({ keepAlive: true })
-  const authorization = `Bearer ${issued.token}`
-  const get: ServedApi['get'] = (path, headers = {}) =>
-    new Promise((resolve, reject) => {
-      const request = httpGet({ host: '127.0.0.1', port, path, agent, headers: { authorization, ...headers } })
-      request.once('error', reject)
-      request.once('response', (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.once('error', reject)
-        response.once('end', () => {
-          const { statusCode: status = 0 } = response
-          const bytes = Buffer.concat(chunks)
-          if (status === 304 || (status >= 200 && status < 300)) resolve({ status, headers: response.headers, bytes })
-          else reject(new Error(`${path} answered ${status}: ${bytes.toString().slice(0, 300)}`))
-        })
-      })
-    })
+  const client = openWireClient(port, issued.token)
   const giveUpAt = Date.now() + startLimitMs
   while (
-    !(await get('/livez').then(
+    !(await client.get('/livez').then(
       () => true,
       () => false,
     ))
@@ -65,9 +44,9 @@ export async function serveApi(stack: BenchStack, ingestPort = 9): Promise<Serve
   }
   return {
     pid: child.pid ?? 0,
-    get,
+    get: client.get,
     close: async () => {
-      agent.destroy()
+      client.close()
       await stopChild(child)
     },
   }
