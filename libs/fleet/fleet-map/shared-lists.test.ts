@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { createRevisions } from '#fleet/fleet-map/revisions'
+import { createSharedLists } from '#fleet/fleet-map/shared-lists'
+
+/** Lists of words whose making takes as long as the test says, on a clock of its own. */
+function wordLists() {
+  let nowMs = 1_000_000
+  const makings: { finish(words: string[], tookMs?: number): void; fail(): void }[] = []
+  const lists = createSharedLists<string, null, string>({
+    clock: () => nowMs,
+    revisions: createRevisions(),
+    longestLifeMs: 25_000,
+    keyOf: (request) => request,
+    identify: (word) => word.slice(0, 1),
+    contentOf: (word) => word,
+    make: () =>
+      new Promise((resolve, reject) => {
+        makings.push({
+          finish: (items, tookMs = 0) => {
+            nowMs += tookMs
+            resolve({ facts: null, items })
+          },
+          fail: () => reject(new Error('away')),
+        })
+      }),
+  })
+  const pass = (ms: number) => {
+    nowMs += ms
+  }
+  return { lists, makings, pass }
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('a shared list', () => {
+  test('is made once for all who ask at the same time, and answered as long as it is fresh', async () => {
+    const { lists, makings, pass } = wordLists()
+    const asked = [lists.read('a'), lists.read('a')]
+    makings[0]?.finish(['one'], 100)
+    expect((await Promise.all(asked)).map(({ entries }) => entries.length)).toEqual([1, 1])
+    pass(1_500)
+    await lists.read('a')
+    expect(makings).toHaveLength(1)
+  })
+
+  test('is answered once more while its successor is made, which then says what changed', async () => {
+    const { lists, makings, pass } = wordLists()
+    const first = lists.read('a')
+    makings[0]?.finish(['one', 'two'], 100)
+    const before = await first
+    pass(5_000)
+    expect(await lists.read('a')).toBe(before)
+    await settle()
+    expect(makings).toHaveLength(2)
+    makings[1]?.finish(['one', 'three'], 100)
+    await settle()
+    const { entries } = await lists.read('a')
+    expect(entries.map(({ item, isGone }) => [item, isGone])).toEqual([
+      ['one', false],
+      ['three', false],
+    ])
+    expect(entries[0]?.revision).toBe(before.entries[0]?.revision)
+    expect(entries[1]?.revision).toBeGreaterThan(before.entries[1]?.revision ?? Infinity)
+  })
+
+  test('is waited for when the one before is too old', async () => {
+    const { lists, makings, pass } = wordLists()
+    const first = lists.read('a')
+    makings[0]?.finish(['one'])
+    await first
+    pass(26_000)
+    const second = lists.read('a')
+    await settle()
+    makings[1]?.finish([])
+    expect((await second).entries).toMatchObject([{ item: 'one', isGone: true }])
+  })
+
+  test('survives a failed renewal, and the next reader tries again', async () => {
+    const { lists, makings, pass } = wordLists()
+    const first = lists.read('a')
+    makings[0]?.finish(['one'])
+    const before = await first
+    pass(5_000)
+    await lists.read('a')
+    await settle()
+    makings[1]?.fail()
+    await settle()
+    expect(await lists.read('a')).toBe(before)
+    await settle()
+    expect(makings).toHaveLength(3)
+  })
+
+  test('that could not be made at all is an error, and is tried again', async () => {
+    const { lists, makings } = wordLists()
+    const first = lists.read('a')
+    makings[0]?.fail()
+    await expect(first).rejects.toThrow('away')
+    const second = lists.read('a')
+    makings[1]?.finish(['one'])
+    expect((await second).entries).toHaveLength(1)
+  })
+})
