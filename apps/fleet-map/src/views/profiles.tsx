@@ -13,7 +13,7 @@ import { OrganizationPicker } from './shell.tsx'
 /** Config profiles: what routers are told. Secrets can be set and replaced, never read back. */
 export function ProfilesView() {
   const org = homeOrganizationId.value
-  const list = usePages<Profile>(org ? `/orgs/${org}/configs` : '/orgs', {})
+  const list = usePages<Profile>(org ? `/orgs/${org}/configs` : null, {})
   const [editing, setEditing] = useState<Profile | 'new' | null>(null)
   const [applying, setApplying] = useState<Profile | null>(null)
   if (!org) return <Loading />
