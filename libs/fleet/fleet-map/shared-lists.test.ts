@@ -46,9 +46,9 @@ describe('a shared list', () => {
   test('is answered once more while its successor is made, which then says what changed', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')
-    makings[0]?.finish(['one', 'two'], 100)
+    makings[0]?.finish(['one', 'two'], 500)
     const before = await first
-    pass(5_000)
+    pass(12_000)
     expect(await lists.read('a')).toBe(before)
     await settle()
     expect(makings).toHaveLength(2)
@@ -63,10 +63,22 @@ describe('a shared list', () => {
     expect(entries[1]?.revision).toBeGreaterThan(before.entries[1]?.revision ?? Infinity)
   })
 
+  test('is waited for when that takes next to nothing', async () => {
+    const { lists, makings, pass } = wordLists()
+    const first = lists.read('a')
+    makings[0]?.finish(['one'], 20)
+    await first
+    pass(1_001)
+    const second = lists.read('a')
+    await settle()
+    makings[1]?.finish(['two'])
+    expect((await second).entries.map(({ item }) => item)).toContain('two')
+  })
+
   test('is waited for when the one before is too old', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')
-    makings[0]?.finish(['one'])
+    makings[0]?.finish(['one'], 500)
     await first
     pass(26_000)
     const second = lists.read('a')
@@ -78,9 +90,9 @@ describe('a shared list', () => {
   test('survives a failed renewal, and the next reader tries again', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')
-    makings[0]?.finish(['one'])
+    makings[0]?.finish(['one'], 500)
     const before = await first
-    pass(5_000)
+    pass(12_000)
     await lists.read('a')
     await settle()
     makings[1]?.fail()

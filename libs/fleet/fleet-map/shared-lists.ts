@@ -9,7 +9,7 @@ export type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[] }
 export type SharedLists<Request, Facts, Item> = {
   /**
    * The list for a request, the same for all who ask for the same, and not older than the longest life. One that is not
-   * fresh any more is answered once more while its successor is made.
+   * fresh any more, and takes long to make, is answered once more while its successor is made.
    */
   read(request: Request): Promise<SharedList<Facts, Item>>
 }
@@ -29,6 +29,7 @@ type Rules<Request, Facts, Item> = {
 type Kept<List> = {
   list: Promise<List>
   madeMs: number
+  tookMs: number
   freshUntilMs: number
   usedAtMs: number
   next?: Promise<List> | undefined
@@ -39,6 +40,8 @@ const shortestLifeMs = 1_000
 const lifePerCost = 20
 // But no longer than this share of its longest life, so that its successor is there before that ends.
 const freshShare = 0.6
+// What is made in less is waited for: whoever asks now and then gets what is true now.
+const noticedMs = 200
 const forgottenAfterMs = 5 * 60_000
 
 /** Lists that are dear to make: each is made once for all who ask, lives a while, and knows what changed since before. */
@@ -53,10 +56,12 @@ export function createSharedLists<Request, Facts, Item>(
     const { facts, items } = await rules.make(request)
     const list = { facts, entries: stampItems(items, before?.entries ?? [], rules) }
     const endedMs = rules.clock()
-    const freshMs = Math.min(rules.longestLifeMs * freshShare, (endedMs - startedMs) * lifePerCost)
+    const tookMs = endedMs - startedMs
+    const freshMs = Math.min(rules.longestLifeMs * freshShare, tookMs * lifePerCost)
     lists.set(key, {
       list: Promise.resolve(list),
       madeMs: startedMs,
+      tookMs,
       freshUntilMs: endedMs + Math.max(shortestLifeMs, freshMs),
       usedAtMs: lists.get(key)?.usedAtMs ?? endedMs,
     })
@@ -77,7 +82,7 @@ export function createSharedLists<Request, Facts, Item>(
 
   const begin = (key: string, request: Request, nowMs: number): Promise<List> => {
     const list = make(key, request, undefined)
-    lists.set(key, { list, madeMs: nowMs, freshUntilMs: Number.POSITIVE_INFINITY, usedAtMs: nowMs })
+    lists.set(key, { list, madeMs: nowMs, tookMs: 0, freshUntilMs: Number.POSITIVE_INFINITY, usedAtMs: nowMs })
     list.catch(() => lists.delete(key))
     return list
   }
@@ -92,7 +97,7 @@ export function createSharedLists<Request, Facts, Item>(
       known.usedAtMs = nowMs
       if (nowMs < known.freshUntilMs) return known.list
       known.next ??= renew(key, request, known)
-      if (nowMs - known.madeMs > rules.longestLifeMs) return known.next
+      if (known.tookMs < noticedMs || nowMs - known.madeMs > rules.longestLifeMs) return known.next
       known.next.catch(() => {})
       return known.list
     },
