@@ -2,15 +2,28 @@ import { parseArgs } from 'node:util'
 import { deviceList } from './device-list.ts'
 import { fleetGps } from './fleet-gps.ts'
 import { groupCount } from './group-count.ts'
+import { groupDispatch } from './group-dispatch.ts'
 import { ingestAccept } from './ingest-accept.ts'
 import { latestHistory } from './latest-history.ts'
+import { longPoll } from './long-poll.ts'
 import { mapPage } from './map-page.ts'
 import { type Bench, table } from './report.ts'
 import { soak } from './soak.ts'
 import { wholePath } from './whole-path.ts'
 
 // npm run bench -- [--quick] [--only NAME] [--minutes N]: every figure against a floor or a peer of the same run.
-const benches: Bench[] = [ingestAccept, wholePath, deviceList, groupCount, latestHistory, fleetGps, mapPage, soak]
+const benches: Bench[] = [
+  ingestAccept,
+  wholePath,
+  deviceList,
+  groupCount,
+  latestHistory,
+  fleetGps,
+  mapPage,
+  soak,
+  groupDispatch,
+  longPoll,
+]
 
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, minutes: { type: 'string' } },

@@ -3,9 +3,16 @@ import { type DeviceIdentity, type HandedOutJob, takeJobs } from '#fleet/job-del
 import type { Pool } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 
+/** Where the caller came from, which says when it has hung up: its socket. */
+export type Caller = {
+  readonly destroyed: boolean
+  once(event: 'close', listener: () => void): unknown
+  off(event: 'close', listener: () => void): unknown
+}
+
 export type Mailbox = {
   /** The device's next job; without one, waits until one comes, `waitMs` have passed, or the caller has gone. */
-  next(device: DeviceIdentity, waitMs: number, gone: AbortSignal): Promise<HandedOutJob | undefined>
+  next(device: DeviceIdentity, waitMs: number, caller: Caller): Promise<HandedOutJob | undefined>
   /** Jobs may have come for these devices (for everybody, when undefined). */
   wake(deviceIds?: readonly string[]): void
   waitingCount(): number
@@ -30,19 +37,19 @@ export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Ma
   }, takenTogether)
 
   /** Begins to listen at once; `woken` resolves with false when the time is over first. */
-  function listenFor(deviceId: string, waitMs: number, gone: AbortSignal) {
+  function listenFor(deviceId: string, waitMs: number, caller: Caller) {
     const { promise: woken, resolve } = Promise.withResolvers<boolean>()
     const listeners = waiting.get(deviceId) ?? new Set()
     const ring = () => resolve(!closed)
     const giveUp = () => resolve(false)
     const timer = setTimeout(giveUp, waitMs)
     waiting.set(deviceId, listeners.add(ring))
-    gone.addEventListener('abort', giveUp, { once: true })
+    caller.once('close', giveUp)
     return {
       woken,
       leave() {
         clearTimeout(timer)
-        gone.removeEventListener('abort', giveUp)
+        caller.off('close', giveUp)
         listeners.delete(ring)
         if (listeners.size === 0 && waiting.get(deviceId) === listeners) waiting.delete(deviceId)
       },
@@ -54,13 +61,13 @@ export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Ma
   }
 
   return {
-    async next(device, waitMs, gone) {
+    async next(device, waitMs, caller) {
       const untilMs = performance.now() + waitMs
       for (;;) {
         // Listening begins before looking, so that a job that comes in between is not missed.
-        const call = listenFor(device.deviceId, Math.max(0, untilMs - performance.now()), gone)
+        const call = listenFor(device.deviceId, Math.max(0, untilMs - performance.now()), caller)
         try {
-          if (gone.aborted) return undefined
+          if (caller.destroyed) return undefined
           const job = await take(device)
           if (job || closed) return job
           if (!(await call.woken)) return undefined

@@ -38,7 +38,8 @@ export const jobRoutes = (parts: JobRouteParts): EdgeRoute[] => [
       const query = Object.fromEntries(new URL(request.url).searchParams)
       const { waitSeconds } = parseInput(nextQuery, query)
       refuseDisabled(grant)
-      const job = await parts.mailbox.next(grant, waitSeconds * 1_000, request.signal)
+      // Its socket, not `request.signal`: that makes a whole Request, which ten thousand waiting devices would hold.
+      const job = await parts.mailbox.next(grant, waitSeconds * 1_000, incoming.socket)
       if (!job) return new Response(null, { status: 204 })
       return answerJson(await deliverable(parts, grant.organizationId, job))
     },

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Agent as ConnectionPool, request } from 'undici'
+import { createDeviceJob } from '#fleet/jobs'
+import { startIngestProcess } from '#test/ingest-process'
+import { createJobFleet, issueTestTokens, type JobFleet } from '#test/job-fleet'
+import { until } from '#test/until'
+import { startWorkerProcess } from '#test/worker-process'
+import { openBenchPostgres } from './postgres.ts'
+import type { Bench, Figure } from './report.ts'
+import { median, percentile } from './statistics.ts'
+
+/** Many routers that wait for jobs at one ingest process: what they cost, and how soon one hears of its job. */
+export const longPoll: Bench = {
+  name: 'long-poll',
+  about: 'Routers waiting at one ingest process for jobs, beside the same process without them.',
+  async run({ quick }) {
+    const routers = quick ? 1_000 : 10_000
+    const postgres = await openBenchPostgres()
+    const folder = await mkdtemp(join(tmpdir(), 'routerfleet-bench-'))
+    const nobodyThere = 'http://127.0.0.1:9'
+    const ingest = await startIngestProcess({
+      postgresUrl: postgres.url,
+      questdb: { httpUrl: nobodyThere, pgUrl: 'postgresql://127.0.0.1:9/none', user: 'admin', password: 'quest' },
+      logDir: folder,
+      environment: { LOG_LEVEL: 'fatal' },
+    })
+    const worker = await startWorkerProcess({ postgresUrl: postgres.url })
+    try {
+      const fleet = await createJobFleet(postgres.pool, routers)
+      const tokens = await issueTestTokens(postgres.pool, fleet.organizationId, fleet.deviceIds)
+      return await measure({ ingest, fleet, tokens, jobs: quick ? 50 : 300 })
+    } finally {
+      await worker.end('SIGTERM')
+      await ingest.end('SIGTERM')
+      await postgres.close()
+      await rm(folder, { recursive: true, force: true })
+    }
+  },
+}
+
+type Parts = { ingest: { url: string; pid: number }; fleet: JobFleet; tokens: readonly string[]; jobs: number }
+
+async function measure({ ingest, fleet, tokens, jobs }: Parts): Promise<Figure[]> {
+  await delay(3_000)
+  const before = residentBytes(ingest.pid)
+  const crowd = startCrowd(ingest.url, tokens)
+  try {
+    // Some are always between two requests.
+    await until('nearly all of them wait', async () => (await waitingAt(ingest.url)) >= tokens.length * 0.98, 180_000)
+    // What the arrival itself took is given back after a while.
+    await delay(10_000)
+    const after = residentBytes(ingest.pid)
+    const latencies: number[] = []
+    for (let index = 0; index < jobs; index += 1) {
+      const router = Math.floor((index * tokens.length) / jobs)
+      const heard = crowd.nextAnswer(router)
+      const startMs = performance.now()
+      await createDeviceJob(fleet.ctx, fleet.deviceIds[router] ?? '', { kind: 'speed_test' })
+      await heard
+      latencies.push(performance.now() - startMs)
+      await delay(20)
+    }
+    const megabytes = (bytes: number) => (bytes / 2 ** 20).toFixed(0)
+    return [
+      {
+        name: `${tokens.length.toLocaleString('en')} routers wait`,
+        value: `${megabytes(after)} MiB resident; ${megabytes(before)} MiB without them`,
+        ratio: `${((after - before) / tokens.length / 1_024).toFixed(1)} KiB each`,
+        target: '< 200 MB more at 10,000',
+      },
+      {
+        name: 'a waiting router gets its job',
+        value: `p50 ${median(latencies).toFixed(1)} ms, p99 ${percentile(latencies, 99).toFixed(1)} ms after it was asked for`,
+        target: 'p99 < 100 ms',
+      },
+    ]
+  } finally {
+    await crowd.stop()
+  }
+}
+
+/** Routers that ask again as soon as they are answered, and do not report: what they took stays with them. */
+function startCrowd(url: string, tokens: readonly string[]) {
+  const pool = new ConnectionPool({ connections: tokens.length, pipelining: 1, headersTimeout: 120_000 })
+  const stopping = new AbortController()
+  const expecting = new Map<number, () => void>()
+  const wait = async (token: string, router: number) => {
+    // A thousand a second: what arrives at once waits in the listen queue and says nothing about waiting.
+    await delay(router, undefined, { signal: stopping.signal })
+    while (!stopping.signal.aborted) {
+      const { statusCode, body } = await request(`${url}/device/jobs/next?waitSeconds=55`, {
+        dispatcher: pool,
+        headers: { authorization: `Bearer ${token}` },
+        signal: stopping.signal,
+      })
+      const answer = await body.text()
+      if (statusCode !== 200) continue
+      expecting.get(router)?.()
+      const { id, attempt } = JSON.parse(answer) as { id: string; attempt: number }
+      await request(`${url}/device/jobs/${id}/status`, {
+        dispatcher: pool,
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ attempt, status: 'succeeded' }),
+      }).then((reported) => reported.body.dump())
+    }
+  }
+  const routers = tokens.map((token, router) => wait(token, router).catch(() => undefined))
+  return {
+    nextAnswer: (router: number) => new Promise<void>((resolve) => expecting.set(router, resolve)),
+    async stop() {
+      stopping.abort()
+      await Promise.all(routers)
+      await pool.destroy()
+    },
+  }
+}
+
+const residentBytes = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) * 1_024
+
+async function waitingAt(url: string): Promise<number> {
+  const { statusCode, body } = await request(`${url}/metrics`)
+  const text = await body.text()
+  if (statusCode !== 200) throw new Error(`/metrics answered ${statusCode}`)
+  return Number(/^job_channel_waiting_devices (\d+)/m.exec(text)?.[1] ?? 0)
+}
