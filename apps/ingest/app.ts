@@ -5,8 +5,9 @@ import { type ReadinessCheck, readiness } from '#http/health'
 import type { HttpMetrics } from '#http/metrics'
 import { problemResponse } from '#http/problem'
 import { requestIdFrom } from '#http/request-id'
-import { type Logger, logFailure, logRequest } from '#http/request-log'
-import { isUnavailable } from '#postgres/errors'
+import { type Logger, logRequest } from '#http/request-log'
+import { nextJobPath } from './jobs/next-route.ts'
+import { shownError } from './shown-error.ts'
 
 /** What node:http hands over with each request. */
 export type EdgeBindings = { incoming: IncomingMessage }
@@ -28,7 +29,13 @@ export type AppParts = {
   routes: readonly EdgeRoute[]
 }
 
-/** Everything ingest answers except reports, which never come this far: health, metrics, the job channel, refusals. */
+/** What is answered before it comes this far, straight on node:http; here these paths only refuse other methods. */
+const straight = [
+  { method: 'POST', path: '/telemetry' },
+  { method: 'GET', path: nextJobPath },
+]
+
+/** Everything ingest answers except what is answered straight: health, metrics, reports on jobs, refusals. */
 export function createApp({ logger, metrics, checks, routes }: AppParts): Hono<{ Bindings: EdgeBindings }> {
   const app = new Hono<{ Bindings: EdgeBindings }>()
   const operations: EdgeRoute[] = [
@@ -55,8 +62,9 @@ export function createApp({ logger, metrics, checks, routes }: AppParts): Hono<{
       return response
     })
   }
-  for (const path of ['/telemetry', ...new Set(served.map((route) => route.path))]) {
-    const allow = path === '/telemetry' ? ['POST'] : served.filter((route) => route.path === path).map(methodOf)
+  const all = [...straight, ...served]
+  for (const path of new Set(all.map((route) => route.path))) {
+    const allow = all.filter((route) => route.path === path).map(methodOf)
     app.all(path, () => {
       const methods = allow.join(', ')
       throw new ServiceError(405, 'method_not_allowed', `Here you may use ${methods}.`, { headers: { Allow: methods } })
@@ -74,7 +82,7 @@ export function createApp({ logger, metrics, checks, routes }: AppParts): Hono<{
   return app
 }
 
-const methodOf = ({ method }: EdgeRoute) => method
+const methodOf = ({ method }: { method: string }) => method
 
 async function answerReadiness(checks: readonly ReadinessCheck[]): Promise<Response> {
   const state = await readiness(checks)
@@ -89,11 +97,5 @@ async function answerMetrics({ registry }: HttpMetrics): Promise<Response> {
   return new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } })
 }
 
-function answerError(error: unknown, requestId: string, logger: Logger): Response {
-  if (isUnavailable(error)) {
-    const detail = 'A part of the service is away. Try again shortly.'
-    return problemResponse(new ServiceError(503, 'unavailable', detail, { headers: { 'Retry-After': '2' } }), requestId)
-  }
-  if (!(error instanceof ServiceError)) logFailure(logger, requestId, error)
-  return problemResponse(error, requestId)
-}
+const answerError = (error: unknown, requestId: string, logger: Logger): Response =>
+  problemResponse(shownError(error, requestId, logger), requestId)

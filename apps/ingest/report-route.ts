@@ -1,8 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
-import { toProblem } from '#http/problem'
-import { requestIdFrom } from '#http/request-id'
 import { decodeBatch } from '#telemetry/accept'
 import type { TelemetryLog } from '#telemetry-log/log'
 import { LogFailedError, LogFullError } from '#telemetry-log/log'
@@ -14,6 +12,7 @@ import type { FailedAuthentications } from './failed-authentications.ts'
 import type { OpenJobs } from './open-jobs.ts'
 import { decompress, readBody, readReportHead } from './read-report.ts'
 import type { ReportMetrics } from './report-metrics.ts'
+import { answer, answerProblem, requestIdOf, type StraightRoute } from './straight-answer.ts'
 
 export type ReportParts = {
   clock: Clock
@@ -37,7 +36,7 @@ type Report = { accepted: number; rejected: readonly unknown[]; jobsPending: num
  * streams for each report, which costs more than checking and keeping it. Checks come in the contract's order:
  * 401, 429, 503, 413/415, 400, 403, 402.
  */
-export function createReportRoute(parts: ReportParts): (request: IncomingMessage, response: ServerResponse) => void {
+export function createReportRoute(parts: ReportParts): StraightRoute {
   const { clock, access, failedAuthentications, traffic, backlog, log, openJobs, metrics } = parts
 
   async function authenticate(request: IncomingMessage): Promise<DeviceGrant> {
@@ -78,20 +77,18 @@ export function createReportRoute(parts: ReportParts): (request: IncomingMessage
 
   return (request, response) => {
     const startedMs = performance.now()
-    const requestId = requestIdFrom(header(request, 'x-request-id'))
+    const requestId = requestIdOf(request)
     accept(request).then(
       (report) => {
         // The sender went away in the middle of its body: nothing was kept and nobody is left to answer.
         if (report === undefined) return void response.destroy()
-        answer(response, 202, requestId, 'application/json', JSON.stringify(report))
+        answer(response, 202, requestId, report)
         metrics.observe(202, performance.now() - startedMs)
       },
       (error: unknown) => {
         const shown = shownError(error)
         if (!(shown instanceof ServiceError)) parts.onFailure(requestId, error)
-        const problem = toProblem(shown, requestId)
-        const headers = shown instanceof ServiceError ? shown.headers : undefined
-        answer(response, problem.status, requestId, 'application/problem+json', JSON.stringify(problem), headers)
+        const problem = answerProblem(response, shown, requestId)
         // What is still on its way is read and dropped, so that the sender gets to see the answer.
         request.resume()
         metrics.observe(problem.status, performance.now() - startedMs, problem.code)
@@ -112,27 +109,4 @@ function shownError(error: unknown): unknown {
   return new ServiceError(503, 'unavailable', 'The report could not be kept. Send it again shortly.', {
     headers: { 'Retry-After': '5' },
   })
-}
-
-function header(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name]
-  return typeof value === 'string' ? value : undefined
-}
-
-function answer(
-  response: ServerResponse,
-  status: number,
-  requestId: string,
-  contentType: string,
-  body: string,
-  headers?: Record<string, string>,
-): void {
-  response.writeHead(status, {
-    'Content-Type': contentType,
-    'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
-    'X-Request-Id': requestId,
-    ...headers,
-  })
-  response.end(body)
 }

@@ -21,6 +21,7 @@ import { createFailedAuthentications } from './failed-authentications.ts'
 import { followJobNotices } from './jobs/follow-notices.ts'
 import { createMailbox } from './jobs/mailbox.ts'
 import { registerMailboxMetrics } from './jobs/metrics.ts'
+import { createNextJobRoute, nextJobPath } from './jobs/next-route.ts'
 import { jobRoutes } from './jobs/routes.ts'
 import { createOpenJobs } from './open-jobs.ts'
 import { createPresence } from './presence.ts'
@@ -86,13 +87,15 @@ export async function startIngest(config: Config) {
   registerMailboxMetrics(metrics.registry, mailbox)
   const routes = [
     enrollRoute({ pool, plans, failedAuthentications }),
-    ...jobRoutes({ ...calls, pool, keyring, mailbox }),
+    ...jobRoutes({ ...calls, pool }),
     configRoute({ ...calls, pool, keyring }),
   ]
+  const nextJob = createNextJobRoute({ ...calls, pool, keyring, mailbox, metrics, logger })
   const app = getRequestListener(createApp({ logger, metrics, checks, routes }).fetch)
   const server = await startListening(
     (request, response) => {
-      if (request.method === 'POST' && isReportPath(request.url)) report(request, response)
+      if (request.method === 'POST' && isAt('/telemetry', request.url)) report(request, response)
+      else if (request.method === 'GET' && isAt(nextJobPath, request.url)) nextJob(request, response)
       else void app(request, response)
     },
     { host: config.HOST, port: config.PORT },
@@ -118,7 +121,7 @@ export async function startIngest(config: Config) {
   return { server, logger, checks, failed, beginStop: mailbox.close, close }
 }
 
-const isReportPath = (url: string | undefined) => url === '/telemetry' || url?.startsWith('/telemetry?')
+const isAt = (path: string, url: string | undefined) => url === path || url?.startsWith(`${path}?`)
 
 /** A readiness check that fails while `refuses` says so. */
 export function refuseWhen(name: string, refuses: () => boolean): ReadinessCheck {

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import type { HandedOutJob } from '#fleet/job-delivery'
+import type { Keyring } from '#fleet/keyring'
+import { revealSettings } from '#fleet/profile-secrets'
+import type { HttpMetrics } from '#http/metrics'
+import { type Logger, logRequest } from '#http/request-log'
+import type { Pool } from '#postgres/pool'
+import { admitDevice, type EdgeCallParts, parseInput, refuseDisabled } from '../edge-call.ts'
+import { shownError } from '../shown-error.ts'
+import { answer, answerProblem, requestIdOf, type StraightRoute } from '../straight-answer.ts'
+import type { Mailbox } from './mailbox.ts'
+
+export type NextJobParts = EdgeCallParts & {
+  pool: Pool
+  keyring: Keyring
+  mailbox: Mailbox
+  metrics: HttpMetrics
+  logger: Logger
+}
+
+export const nextJobPath = '/device/jobs/next'
+
+const nextQuery = z.strictObject({ waitSeconds: z.coerce.number().int().min(0).max(55).default(0) })
+
+/**
+ * `GET /device/jobs/next`, straight on node:http: ten thousand routers wait in it at a time, and each holds what its
+ * request is made of for as long as it waits.
+ */
+export function createNextJobRoute(parts: NextJobParts): StraightRoute {
+  const { mailbox, metrics, logger } = parts
+  return (request, response) => {
+    const startedMs = performance.now()
+    const requestId = requestIdOf(request)
+    const finish = (status: number) => {
+      const observed = { method: 'GET', route: nextJobPath, status, durationMs: performance.now() - startedMs }
+      metrics.observe(observed)
+      logRequest(logger, { requestId, ...observed })
+    }
+    const asking = async () => {
+      const grant = await admitDevice(parts, request)
+      const query = Object.fromEntries(new URL(request.url ?? '', 'http://edge').searchParams)
+      const { waitSeconds } = parseInput(nextQuery, query)
+      refuseDisabled(grant)
+      return { grant, waitMs: waitSeconds * 1_000 }
+    }
+    asking()
+      .then(async ({ grant, waitMs }) => {
+        const job = await mailbox.next(grant, waitMs, request.socket)
+        const body = job && (await deliverable(parts, grant.organizationId, job))
+        answer(response, job ? 200 : 204, requestId, body)
+        finish(job ? 200 : 204)
+      })
+      .catch((error: unknown) => {
+        finish(answerProblem(response, shownError(error, requestId, logger), requestId).status)
+      })
+  }
+}
+
+/** The job as the device gets it; apply_config carries its profile, whose secrets are decrypted here and nowhere else. */
+async function deliverable(
+  parts: NextJobParts,
+  organizationId: string,
+  { profile, ...job }: HandedOutJob,
+): Promise<unknown> {
+  if (job.kind !== 'apply_config' || !profile) return job
+  const settings = await revealSettings(parts, { organizationId, profileId: profile.id, version: profile.version })
+  return { ...job, parameters: { profile: { ...profile, settings: settings ?? {} } } }
+}
