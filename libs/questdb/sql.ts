@@ -41,7 +41,8 @@ export function openQuestdbSql(url: string, options: { applicationName: string; 
     connectionString: url,
     application_name: options.applicationName,
     max: options.maxConnections ?? 8,
-    connectionTimeoutMillis: 5_000,
+    // QuestDB greets a new connection only when a worker is free, and each may be busy with a large result for seconds.
+    connectionTimeoutMillis: 20_000,
     query_timeout: 60_000,
     idleTimeoutMillis: 30_000,
     types,
