@@ -70,14 +70,13 @@ test('a reboot job restarts the process, which then reports it and why it starte
   await startProgram(peer.baseUrl)
   const final = () => peer.received.filter(({ path, body }) => path.endsWith('/status') && body.includes('succeeded'))
   await vi.waitFor(() => expect(final()).toHaveLength(1), { timeout: 20_000 })
-  const boots = () =>
-    peer
-      .reports()
-      .flatMap(({ samples }) => samples)
-      .filter(({ kind, uptimeS }) => kind === 'system' && Number(uptimeS) <= 1)
-  await vi.waitFor(() => expect(boots().map(({ rebootReason }) => rebootReason)).toEqual([undefined, 'job']), {
-    timeout: 20_000,
-  })
+  // A report whose answer the restart cut off is sent once more: by time, it is the same sample.
+  const firstOfBoots = () => {
+    const samples = peer.reports().flatMap((report) => report.samples)
+    const system = samples.filter(({ kind, uptimeS }) => kind === 'system' && Number(uptimeS) <= 1)
+    return [...new Map(system.map(({ ts, rebootReason }) => [ts, rebootReason])).values()]
+  }
+  await vi.waitFor(() => expect(firstOfBoots()).toEqual([undefined, 'job']), { timeout: 20_000 })
 })
 
 test('ends when its parent lets go of the channel', async () => {
