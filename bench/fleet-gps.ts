@@ -19,8 +19,8 @@ type Size = { devices: number; minutes: number; rounds: number; samplesPerSecond
 
 const quickSizes: Size[] = [{ devices: 2_000, minutes: 5, rounds: 5, samplesPerSecond: 1_000, targetMs: 100 }]
 const fullSizes: Size[] = [
-  { devices: 10_000, minutes: 30, rounds: 10, samplesPerSecond: 10_000, targetMs: 100 },
-  { devices: 100_000, minutes: 10, rounds: 10, samplesPerSecond: 10_000, targetMs: 400 },
+  { devices: 10_000, minutes: 10, rounds: 10, samplesPerSecond: 10_000, targetMs: 100 },
+  { devices: 100_000, minutes: 5, rounds: 10, samplesPerSecond: 10_000, targetMs: 400 },
 ]
 
 /** What a map draws of each device, without what it only shows when one is looked at. */
