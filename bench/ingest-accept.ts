@@ -1,10 +1,17 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { applyLoad, cpuSecondsOfTree, startServerProcess } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
 import { driveSamples, httpRequest } from './samples.ts'
 import { type BenchStack, seedDevices, startIngestProcess, withBenchStack } from './stack.ts'
 import { medianRatio, shown } from './statistics.ts'
 
-type Contender = { name: string; port: number; pid: number }
+type Contender = {
+  name: string
+  port: number
+  pid: number
+  /** Resolves when what it took is worked off, so that the next one has the machine to itself. */
+  rest?: () => Promise<void>
+}
 type Round = { perSecond: number; perCpuSecond: number }
 
 const deviceCount = 50
@@ -22,7 +29,10 @@ const naiveTableSql = (table: string, columns: readonly string[]) =>
   `CREATE TABLE ${table} (device_id SYMBOL, ${columns.join(', ')}, timestamp TIMESTAMP)
    TIMESTAMP(timestamp) PARTITION BY DAY WAL DEDUP UPSERT KEYS(timestamp, device_id)`
 
-/** Requests in alternating rounds to every contender; samples a second by wall clock and by the server's CPU. */
+/**
+ * Requests in alternating rounds to every contender, after one that warms all up; samples a second by wall clock and by
+ * the server's CPU.
+ */
 async function race(
   contenders: readonly Contender[],
   devices: readonly { token: string }[],
@@ -30,7 +40,7 @@ async function race(
 ): Promise<Map<string, Round[]>> {
   const results = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]))
   const startMs = Date.now() - 3_600_000
-  for (let round = 0; round < shape.rounds; round++) {
+  for (let round = -1; round < shape.rounds; round++) {
     // Fresh timestamps in every round: rows of an earlier one must not be replaced instead of stored.
     const requests = devices.map(({ token }, seed) =>
       httpRequest(
@@ -39,7 +49,7 @@ async function race(
         JSON.stringify({ samples: driveSamples(shape.samplesPerRequest, startMs + round * 120_000, seed) }),
       ),
     )
-    for (const { name, port, pid } of contenders) {
+    for (const { name, port, pid, rest } of contenders) {
       const cpuBefore = cpuSecondsOfTree(pid)
       const { accepted, seconds } = await applyLoad({
         port,
@@ -50,7 +60,8 @@ async function race(
       })
       const samples = accepted * shape.samplesPerRequest
       const cpu = cpuSecondsOfTree(pid) - cpuBefore
-      results.get(name)?.push({ perSecond: samples / seconds, perCpuSecond: samples / cpu })
+      if (round >= 0) results.get(name)?.push({ perSecond: samples / seconds, perCpuSecond: samples / cpu })
+      await rest?.()
     }
   }
   return results
@@ -78,28 +89,23 @@ async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
   const ingest = await startIngestProcess(stack)
   try {
     const [floor, bare, naive] = servers
-    const many = { samplesPerRequest: 100, requests: quick ? 300 : 2_000, rounds: 5 }
+    const many = { samplesPerRequest: 100, requests: quick ? 600 : 2_000, rounds: 5 }
     const one = { samplesPerRequest: 1, requests: quick ? 3_000 : 20_000, rounds: 5 }
-    const batches = await race(
-      [
-        { name: 'ingest', ...ingest },
-        { name: 'floor', ...floor },
-        { name: 'naive', ...naive },
-      ],
-      devices,
-      many,
-    )
-    const singles = await race(
-      [
-        { name: 'ingest', ...ingest },
-        { name: 'bare', ...bare },
-      ],
-      devices,
-      one,
-    )
+    const contender = { name: 'ingest', ...ingest, rest: () => untilStored(ingest.port) }
+    const batches = await race([contender, { name: 'floor', ...floor }, { name: 'naive', ...naive }], devices, many)
+    const singles = await race([contender, { name: 'bare', ...bare }], devices, one)
     return [...batchFigures(batches), ...singleFigures(singles)]
   } finally {
     await Promise.all([...servers, ingest].map((server) => server.stop()))
+  }
+}
+
+/** Until the writer has nothing left of what was accepted. */
+async function untilStored(port: number): Promise<void> {
+  for (;;) {
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    if (/^telemetry_backlog_samples(?:{[^}]*})? 0$/m.test(metrics)) return
+    await pause(50)
   }
 }
 
