@@ -310,7 +310,7 @@ test.for(['dark', 'light'] as const)(
     const go = (place: string) => page.evaluate(`location.hash = ${JSON.stringify(place)}`)
     await look('device panel', '.device-panel .u-legend')
     await go('#/map?panel=dead-zones')
-    await look('dead zones', '.ranking')
+    await look('dead zones', '.ranking, .panel-note')
     await go('#/map?as=table')
     await look('fleet table', '.map-as-table table')
     await go('#/devices')

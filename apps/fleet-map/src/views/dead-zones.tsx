@@ -25,23 +25,26 @@ export function DeadZones({ cells, onShow, onClose }: DeadZonesProps) {
           <Icon name="close" />
         </button>
       </header>
-      {worst.length === 0 ? <p class="panel-note">No cell in view was without service.</p> : null}
-      <ol class="ranking">
-        {worst.map((cell, index) => (
-          <li key={cell.h3}>
-            <button type="button" onClick={() => onShow(cell.h3)}>
-              <span class="rank">{index + 1}</span>
-              <span>
-                <strong>{duration(secondsWithoutService(cell))} without service</strong>
-                <span class="hint">
-                  {Math.round(cell.serviceRatio * 100)} % served, {cell.devices}{' '}
-                  {cell.devices === 1 ? 'device' : 'devices'}
+      {worst.length === 0 ? (
+        <p class="panel-note">No cell in view was without service.</p>
+      ) : (
+        <ol class="ranking">
+          {worst.map((cell, index) => (
+            <li key={cell.h3}>
+              <button type="button" onClick={() => onShow(cell.h3)}>
+                <span class="rank">{index + 1}</span>
+                <span>
+                  <strong>{duration(secondsWithoutService(cell))} without service</strong>
+                  <span class="hint">
+                    {Math.round(cell.serviceRatio * 100)} % served, {cell.devices}{' '}
+                    {cell.devices === 1 ? 'device' : 'devices'}
+                  </span>
                 </span>
-              </span>
-            </button>
-          </li>
-        ))}
-      </ol>
+              </button>
+            </li>
+          ))}
+        </ol>
+      )}
     </aside>
   )
 }
