@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { request } from 'undici'
@@ -74,7 +73,9 @@ async function download(image: Image, file: string, { progress }: ActionTools): 
       }
     }
   }
-  await pipeline(answer.body, measured, createWriteStream(file, { mode: 0o600, flush: true }))
+  // Opened before anything can fail: a stream that opens late would leave a file behind what was cleaned up already.
+  const part = await open(file, 'w', 0o600)
+  await pipeline(answer.body, measured, part.createWriteStream({ flush: true }))
   if (image.sizeBytes !== undefined && receivedBytes !== image.sizeBytes) {
     throw new DownloadError(`The image has ${receivedBytes} bytes, ${image.sizeBytes} were announced.`)
   }
