@@ -22,10 +22,22 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+const shell = (script: string) => run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder })
+
+test('the first steps of the README run as they stand', async () => {
+  const readme = await readFile(join(import.meta.dirname, '../README.md'), 'utf8')
+  const [, script = ''] = /^## First steps$.*?^```sh\n(.*?)^```$/ms.exec(readme) ?? []
+  const { stdout } = await shell(script)
+  expect(stdout).toContain('"serial":"SN-1"')
+  expect(stdout).toContain('"effectiveDeviceCount":1')
+  expect(stdout).toContain('"ssid":"Ferry"')
+  expect(stdout).not.toContain('correct horse')
+})
+
 test('the walkthrough runs as it stands, to the end it describes', async () => {
   const page = await readFile(join(import.meta.dirname, '../docs/walkthrough.md'), 'utf8')
   const script = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join('')
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\necho; echo "$job"`], { cwd: folder })
+  const { stdout } = await shell(`${script}\necho; echo "$job"`)
   const [job = '', ...earlier] = stdout.trimEnd().split('\n').reverse()
   const told = earlier.join('\n')
   expect(told).toContain('"accepted":2')
