@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseConfig } from '#core/config'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Secret } from '#core/secret'
 import { cancelBatch, pauseBatch, resumeBatch } from '#fleet/job-batch-control'
 import { getBatch } from '#fleet/job-batch-reads'
@@ -9,49 +8,19 @@ import { getJob } from '#fleet/job-reads'
 import { createDeviceJob } from '#fleet/jobs'
 import { createKeyring } from '#fleet/keyring'
 import { createWebhook } from '#fleet/webhooks'
-import { createLogger } from '#http/request-log'
-import { openPool } from '#postgres/pool'
-import { createTestDatabase } from '#test/database'
+import { masterSecret } from '#test/ingest-process'
+import { onBothBackends, type QueueScene, startQueueScene } from '#test/job-backends'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
-import { questdbConnection } from '#test/questdb'
-import { hasRedis, startRedis, type TestRedis } from '#test/redis'
 import { until } from '#test/until'
-import { configSchema } from './config.ts'
-import { type RunningWorker, startWorker } from './start.ts'
 
-const masterSecret = 'a master secret for tests, long enough'
-const redisHere = await hasRedis()
-if (!redisHere) console.log('skipped: worker on Redis, because redis-server is not installed')
-
-describe.each([
-  { backend: 'postgres', skip: false },
-  { backend: 'redis', skip: !redisHere },
-])('worker on the $backend backend', ({ backend, skip }) => {
-  if (skip) return test.skip('redis-server is not installed', () => {})
-
-  const parts: { redis?: TestRedis; worker?: RunningWorker } = {}
-  let pool: ReturnType<typeof openPool>
-  let dropDatabase: () => Promise<void>
-
+onBothBackends('worker', (backend) => {
+  let scene: QueueScene
+  let pool: QueueScene['pool']
   beforeAll(async () => {
-    const database = await createTestDatabase()
-    dropDatabase = database.drop
-    pool = openPool(database.url, { applicationName: 'worker.test' })
-    if (backend === 'redis') parts.redis = await startRedis()
-    const config = parseConfig(configSchema, {
-      POSTGRES_URL: database.url,
-      REDIS_URL: parts.redis?.url,
-      QUESTDB_PG_URL: questdbConnection().pgUrl,
-      CONFIG_SECRETS_KEY: masterSecret,
-    })
-    parts.worker = await startWorker(config, createLogger('worker', 'silent'), () => false)
+    scene = await startQueueScene(backend)
+    pool = scene.pool
   })
-  afterAll(async () => {
-    await parts.worker?.stop()
-    await parts.redis?.stop()
-    await pool.end()
-    await dropDatabase()
-  })
+  afterAll(() => scene.close())
 
   const batchOf = (fleet: JobFleet, id: string) => getBatch(fleet.ctx, fleet.organizationId, id)
   const take = async (fleet: JobFleet, deviceId: string) =>

@@ -3,6 +3,7 @@ import { ApiError, call } from '../api/client.ts'
 import type { Batch, Job } from '../api/types.ts'
 import { ago, count, moment } from '../components/format.ts'
 import { batchLabel, jobLook, jobStatuses, kindLabel } from '../components/labels.tsx'
+import { FailureNotice } from '../components/notice.tsx'
 import { MoreButton, usePages } from '../components/pages.tsx'
 import { useResource } from '../components/resource.ts'
 import { Failure, Loading } from '../components/states.tsx'
@@ -96,11 +97,7 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
           </button>
         ) : null}
       </div>
-      {error ? (
-        <div class="notice bad" role="alert">
-          {error.message}
-        </div>
-      ) : null}
+      <FailureNotice reason={error?.message} />
       <div
         class="card"
         style={{ padding: 'var(--space-4)', display: 'grid', gap: 'var(--space-3)' }}

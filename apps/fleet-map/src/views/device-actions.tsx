@@ -3,6 +3,7 @@ import { ApiError, all, call } from '../api/client.ts'
 import type { Batch, Device, Profile } from '../api/types.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
+import { FailureNotice } from '../components/notice.tsx'
 import { useResource } from '../components/resource.ts'
 import { goTo } from '../state/url.ts'
 
@@ -88,11 +89,7 @@ export function Actions({ device, onReboot, onApply, reload }: ActionsProps) {
           {disabled ? 'Enable' : 'Disable'}
         </button>
       </div>
-      {error ? (
-        <div class="notice bad" role="alert">
-          {error.message}
-        </div>
-      ) : null}
+      <FailureNotice reason={error?.message} />
     </section>
   )
 }

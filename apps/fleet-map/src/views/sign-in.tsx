@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ApiError, call, signIn } from '../api/client.ts'
+import { FailureNotice } from '../components/notice.tsx'
 
 /** Asks for the API key once and tries it before keeping it for this tab. */
 export function SignIn() {
@@ -37,11 +38,7 @@ export function SignIn() {
           <span>API key</span>
           <input class="input" name="key" type="password" autocomplete="off" required placeholder="flk_…" />
         </label>
-        {error ? (
-          <div class="notice bad" role="alert">
-            {error}
-          </div>
-        ) : null}
+        <FailureNotice reason={error} />
         <button type="submit" class="button primary" disabled={busy}>
           {busy ? 'Signing in …' : 'Sign in'}
         </button>
