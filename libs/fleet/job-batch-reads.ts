@@ -84,7 +84,7 @@ const toSummary = (row: BatchRow): BatchSummary => ({
   finishedAt: row.finished_at?.toISOString() ?? null,
 })
 
-/** SQL condition: job `j` belongs to batch `b`, found through the organization's list of jobs. */
+/** SQL condition: job `j` belongs to batch `b`, found by the ids that follow the batch's own. */
 export const jobOfBatchSql =
   'j.organization_id = b.organization_id AND j.id > b.id AND j.id <= b.last_job_id AND j.batch_id = b.id'
 

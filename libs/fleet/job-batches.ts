@@ -1,5 +1,6 @@
 import { ServiceError } from '#core/errors'
 import { recordAudit } from '#fleet/audit'
+import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/batch-job-ids'
 import type { FleetContext } from '#fleet/context'
 import { effectiveMembersSql, findEffectiveGroup } from '#fleet/group-membership'
 import { type Batch, type BatchTarget, readBatch } from '#fleet/job-batch-reads'
@@ -91,8 +92,7 @@ async function insertBatch(
 ): Promise<Batch> {
   const { organizationId, schedule, rollout } = input
   const nowMs = ctx.clock()
-  const { rows } = await connection.query<{ id: string }>('SELECT uuidv7() AS id')
-  const batchId = String(rows[0]?.id)
+  const batchId = newBatchId(nowMs)
   const lifetimeS = input.expiresInSeconds ?? policyOf(input.kind).lifetimeS
   const startMs = Math.max(nowMs, schedule?.startAt === undefined ? 0 : Date.parse(schedule.startAt))
   const plan: BatchPlan = {
@@ -133,12 +133,11 @@ async function insertJobs(
      ), inserted AS (
        INSERT INTO job (id, organization_id, batch_id, device_id, kind, exclusive, status, max_attempts, lifetime_s,
          expires_at, hold, created_by, created_at, updated_at)
-       SELECT uuidv7(), $1, ${batch}, id, ${jobKind}, ${exclusive}, 'queued', ${maxAttempts}, ${lifetime}, ${expiresAt},
-         ${hold}, ${createdBy}, ${now}, ${now}
-       FROM (SELECT id FROM member WHERE reason IS NULL ORDER BY id) able
-       RETURNING 1
+       SELECT ${batchJobIdSql(`${batch}::uuid`, 'ordinal')}, $1, ${batch}::uuid, id, ${jobKind}, ${exclusive}, 'queued',
+         ${maxAttempts}, ${lifetime}, ${expiresAt}, ${hold}, ${createdBy}, ${now}, ${now}
+       FROM (SELECT id, row_number() OVER (ORDER BY id) AS ordinal FROM member WHERE reason IS NULL) numbered
      )
-     SELECT (SELECT count(*)::int FROM inserted) AS total,
+     SELECT (SELECT count(*)::int FROM member WHERE reason IS NULL) AS total,
        (SELECT coalesce(jsonb_agg(jsonb_build_object('deviceId', id, 'reason', reason) ORDER BY id), '[]')
         FROM member WHERE reason IS NOT NULL) AS skipped`,
     [
@@ -151,7 +150,7 @@ async function insertJobs(
       policy.maxAttempts,
       plan.lifetimeS,
       plan.expiresAt,
-      plan.held ? 'rollout' : null,
+      plan.held ? 'rollout' : 'fresh',
       ctx.principal.id,
       plan.now,
     ],
@@ -169,11 +168,12 @@ async function insertBatchRow(
   const status = total === 0 ? 'finished' : plan.open ? 'running' : 'scheduled'
   await connection.query(
     `INSERT INTO job_batch (id, last_job_id, organization_id, kind, status, target, parameters, profile_id,
-       profile_version, schedule, rollout, expires_at, total, queued, held, skipped, window_open, created_by, created_at,
-       finished_at)
-     VALUES ($1, uuidv7(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16, $17, $18)`,
+       profile_version, schedule, rollout, expires_at, total, queued, held, fresh, skipped, window_open, created_by,
+       created_at, finished_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15, $16, $17, $18, $19, $20)`,
     [
       plan.batchId,
+      batchJobId(plan.batchId, total),
       organizationId,
       kind,
       status,
@@ -186,6 +186,7 @@ async function insertBatchRow(
       plan.expiresAt,
       total,
       plan.held ? total : 0,
+      plan.held ? 0 : total,
       JSON.stringify(skipped),
       plan.open,
       ctx.principal.id,

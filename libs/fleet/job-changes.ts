@@ -3,6 +3,12 @@ import { decide, isFinal, type JobEvent, type JobState, type JobStatus, type Ref
 import { tenantTransaction } from '#fleet/tenant'
 import { type Connection, type Pool, type TransactionOptions, transaction } from '#postgres/pool'
 
+/**
+ * Why a queued job is not offered to the queue by itself: its batch offers it, in its turn, as nothing has happened to it
+ * yet; its batch's schedule or rollout holds it back; or another exclusive job has its device.
+ */
+export type JobHold = 'fresh' | 'rollout' | 'device'
+
 /** A locked job with what surrounds it. */
 export type LockedJob = {
   id: string
@@ -11,7 +17,7 @@ export type LockedJob = {
   deviceId: string
   kind: JobKind
   exclusive: boolean
-  hold: 'rollout' | 'device' | null
+  hold: JobHold | null
   lifetimeS: number
   state: JobState
 }
@@ -23,7 +29,7 @@ type JobRow = {
   device_id: string
   kind: JobKind
   exclusive: boolean
-  hold: 'rollout' | 'device' | null
+  hold: JobHold | null
   lifetime_s: number
   status: JobStatus
   attempt: number
@@ -163,31 +169,32 @@ WITH change AS (
   FROM change c
   WHERE job.id = c.id AND job.status = c.from_status AND job.attempt = c.from_attempt
   RETURNING c.by, job.id, job.organization_id, job.batch_id, job.device_id, job.kind, job.attempt, job.status, c.from_status,
-    c.final, coalesce(old.hold = 'rollout', false) AS was_held
+    c.final, coalesce(old.hold = 'rollout', false) AS was_held, coalesce(old.hold = 'fresh', false) AS was_fresh
 ), history AS (
   INSERT INTO job_event (job_id, at, attempt, status, by)
   SELECT id, $1::timestamptz, attempt, status, by FROM changed WHERE status <> from_status
 ), counted AS (
-  SELECT batch_id, organization_id, count(*) FILTER (WHERE was_held) AS held, ${[
-    'queued',
-    'dispatched',
-    'inProgress',
-    'succeeded',
-    'failed',
-    'timedOut',
-    'cancelled',
-    'expired',
-    'rejected',
-  ]
-    .map(
-      (status) =>
-        `count(*) FILTER (WHERE status = '${status}') - count(*) FILTER (WHERE from_status = '${status}') AS "${status}"`,
-    )
-    .join(', ')}
+  SELECT batch_id, organization_id, count(*) FILTER (WHERE was_held) AS held,
+    count(*) FILTER (WHERE was_fresh) AS fresh, ${[
+      'queued',
+      'dispatched',
+      'inProgress',
+      'succeeded',
+      'failed',
+      'timedOut',
+      'cancelled',
+      'expired',
+      'rejected',
+    ]
+      .map(
+        (status) =>
+          `count(*) FILTER (WHERE status = '${status}') - count(*) FILTER (WHERE from_status = '${status}') AS "${status}"`,
+      )
+      .join(', ')}
   FROM changed WHERE batch_id IS NOT NULL GROUP BY batch_id, organization_id
 ), batch AS (
-  UPDATE job_batch b SET held = b.held - c.held, queued = b.queued + c.queued, dispatched = b.dispatched + c.dispatched,
-    in_progress = b.in_progress + c."inProgress", succeeded = b.succeeded + c.succeeded, failed = b.failed + c.failed,
+  UPDATE job_batch b SET held = b.held - c.held, fresh = b.fresh - c.fresh, queued = b.queued + c.queued,
+    dispatched = b.dispatched + c.dispatched, in_progress = b.in_progress + c."inProgress", succeeded = b.succeeded + c.succeeded, failed = b.failed + c.failed,
     timed_out = b.timed_out + c."timedOut", cancelled = b.cancelled + c.cancelled, expired = b.expired + c.expired,
     rejected = b.rejected + c.rejected,
     finished_at = CASE WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN $1::timestamptz END,
@@ -278,12 +285,14 @@ export async function holdJobs(
     `WITH held AS (
        UPDATE job SET hold = $2, enqueued_at = NULL
        WHERE id = ANY($1::uuid[]) AND status = 'queued' AND hold IS DISTINCT FROM $2
-       RETURNING batch_id, coalesce(old.hold = 'rollout', false) AS was_held
+       RETURNING batch_id, coalesce(old.hold = 'rollout', false) AS was_held, coalesce(old.hold = 'fresh', false) AS was_fresh
      ), counted AS (
-       SELECT batch_id, count(*) FILTER (WHERE $2 = 'rollout') - count(*) FILTER (WHERE was_held) AS more
+       SELECT batch_id, count(*) FILTER (WHERE $2 = 'rollout') - count(*) FILTER (WHERE was_held) AS more,
+         count(*) FILTER (WHERE was_fresh) AS fresh
        FROM held WHERE batch_id IS NOT NULL GROUP BY batch_id
      )
-     UPDATE job_batch b SET held = b.held + c.more FROM counted c WHERE b.id = c.batch_id AND c.more <> 0`,
+     UPDATE job_batch b SET held = b.held + c.more, fresh = b.fresh - c.fresh
+     FROM counted c WHERE b.id = c.batch_id AND (c.more <> 0 OR c.fresh <> 0)`,
     [jobs.map(({ id }) => id), hold],
   )
 }

@@ -1,3 +1,4 @@
+import { batchJobId } from '#fleet/batch-job-ids'
 import type { JobReference } from '#fleet/job-dispatch'
 import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
 
@@ -9,6 +10,9 @@ export type OfferJobs = (kind: 'dispatch' | 'deadline', references: readonly Que
 type Row = { id: string; attempt: number; due: Date | null }
 
 const turnSize = 500
+
+/** SQL condition: a batch has not come to all of its jobs yet, and to some of them nothing else has happened. */
+const offersItsJobs = `finished_at IS NULL AND status = 'running' AND fresh > 0 AND offered < total`
 
 /** The organizations that have jobs to offer, by skipping from one to the next in the index instead of reading all. */
 const waitingOrganizations = `
@@ -22,10 +26,9 @@ const waitingOrganizations = `
             ORDER BY j.organization_id LIMIT 1)
     FROM waiting WHERE waiting.organization_id IS NOT NULL
   )
-  SELECT organization_id FROM waiting WHERE organization_id IS NOT NULL`
-
-/** Of a large backlog so many turns go side by side, because a turn mostly waits: for Postgres, for the queue. */
-const turnsTogether = 4
+  SELECT organization_id FROM waiting WHERE organization_id IS NOT NULL
+  UNION
+  SELECT organization_id FROM job_batch WHERE ${offersItsJobs}`
 
 // What a crash of Postgres takes back is offered again, so nobody has to wait for the disk.
 const offering = { prelude: 'SET LOCAL synchronous_commit = off' }
@@ -33,32 +36,60 @@ const offering = { prelude: 'SET LOCAL synchronous_commit = off' }
 type Offering = { cap: number; nowMs: number; offer: OfferJobs }
 
 /**
- * One round of the relay: every organization in turn offers its oldest queued jobs, 500 at a time, and never has more than
- * `cap` waiting in the queue. The more it has waiting there, the further back its next ones stand: somebody's one job
- * goes before all but 500 of everybody else's hundred thousand. A crash between offering and noting it offers the same
- * ids again, which the queue ignores. Returns how many were offered.
+ * One round of the relay: every organization in turn offers its oldest queued jobs, 500 of its oldest batch and 500
+ * others, and never has more than `cap` waiting in the queue. The more it has waiting there, the further back its next
+ * ones stand: somebody's one job goes before all but 500 of everybody else's hundred thousand. A crash between offering
+ * and noting it offers the same ids again, which the queue ignores. Returns how many jobs it went through.
  */
 export async function offerQueuedJobs(pool: Pool, round: Offering): Promise<number> {
   const { rows } = await pool.query<{ organization_id: string }>(waitingOrganizations)
   let offered = 0
   for (const { organization_id: organizationId } of rows) {
     const inQueue = await countInQueue(pool, organizationId, round.cap)
-    const turn = (number: number) => offerTurn(pool, organizationId, inQueue + number * turnSize, round)
-    const first = await turn(0)
-    const others = first === turnSize ? Array.from({ length: turnsTogether - 1 }, (_, index) => turn(index + 1)) : []
-    offered += (await Promise.all(others)).reduce((sum, count) => sum + count, first)
+    const ofBatch = await offerOfBatch(pool, organizationId, inQueue, round)
+    offered += ofBatch + (await offerSingly(pool, organizationId, inQueue + ofBatch, round))
   }
   return offered
 }
 
-/** Offers up to 500 jobs of an organization that has `inQueue` in the queue before them. */
-async function offerTurn(
-  pool: Pool,
-  organizationId: string,
-  inQueue: number,
-  { cap, nowMs, offer }: Offering,
-): Promise<number> {
-  const limit = Math.min(cap - inQueue, turnSize)
+/** The next ones of the organization's oldest batch that has not offered all of its jobs yet. */
+async function offerOfBatch(pool: Pool, organizationId: string, inQueue: number, round: Offering): Promise<number> {
+  const limit = Math.min(round.cap - inQueue, turnSize)
+  if (limit <= 0) return 0
+  return transaction(
+    pool,
+    async (connection) => {
+      const { rows: batches } = await connection.query<{ id: string; offered: number; total: number }>(
+        // One worker at a time: another one would only offer the same.
+        `SELECT id, offered, total FROM (
+           SELECT id, offered, total FROM job_batch WHERE organization_id = $1 AND ${offersItsJobs} ORDER BY id LIMIT 1
+         ) oldest WHERE pg_try_advisory_xact_lock(hashtextextended(id::text, 0))`,
+        [organizationId],
+      )
+      const batch = batches[0]
+      if (!batch) return 0
+      const upTo = Math.min(batch.offered + limit, batch.total)
+      const { rows } = await connection.query<Row>(
+        `SELECT id, attempt, not_before AS due FROM job
+         WHERE id > $1 AND id <= $2 AND batch_id = $3 AND status = 'queued' AND hold = 'fresh' ORDER BY id`,
+        [batchJobId(batch.id, batch.offered), batchJobId(batch.id, upTo), batch.id],
+      )
+      await offerRows('dispatch', rows, priorityBehind(inQueue), round)
+      await connection.query('UPDATE job_batch SET offered = $3, offered_at = $4 WHERE id = $1 AND offered = $2', [
+        batch.id,
+        batch.offered,
+        upTo,
+        new Date(round.nowMs),
+      ])
+      return upTo - batch.offered
+    },
+    offering,
+  )
+}
+
+/** Queued jobs that no batch speaks for: single ones, retries, those a rollout or a busy device has let go. */
+async function offerSingly(pool: Pool, organizationId: string, inQueue: number, round: Offering): Promise<number> {
+  const limit = Math.min(round.cap - inQueue, turnSize)
   if (limit <= 0) return 0
   return transaction(
     pool,
@@ -69,12 +100,13 @@ async function offerTurn(
          ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
         [organizationId, limit],
       )
-      const priority = 1 + Math.floor(inQueue / turnSize)
-      return offerAndNote(connection, 'dispatch', rows, priority, { nowMs, offer })
+      return offerAndNote(connection, 'dispatch', rows, priorityBehind(inQueue), round)
     },
     offering,
   )
 }
+
+const priorityBehind = (inQueue: number) => 1 + Math.floor(inQueue / turnSize)
 
 /** Offers the deadlines of taken jobs. Returns how many. */
 export async function offerDeadlines(pool: Pool, round: Omit<Offering, 'cap'>): Promise<number> {
@@ -91,11 +123,12 @@ export async function offerDeadlines(pool: Pool, round: Omit<Offering, 'cap'>): 
   )
 }
 
+/** How many of the organization's jobs wait in the queue: those offered singly, and the fresh ones batches have come to. */
 async function countInQueue(db: Queryable, organizationId: string, cap: number): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
-    `SELECT count(*)::int AS count FROM (
-       SELECT FROM job WHERE organization_id = $1 AND status = 'queued' AND enqueued_at IS NOT NULL LIMIT $2
-     ) waiting`,
+    `SELECT (count(*) + (SELECT coalesce(sum(greatest(0, fresh - (total - offered))), 0) FROM job_batch
+                         WHERE organization_id = $1 AND finished_at IS NULL AND fresh > 0))::int AS count
+     FROM (SELECT FROM job WHERE organization_id = $1 AND status = 'queued' AND enqueued_at IS NOT NULL LIMIT $2) waiting`,
     [organizationId, cap],
   )
   return rows[0]?.count ?? 0
@@ -106,28 +139,49 @@ async function offerAndNote(
   kind: 'dispatch' | 'deadline',
   jobs: readonly Row[],
   priority: number,
-  { nowMs, offer }: Omit<Offering, 'cap'>,
+  round: Omit<Offering, 'cap'>,
 ): Promise<number> {
   if (jobs.length === 0) return 0
+  await offerRows(kind, jobs, priority, round)
+  await connection.query('UPDATE job SET enqueued_at = $2 WHERE id = ANY($1::uuid[])', [
+    jobs.map(({ id }) => id),
+    new Date(round.nowMs),
+  ])
+  return jobs.length
+}
+
+async function offerRows(
+  kind: 'dispatch' | 'deadline',
+  jobs: readonly Row[],
+  priority: number,
+  { nowMs, offer }: Omit<Offering, 'cap'>,
+): Promise<void> {
   const delayOf = (due: Date | null) => (due === null ? 0 : Math.max(0, due.getTime() - nowMs))
   await offer(
     kind,
     jobs.map(({ id, attempt, due }) => ({ jobId: id, attempt, delayMs: delayOf(due), priority })),
   )
-  await connection.query('UPDATE job SET enqueued_at = $2 WHERE id = ANY($1::uuid[])', [
-    jobs.map(({ id }) => id),
-    new Date(nowMs),
-  ])
-  return jobs.length
 }
 
 /** Forgets what the queue was told, because the queue has lost it. The relay tells it all again. */
 export async function forgetOffers(pool: Pool): Promise<number> {
+  const ofBatches = await forgetBatchOffers(pool, null)
   const { rowCount } = await pool.query(
     `UPDATE job SET enqueued_at = NULL
      WHERE enqueued_at IS NOT NULL AND (status = 'queued' OR status = 'inProgress')`,
   )
-  return rowCount ?? 0
+  return ofBatches + (rowCount ?? 0)
+}
+
+/** Has batches begin again with their fresh jobs: all, or those that offered none since. Returns how many jobs that are. */
+async function forgetBatchOffers(pool: Pool, since: Date | null): Promise<number> {
+  const { rows } = await pool.query<{ fresh: number }>(
+    `UPDATE job_batch SET offered = 0, offered_at = NULL
+     WHERE finished_at IS NULL AND fresh > 0 AND offered > 0 AND ($1::timestamptz IS NULL OR offered_at < $1)
+     RETURNING fresh`,
+    [since],
+  )
+  return rows.reduce((sum, { fresh }) => sum + fresh, 0)
 }
 
 const lostAfterMs = 60_000
@@ -137,10 +191,12 @@ const lostAfterMs = 60_000
  * still has), and jobs held for a device that is free by now are let go. Returns how many jobs that concerned.
  */
 export async function reconcileOffers(pool: Pool, nowMs: number): Promise<number> {
+  const lostBefore = new Date(nowMs - lostAfterMs)
+  const lostOfBatches = await forgetBatchOffers(pool, lostBefore)
   const lost = await pool.query(
     `UPDATE job SET enqueued_at = NULL
      WHERE status = 'queued' AND enqueued_at < $1 AND (not_before IS NULL OR not_before < $1)`,
-    [new Date(nowMs - lostAfterMs)],
+    [lostBefore],
   )
   const held = await pool.query(
     `UPDATE job SET hold = NULL, enqueued_at = NULL
@@ -148,5 +204,5 @@ export async function reconcileOffers(pool: Pool, nowMs: number): Promise<number
        SELECT FROM job rival WHERE rival.device_id = job.device_id AND rival.exclusive
          AND rival.status IN ('dispatched', 'inProgress'))`,
   )
-  return (lost.rowCount ?? 0) + (held.rowCount ?? 0)
+  return lostOfBatches + (lost.rowCount ?? 0) + (held.rowCount ?? 0)
 }

@@ -1,6 +1,7 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import type { FleetContext } from '#fleet/context'
+import { jobOfBatchSql } from '#fleet/job-batch-reads'
 import { type JobKind, redactParameters } from '#fleet/job-kinds'
 import type { JobStatus } from '#fleet/job-states'
 import { authorize } from '#fleet/principal'
@@ -66,10 +67,13 @@ type JobRow = {
 }
 
 // The parameters of a batch are stored once, with the batch; what apply_config applies is its profile.
+const columns = `
+  j.id, j.batch_id, j.organization_id, j.device_id, j.kind, j.status, j.attempt, j.max_attempts,
+  coalesce(b.parameters, j.parameters) AS parameters, b.profile_id, b.profile_version, j.progress, j.result,
+  j.error_code, j.error_detail, j.cancel_requested, j.expires_at, j.created_at, j.updated_at, j.finished_at, j.created_by`
+
 const selectJobs = `
-  SELECT j.id, j.batch_id, j.organization_id, j.device_id, j.kind, j.status, j.attempt, j.max_attempts,
-    coalesce(b.parameters, j.parameters) AS parameters, b.profile_id, b.profile_version, j.progress, j.result,
-    j.error_code, j.error_detail, j.cancel_requested, j.expires_at, j.created_at, j.updated_at, j.finished_at, j.created_by
+  SELECT ${columns}
   FROM job j LEFT JOIN job_batch b ON b.id = j.batch_id
   WHERE j.organization_id = $1`
 
@@ -130,14 +134,32 @@ export async function listJobs(
     const values: unknown[] = [organizationId]
     const conditions = conditionsOf(filter).map(([value, condition]) => condition(`$${values.push(value)}`))
     if (page.after !== undefined) conditions.push(`j.id < $${values.push(page.after)}`)
-    const { rows } = await connection.query<JobRow>(
-      `${[selectJobs, ...conditions].join(' AND ')} ORDER BY j.id DESC LIMIT $${values.push(page.limit + 1)}`,
-      values,
-    )
+    const select = filter.deviceId === undefined && filter.batchId === undefined ? selectAll : selectFew
+    const { rows } = await connection.query<JobRow>(select(conditions, `$${values.push(page.limit + 1)}`), values)
     const items = rows.slice(0, page.limit).map(toJob)
     return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
   })
 }
+
+type SelectPage = (conditions: readonly string[], limit: string) => string
+
+/** A page out of the jobs of one device or one batch, which an index of theirs leads to. */
+const selectFew: SelectPage = (conditions, limit) =>
+  `${[selectJobs, ...conditions].join(' AND ')} ORDER BY j.id DESC LIMIT ${limit}`
+
+/**
+ * A page out of all jobs: the newest single ones, and batch after batch, as ids of one batch never lie between those of
+ * another. A part that yields a page ends there.
+ */
+const selectAll: SelectPage = (conditions, limit) => `
+  SELECT * FROM (
+    (${selectFew([...conditions, 'j.batch_id IS NULL'], limit)})
+    UNION ALL
+    (SELECT ${columns}
+     FROM job_batch b CROSS JOIN LATERAL (
+       SELECT * FROM job j WHERE ${[jobOfBatchSql, ...conditions].join(' AND ')} ORDER BY j.id DESC LIMIT ${limit}) j
+     WHERE b.organization_id = $1 ORDER BY b.id DESC, j.id DESC LIMIT ${limit})
+  ) listed ORDER BY id DESC LIMIT ${limit}`
 
 type Condition = [value: string, condition: (parameter: string) => string]
 
