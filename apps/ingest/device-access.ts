@@ -3,6 +3,7 @@ import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
 import { parseToken } from '#core/tokens'
 import type { Queryable } from '#postgres/pool'
+import { coalesce } from '#queue/coalesce'
 import { type DeviceGrant, findGrants } from './device-grants.ts'
 
 export type DeviceAccess = {
@@ -15,6 +16,8 @@ export type DeviceAccess = {
 const unknownLifetimeMs = 2_000
 const maxUnknown = 50_000
 const refreshBatch = 5_000
+// A thousand routers that come back at once are a few queries.
+const lookedUpTogether = 500
 
 /**
  * Device tokens kept in memory, so that accepting a report waits for nobody and goes on while Postgres is away. What is
@@ -25,14 +28,19 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
   const unknownUntilMs = new Map<string, number>()
   const lookups = new Map<string, Promise<DeviceGrant>>()
 
+  const find = coalesce(async (tokenHashes: readonly string[]) => {
+    const found = new Map((await findGrants(db, tokenHashes)).map((grant) => [grant.tokenHash, grant]))
+    return (tokenHash: string) => found.get(tokenHash)
+  }, lookedUpTogether)
+
   async function lookUp(tokenHash: string): Promise<DeviceGrant> {
-    const [found] = await findGrants(db, [tokenHash]).catch(() => {
+    const found = await find(tokenHash).catch(() => {
       throw new ServiceError(503, 'unavailable', 'Device tokens cannot be checked right now. Try again shortly.', {
         headers: { 'Retry-After': '2' },
       })
     })
     if (found) {
-      grants.set(tokenHash, found)
+      grants.set(found.tokenHash, found)
       return found
     }
     if (unknownUntilMs.size >= maxUnknown) unknownUntilMs.clear()

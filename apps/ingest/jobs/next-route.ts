@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import type { HandedOutJob } from '#fleet/job-delivery'
 import type { Keyring } from '#fleet/keyring'
@@ -28,32 +29,40 @@ const nextQuery = z.strictObject({ waitSeconds: z.coerce.number().int().min(0).m
  */
 export function createNextJobRoute(parts: NextJobParts): StraightRoute {
   const { mailbox, metrics, logger } = parts
-  return (request, response) => {
+  const asking = async (request: IncomingMessage) => {
+    const grant = await admitDevice(parts, request)
+    const query = Object.fromEntries(new URL(request.url ?? '', 'http://edge').searchParams)
+    const { waitSeconds } = parseInput(nextQuery, query)
+    refuseDisabled(grant)
+    return { grant, waitMs: waitSeconds * 1_000 }
+  }
+  return async (request, response) => {
     const startedMs = performance.now()
     const requestId = requestIdOf(request)
-    const finish = (status: number) => {
+    const observe = (status: number) => {
       const observed = { method: 'GET', route: nextJobPath, status, durationMs: performance.now() - startedMs }
       metrics.observe(observed)
       logRequest(logger, { requestId, ...observed })
     }
-    const asking = async () => {
-      const grant = await admitDevice(parts, request)
-      const query = Object.fromEntries(new URL(request.url ?? '', 'http://edge').searchParams)
-      const { waitSeconds } = parseInput(nextQuery, query)
-      refuseDisabled(grant)
-      return { grant, waitMs: waitSeconds * 1_000 }
+    try {
+      const { grant, waitMs } = await asking(request)
+      forgetHead(request)
+      const job = await mailbox.next(grant, waitMs, request.socket)
+      const body = job && (await deliverable(parts, grant.organizationId, job))
+      answer(response, job ? 200 : 204, requestId, body)
+      observe(job ? 200 : 204)
+    } catch (error) {
+      observe(answerProblem(response, shownError(error, requestId, logger), requestId).status)
     }
-    asking()
-      .then(async ({ grant, waitMs }) => {
-        const job = await mailbox.next(grant, waitMs, request.socket)
-        const body = job && (await deliverable(parts, grant.organizationId, job))
-        answer(response, job ? 200 : 204, requestId, body)
-        finish(job ? 200 : 204)
-      })
-      .catch((error: unknown) => {
-        finish(answerProblem(response, shownError(error, requestId, logger), requestId).status)
-      })
   }
+}
+
+const noHeaders = {}
+
+/** Lets go of what nobody asks for any more: with a proxy's headers, more than all that waiting takes beside it. */
+function forgetHead(request: IncomingMessage): void {
+  request.headers = noHeaders
+  request.rawHeaders = []
 }
 
 /** The job as the device gets it; apply_config carries its profile, whose secrets are decrypted here and nowhere else. */
