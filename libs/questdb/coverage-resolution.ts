@@ -24,9 +24,9 @@ export async function finestFitting(
   filters: readonly VoteFilter[],
   counts: ((h3: string) => boolean) | undefined,
 ): Promise<number> {
-  const perFilter = await Promise.all(filters.map((filter) => countCells(questdb, filter, resolutions)))
-  for (const [index, resolution] of resolutions.entries()) {
-    const atMost = perFilter.reduce((sum, cells) => sum + (cells[index] ?? 0), 0)
+  for (const resolution of resolutions) {
+    const perFilter = await Promise.all(filters.map((filter) => countCells(questdb, filter, resolution)))
+    const atMost = perFilter.reduce((sum, cells) => sum + cells, 0)
     if (atMost <= maxCells) return resolution
     const isExact = !counts && filters.length === 1
     if (isExact || atMost > maxListed) continue

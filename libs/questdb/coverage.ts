@@ -72,16 +72,17 @@ export async function countVoters(
   return new Map(rows.map(([cell, devices]) => [hexadecimal(cell), Number(devices)]))
 }
 
-/** How many cells have votes, for each of these resolutions. */
-export async function countCells(
-  questdb: QuestdbSql,
-  filter: VoteFilter,
-  resolutions: readonly number[],
-): Promise<number[]> {
+/**
+ * How many cells of a resolution have votes. Counting the rows of a distinct list takes a hundredth of the time of
+ * count_distinct() over the same cells.
+ */
+export async function countCells(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<number> {
   const source = voterSource(filter)
-  const counts = resolutions.map((resolution) => `count_distinct(${parentCell(resolution)}) r${resolution}`)
-  const [row] = await questdb.queryArrays<string[]>(`SELECT ${counts.join(', ')} FROM ${source.text}`, source.values)
-  return resolutions.map((_, index) => Number(row?.[index] ?? 0))
+  const [row] = await questdb.queryArrays<[string]>(
+    `SELECT count() FROM (SELECT DISTINCT ${parentCell(resolution)} cell FROM ${source.text})`,
+    source.values,
+  )
+  return Number(row?.[0] ?? 0)
 }
 
 /** The cells of a resolution that have votes. */

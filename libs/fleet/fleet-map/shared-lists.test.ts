@@ -63,6 +63,24 @@ describe('a shared list', () => {
     expect(entries[1]?.revision).toBeGreaterThan(before.entries[1]?.revision ?? Infinity)
   })
 
+  test('that takes long to make is renewed early, so that nobody who reads all the time ever waits', async () => {
+    const { lists, makings, pass } = wordLists()
+    const first = lists.read('a')
+    makings[0]?.finish(['one'], 6_000)
+    let shown = await first
+    for (let making = 1; making <= 3; making++) {
+      for (let beganMs = 0; makings.length === making; beganMs += 2_500) {
+        expect(beganMs).toBeLessThan(10_000)
+        pass(2_500)
+        expect(await lists.read('a')).toBe(shown)
+        await settle()
+      }
+      makings[making]?.finish(['one'], 6_000)
+      await settle()
+      shown = await lists.read('a')
+    }
+  })
+
   test('is waited for when that takes next to nothing', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')

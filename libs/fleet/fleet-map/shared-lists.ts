@@ -38,8 +38,10 @@ type Kept<List> = {
 const shortestLifeMs = 1_000
 // A list is fresh this many times as long as it took to make: at most a twentieth of the time goes into it.
 const lifePerCost = 20
-// But no longer than this share of its longest life, so that its successor is there before that ends.
-const freshShare = 0.6
+// But a reader who asks this often begins its successor soon enough to have it before the longest life ends, even if
+// that takes twice as long to make.
+const readerPauseMs = 5_000
+const successorCosts = 2
 // What is made in less is waited for: whoever asks now and then gets what is true now.
 const noticedMs = 200
 const forgottenAfterMs = 5 * 60_000
@@ -57,12 +59,12 @@ export function createSharedLists<Request, Facts, Item>(
     const list = { facts, entries: stampItems(items, before?.entries ?? [], rules) }
     const endedMs = rules.clock()
     const tookMs = endedMs - startedMs
-    const freshMs = Math.min(rules.longestLifeMs * freshShare, tookMs * lifePerCost)
+    const successorDueMs = startedMs + rules.longestLifeMs - readerPauseMs - successorCosts * tookMs
     lists.set(key, {
       list: Promise.resolve(list),
       madeMs: startedMs,
       tookMs,
-      freshUntilMs: endedMs + Math.max(shortestLifeMs, freshMs),
+      freshUntilMs: Math.max(endedMs + shortestLifeMs, Math.min(endedMs + tookMs * lifePerCost, successorDueMs)),
       usedAtMs: lists.get(key)?.usedAtMs ?? endedMs,
     })
     return list
