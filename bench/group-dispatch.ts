@@ -89,8 +89,9 @@ const postJob = async (scene: Scene): Promise<{ id: string; tookMs: number }> =>
 
 const bareInsert = `
   INSERT INTO job (id, organization_id, batch_id, device_id, kind, exclusive, status, max_attempts, lifetime_s, expires_at,
-    created_by, created_at, updated_at)
-  SELECT uuidv7(), $1, $2, device_id, 'reboot', true, 'queued', 1, 3600, now() + interval '1 hour', 'bench', now(), now()
+    hold, created_by, created_at, updated_at)
+  SELECT uuidv7(), $1, $2, device_id, 'reboot', true, 'queued', 1, 3600, now() + interval '1 hour', 'fresh', 'bench',
+    now(), now()
   FROM device_group_member WHERE organization_id = $1 AND group_id = $2`
 
 async function measurePost(scene: Scene, rounds: number): Promise<Figure[]> {
@@ -122,7 +123,7 @@ async function measurePost(scene: Scene, rounds: number): Promise<Figure[]> {
 const forgetJobs = (pool: Pool) => pool.query('TRUNCATE job, job_event, job_batch, outbox_event')
 
 async function measureDispatch(scene: Scene, backend: 'Redis' | 'Postgres', quick: boolean): Promise<Figure[]> {
-  const { pool, postgres, fleet, members } = scene
+  const { pool, postgres, members } = scene
   await forgetJobs(pool)
   const redis = backend === 'Redis' ? await startRedis() : undefined
   const bareMs = await bareOfferMs(scene, redis)
@@ -137,12 +138,9 @@ async function measureDispatch(scene: Scene, backend: 'Redis' | 'Postgres', quic
     const during = startPacedCalls(others, callEveryMs)
     const startMs = performance.now()
     const { id } = await postJob(scene)
-    const batch = async () => (await pool.query('SELECT dispatched FROM job_batch WHERE id = $1', [id])).rows[0]
-    await until(
-      'all are in the queue',
-      async () => (await pool.query(notEnqueued, [fleet.organizationId])).rowCount === 0,
-      120_000,
-    )
+    const batch = async () =>
+      (await pool.query('SELECT offered, dispatched FROM job_batch WHERE id = $1', [id])).rows[0]
+    await until('all are in the queue', async () => (await batch()).offered === members, 120_000)
     const enqueuedMs = performance.now() - startMs
     await until('all are dispatched', async () => (await batch()).dispatched === members, 240_000)
     const dispatchedMs = performance.now() - startMs
@@ -179,7 +177,11 @@ async function bareOfferMs({ postgres, members }: Scene, redis: TestRedis | unde
   const backend = openQueueBackend({ postgresUrl: postgres.url, redisUrl: redis?.url }, () => {})
   try {
     const queues = await openJobQueues(backend)
-    const references = Array.from({ length: members }, () => ({ jobId: newId(), attempt: 1, delayMs: 0, priority: 1 }))
+    const references = Array.from({ length: members }, () => ({
+      reference: { jobId: newId(), attempt: 1 },
+      delayMs: 0,
+      priority: 1,
+    }))
     const startMs = performance.now()
     await queues.add('deadline', references)
     const tookMs = performance.now() - startMs
@@ -192,8 +194,6 @@ async function bareOfferMs({ postgres, members }: Scene, redis: TestRedis | unde
 }
 
 const callEveryMs = 25
-
-const notEnqueued = `SELECT FROM job WHERE organization_id = $1 AND status = 'queued' AND enqueued_at IS NULL AND hold IS NULL LIMIT 1`
 
 /** What other callers do: look at a device, a page of devices, the groups. */
 function otherCalls(scene: Scene): () => Promise<void> {

@@ -1,8 +1,12 @@
+import { constants, setPriority } from 'node:os'
 import { parseConfig } from '#core/config'
 import { type Stopping, stopGracefully } from '#http/graceful-stop'
 import { createLogger } from '#http/request-log'
 import { configSchema } from './config.ts'
 import { startWorker } from './start.ts'
+
+// Somebody waits for what the other processes answer: where cores are few, a large batch of jobs goes on beside them.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 const config = parseConfig(configSchema, process.env)
 const logger = createLogger('worker', config.LOG_LEVEL)

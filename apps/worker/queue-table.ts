@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 import type { Clock } from '#core/clock'
-import { dispatchJobs, endOverdueJobs } from '#fleet/job-dispatch'
+import { dispatchJobs, dispatchSlice, endOverdueJobs } from '#fleet/job-dispatch'
 import type { Pool } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
-import { type JobReference, jobReferenceSchema, type QueueName } from '#queue/references'
+import { batchSliceSchema, type JobReference, jobReferenceSchema, type QueueName } from '#queue/references'
 
 /** One row of the table of everything this worker takes from queues. */
 export type QueueEntry<Payload = unknown> = {
@@ -30,6 +30,13 @@ export const queueTable = ({ pool, clock, concurrency }: Parts): QueueEntry[] =>
       schema: jobReferenceSchema,
       concurrency,
       process: together((references) => dispatchJobs(pool, references, clock())),
+    }),
+    entry({
+      queue: 'batch',
+      schema: batchSliceSchema,
+      // One after the other: a large batch is to leave the other cores to those who call meanwhile.
+      concurrency: 1,
+      process: (slice) => dispatchSlice(pool, slice, clock()),
     }),
     entry({
       queue: 'deadline',

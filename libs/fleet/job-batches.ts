@@ -2,7 +2,7 @@ import { ServiceError } from '#core/errors'
 import { recordAudit } from '#fleet/audit'
 import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/batch-job-ids'
 import type { FleetContext } from '#fleet/context'
-import { effectiveMembersSql, findEffectiveGroup } from '#fleet/group-membership'
+import { findEffectiveGroup, isEffectiveMemberSql } from '#fleet/group-membership'
 import { type Batch, type BatchTarget, readBatch } from '#fleet/job-batch-reads'
 import { jobTransaction, wakeWorker } from '#fleet/job-changes'
 import { type JobKind, policyOf } from '#fleet/job-kinds'
@@ -60,8 +60,8 @@ export async function createBatch(ctx: FleetContext, input: BatchInput): Promise
   })
 }
 
-/** SQL for the members' device ids, with its parameters from $2 on; $1 is the organization. */
-type Members = { sql: string; values: unknown[] }
+/** SQL condition that a device `d` is a member, with its parameters from $2 on; $1 is the organization. */
+type Members = { condition: string; values: unknown[] }
 
 async function targetMembers(
   ctx: FleetContext,
@@ -70,7 +70,7 @@ async function targetMembers(
 ): Promise<Members> {
   if ('groupId' in target) {
     const group = await findEffectiveGroup(ctx, connection, [organizationId], target.groupId)
-    return { sql: effectiveMembersSql('$1', '$2', '$3::text[]'), values: [group.id, group.smartTags] }
+    return { condition: isEffectiveMemberSql('$1', '$2', '$3::text[]'), values: [group.id, group.smartTags] }
   }
   const { rows } = await connection.query<{ id: string }>(
     `SELECT id FROM unnest($2::uuid[]) AS wanted (id)
@@ -81,7 +81,7 @@ async function targetMembers(
     const deviceIds = rows.map(({ id }) => id)
     throw new ServiceError(404, 'not_found', `No such device: ${deviceIds.join(', ')}.`, { members: { deviceIds } })
   }
-  return { sql: 'SELECT id FROM unnest($2::uuid[]) AS wanted (id)', values: [target.deviceIds] }
+  return { condition: 'd.id = ANY ($2::uuid[])', values: [target.deviceIds] }
 }
 
 async function insertBatch(
@@ -129,7 +129,7 @@ async function insertJobs(
     `WITH member AS MATERIALIZED (
        SELECT d.id, CASE WHEN d.status = 'disabled' THEN 'device_disabled'
                          WHEN d.model <> ${model} THEN 'model_mismatch' END AS reason
-       FROM device d WHERE d.organization_id = $1 AND d.id IN (${members.sql})
+       FROM device d WHERE d.organization_id = $1 AND ${members.condition}
      ), inserted AS (
        INSERT INTO job (id, organization_id, batch_id, device_id, kind, exclusive, status, max_attempts, lifetime_s,
          expires_at, hold, created_by, created_at, updated_at)

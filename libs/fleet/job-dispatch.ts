@@ -1,9 +1,13 @@
+import { batchJobId } from '#fleet/batch-job-ids'
 import { changeJobs, holdJobs, jobTransaction, type LockedJob, lockJobs } from '#fleet/job-changes'
 import type { JobEvent } from '#fleet/job-states'
 import type { Connection, Pool } from '#postgres/pool'
 
-/** One attempt of one job: all that a queue is told. */
+/** One attempt of one job. */
 export type JobReference = { jobId: string; attempt: number }
+
+/** The jobs of a batch that come after number `after` up to number `upTo`, in order of their ids: those that are fresh. */
+export type BatchSlice = { batchId: string; after: number; upTo: number }
 
 /** Channel on which the device edge hears whose jobs wait; the payload is device ids, separated by commas. */
 export const deviceJobsChannel = 'device_jobs'
@@ -40,6 +44,16 @@ export async function dispatchJobs(pool: Pool, references: readonly JobReference
     await notifyDevices(connection, [...new Set(dispatched.map(({ deviceId }) => deviceId))])
   }
   await jobTransaction(pool, null, work, dispatching)
+}
+
+/** Releases the fresh jobs of a slice in the same way. */
+export async function dispatchSlice(pool: Pool, { batchId, after, upTo }: BatchSlice, nowMs: number): Promise<void> {
+  const { rows } = await pool.query<JobReference>(
+    `SELECT id AS "jobId", attempt FROM job
+     WHERE id > $1 AND id <= $2 AND batch_id = $3 AND status = 'queued' AND hold = 'fresh'`,
+    [batchJobId(batchId, after), batchJobId(batchId, upTo), batchId],
+  )
+  if (rows.length > 0) await dispatchJobs(pool, rows, nowMs)
 }
 
 /** Ends or retries jobs that were taken and not reported final in time. */

@@ -1,11 +1,11 @@
-import { batchJobId } from '#fleet/batch-job-ids'
-import type { JobReference } from '#fleet/job-dispatch'
+import type { BatchSlice, JobReference } from '#fleet/job-dispatch'
 import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
 
-/** What the queue is to be told: a job to dispatch, or a taken job's deadline to watch. The lowest `priority` goes first. */
-export type QueuedReference = JobReference & { delayMs: number; priority: number }
+/** What a queue is to be told, and after which delay it is due. The lowest `priority` goes first. */
+export type QueuedEntry = { reference: JobReference | BatchSlice; delayMs: number; priority: number }
 
-export type OfferJobs = (kind: 'dispatch' | 'deadline', references: readonly QueuedReference[]) => Promise<void>
+/** Tells a queue: of a job to dispatch, of a slice of a batch to dispatch, or of a taken job's deadline to watch. */
+export type OfferJobs = (kind: 'dispatch' | 'batch' | 'deadline', entries: readonly QueuedEntry[]) => Promise<void>
 
 type Row = { id: string; attempt: number; due: Date | null }
 
@@ -36,10 +36,10 @@ const offering = { prelude: 'SET LOCAL synchronous_commit = off' }
 type Offering = { cap: number; nowMs: number; offer: OfferJobs }
 
 /**
- * One round of the relay: every organization in turn offers its oldest queued jobs, 500 of its oldest batch and 500
- * others, and never has more than `cap` waiting in the queue. The more it has waiting there, the further back its next
- * ones stand: somebody's one job goes before all but 500 of everybody else's hundred thousand. A crash between offering
- * and noting it offers the same ids again, which the queue ignores. Returns how many jobs it went through.
+ * One round of the relay: every organization in turn offers its oldest queued jobs, first those that a batch speaks for,
+ * then others, and never has more than `cap` waiting in the queue. The more it has waiting there, the further back its
+ * next ones stand: somebody's one job goes before all but 500 of everybody else's hundred thousand. A crash between
+ * offering and noting it offers the same ids again, which the queue ignores. Returns how many jobs it went through.
  */
 export async function offerQueuedJobs(pool: Pool, round: Offering): Promise<number> {
   const { rows } = await pool.query<{ organization_id: string }>(waitingOrganizations)
@@ -52,36 +52,43 @@ export async function offerQueuedJobs(pool: Pool, round: Offering): Promise<numb
   return offered
 }
 
-/** The next ones of the organization's oldest batch that has not offered all of its jobs yet. */
+// A slice is dispatched in one transaction, in which others' queries wait for a core; a turn is one call to the queue.
+const sliceSize = 250
+const slicesPerTurn = 20
+
+/** The next slices of the organization's oldest batch that has not offered all of its jobs yet. */
 async function offerOfBatch(pool: Pool, organizationId: string, inQueue: number, round: Offering): Promise<number> {
-  const limit = Math.min(round.cap - inQueue, turnSize)
+  const limit = Math.min(round.cap - inQueue, slicesPerTurn * sliceSize)
   if (limit <= 0) return 0
   return transaction(
     pool,
     async (connection) => {
-      const { rows: batches } = await connection.query<{ id: string; offered: number; total: number }>(
+      const { rows } = await connection.query<{ id: string; offered: number; total: number }>(
         // One worker at a time: another one would only offer the same.
         `SELECT id, offered, total FROM (
            SELECT id, offered, total FROM job_batch WHERE organization_id = $1 AND ${offersItsJobs} ORDER BY id LIMIT 1
          ) oldest WHERE pg_try_advisory_xact_lock(hashtextextended(id::text, 0))`,
         [organizationId],
       )
-      const batch = batches[0]
+      const batch = rows[0]
       if (!batch) return 0
-      const upTo = Math.min(batch.offered + limit, batch.total)
-      const { rows } = await connection.query<Row>(
-        `SELECT id, attempt, not_before AS due FROM job
-         WHERE id > $1 AND id <= $2 AND batch_id = $3 AND status = 'queued' AND hold = 'fresh' ORDER BY id`,
-        [batchJobId(batch.id, batch.offered), batchJobId(batch.id, upTo), batch.id],
-      )
-      await offerRows('dispatch', rows, priorityBehind(inQueue), round)
+      const end = Math.min(batch.offered + limit, batch.total)
+      const entries: QueuedEntry[] = []
+      for (let after = batch.offered; after < end; after += sliceSize) {
+        entries.push({
+          reference: { batchId: batch.id, after, upTo: Math.min(after + sliceSize, end) },
+          delayMs: 0,
+          priority: priorityBehind(inQueue + after - batch.offered),
+        })
+      }
+      await round.offer('batch', entries)
       await connection.query('UPDATE job_batch SET offered = $3, offered_at = $4 WHERE id = $1 AND offered = $2', [
         batch.id,
         batch.offered,
-        upTo,
+        end,
         new Date(round.nowMs),
       ])
-      return upTo - batch.offered
+      return end - batch.offered
     },
     offering,
   )
@@ -139,28 +146,19 @@ async function offerAndNote(
   kind: 'dispatch' | 'deadline',
   jobs: readonly Row[],
   priority: number,
-  round: Omit<Offering, 'cap'>,
+  { nowMs, offer }: Omit<Offering, 'cap'>,
 ): Promise<number> {
   if (jobs.length === 0) return 0
-  await offerRows(kind, jobs, priority, round)
-  await connection.query('UPDATE job SET enqueued_at = $2 WHERE id = ANY($1::uuid[])', [
-    jobs.map(({ id }) => id),
-    new Date(round.nowMs),
-  ])
-  return jobs.length
-}
-
-async function offerRows(
-  kind: 'dispatch' | 'deadline',
-  jobs: readonly Row[],
-  priority: number,
-  { nowMs, offer }: Omit<Offering, 'cap'>,
-): Promise<void> {
   const delayOf = (due: Date | null) => (due === null ? 0 : Math.max(0, due.getTime() - nowMs))
   await offer(
     kind,
-    jobs.map(({ id, attempt, due }) => ({ jobId: id, attempt, delayMs: delayOf(due), priority })),
+    jobs.map(({ id, attempt, due }) => ({ reference: { jobId: id, attempt }, delayMs: delayOf(due), priority })),
   )
+  await connection.query('UPDATE job SET enqueued_at = $2 WHERE id = ANY($1::uuid[])', [
+    jobs.map(({ id }) => id),
+    new Date(nowMs),
+  ])
+  return jobs.length
 }
 
 /** Forgets what the queue was told, because the queue has lost it. The relay tells it all again. */

@@ -1,11 +1,11 @@
 import type { JobsOptions } from 'bullmq'
-import type { QueuedReference } from '#fleet/job-outbox'
+import type { QueuedEntry } from '#fleet/job-outbox'
 import type { QueueBackend } from '#queue/backend'
 import { type QueueName, queueNames } from '#queue/references'
 
 export type JobQueues = {
-  /** Adds references; one whose job and attempt are in the queue already is ignored. */
-  add(name: QueueName, references: readonly QueuedReference[]): Promise<void>
+  /** Adds entries; one whose job and attempt, or slice, are in the queue already is ignored. */
+  add(name: QueueName, entries: readonly QueuedEntry[]): Promise<void>
   /** Jobs in each queue by state, for the metrics. */
   depths(): Promise<{ queue: QueueName; state: string; count: number }[]>
   close(): Promise<void>
@@ -25,22 +25,27 @@ const entryOptions: JobsOptions = {
   removeOnFail: true,
 }
 
+const entryId = (reference: QueuedEntry['reference']): string =>
+  'jobId' in reference
+    ? `${reference.jobId}-${reference.attempt}`
+    : `${reference.batchId}-${reference.after}-${reference.upTo}`
+
 /** The producing side of all queues. Rejects when the backend cannot open one. */
 export async function openJobQueues(backend: QueueBackend): Promise<JobQueues> {
   const queues = new Map(
     await Promise.all(queueNames.map(async (name) => [name, await backend.openQueue(name)] as const)),
   )
   return {
-    async add(name, references) {
-      for (let start = 0; start < references.length; start += bulkSize) {
+    async add(name, entries) {
+      for (let start = 0; start < entries.length; start += bulkSize) {
         await queues.get(name)?.addBulk(
-          references.slice(start, start + bulkSize).map(({ jobId, attempt, delayMs, priority }) => ({
+          entries.slice(start, start + bulkSize).map(({ reference, delayMs, priority }) => ({
             name,
-            data: { jobId, attempt },
+            data: reference,
             opts: {
               ...entryOptions,
               priority,
-              jobId: `${jobId}-${attempt}`,
+              jobId: entryId(reference),
               ...(delayMs > 0 ? { delay: delayMs } : {}),
             },
           })),
