@@ -57,12 +57,14 @@ export function createNextJobRoute(parts: NextJobParts): StraightRoute {
   }
 }
 
-const noHeaders = {}
+const nothing = Object.freeze({})
+const none: string[] = []
 
 /** Lets go of what nobody asks for any more: with a proxy's headers, more than all that waiting takes beside it. */
 function forgetHead(request: IncomingMessage): void {
-  request.headers = noHeaders
-  request.rawHeaders = []
+  request.headers = nothing
+  request.rawHeaders = none
+  request.url = ''
 }
 
 /** The job as the device gets it; apply_config carries its profile, whose secrets are decrypted here and nowhere else. */
