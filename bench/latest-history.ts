@@ -14,11 +14,12 @@ export const latestHistory: Bench = {
   name: 'latest-history',
   about:
     'A device’s latest telemetry and history over HTTP while ingest takes reports, beside the bare SQL of the same rows by pg. The SQL alone finds out nothing about who may read, and sends nothing.',
-  run: ({ quick }) =>
+  run: ({ quick, devices, minutes }) =>
     withBenchStack(async (stack) => {
-      const size = quick
+      const usual = quick
         ? { devices: 2_000, minutes: 5, samplesPerSecond: 1_000 }
         : { devices: 100_000, minutes: 15, samplesPerSecond: 10_000 }
+      const size = { ...usual, devices: devices ?? usual.devices, minutes: minutes ?? usual.minutes }
       const fleet = await seedRegistry(stack, size.devices)
       await seedDeviceTable(stack.questdb, fleet)
       for (let ago = size.minutes; ago >= 1; ago--) await seedMinute(stack.questdb, fleet, Date.now() - ago * minuteMs)

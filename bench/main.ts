@@ -11,7 +11,7 @@ import { type Bench, table } from './report.ts'
 import { soak } from './soak.ts'
 import { wholePath } from './whole-path.ts'
 
-// npm run bench -- [--quick] [--only NAME] [--minutes N]: every figure against a floor or a peer of the same run.
+// npm run bench -- [--quick] [--only NAME] [--devices N] [--minutes N]: every figure against a floor or a peer of the same run.
 const benches: Bench[] = [
   ingestAccept,
   wholePath,
@@ -26,9 +26,15 @@ const benches: Bench[] = [
 ]
 
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string' }, minutes: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    devices: { type: 'string' },
+    minutes: { type: 'string' },
+  },
 })
-const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
+const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text))
+const options = { quick: values.quick, devices: numberOf(values.devices), minutes: numberOf(values.minutes) }
 const chosen = benches.filter(({ name, byNameOnly }) => (values.only ? name === values.only : !byNameOnly))
 if (chosen.length === 0) {
   console.error(`There is no benchmark ${values.only}. There are: ${benches.map((bench) => bench.name).join(', ')}.`)
@@ -36,5 +42,5 @@ if (chosen.length === 0) {
 }
 for (const bench of chosen) {
   console.log(`\n## ${bench.name}\n\n${bench.about}\n`)
-  console.log(table(await bench.run({ quick: values.quick, minutes })))
+  console.log(table(await bench.run(options)))
 }

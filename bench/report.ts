@@ -7,9 +7,11 @@ export type Bench = {
   about: string
   /** Runs only when it is asked for: it takes long. */
   byNameOnly?: boolean
-  /** `minutes`: for those that run as long as one likes. */
-  run: (options: { quick: boolean; minutes?: number | undefined }) => Promise<Figure[]>
+  run: (options: BenchOptions) => Promise<Figure[]>
 }
+
+/** `devices` and `minutes`: another size of the fleet, and of what it reported or how long it does. */
+export type BenchOptions = { quick: boolean; devices?: number | undefined; minutes?: number | undefined }
 
 /** Figures as a Markdown table. */
 export function table(figures: readonly Figure[]): string {

@@ -38,6 +38,39 @@ export function driveSamples(count: number, startMs: number, seed: number): Reco
   return samples
 }
 
+/** One sample of each kind at a moment, as a router reports them once a minute from along its way. */
+export function minuteSamples(ts: number, seed: number): Record<string, unknown>[] {
+  const minute = Math.floor(ts / 60_000)
+  const leg = (minute + seed) % 40
+  return [
+    {
+      kind: 'cellular',
+      ts,
+      rat: 'lte',
+      plmn: '27201',
+      operatorName: 'Operator A',
+      band: 'B20',
+      pci: (seed * 7 + leg) % 504,
+      cellId: String(1_000_000 + ((seed + leg) % 50_000)),
+      rsrpDbm: -95 - ((minute * 3 + seed) % 25),
+      rsrqDb: -9 - (minute % 6),
+      sinrDb: 4 + ((minute + seed) % 14),
+    },
+    {
+      kind: 'location',
+      ts,
+      lat: 51.5 + (seed % 317) * 0.002 + leg * 7e-4,
+      lon: -8.9 + (seed % 311) * 0.003 + leg * 4e-4,
+      fix: '3d',
+      accuracyM: 4,
+      speedMps: 14,
+      headingDeg: 20,
+    },
+    { kind: 'system', ts, cpuPct: (minute + seed) % 100, memUsedPct: 40, uptimeS: minute },
+    { kind: 'connection', ts, state: 'connected', latencyMs: 20 + (seed % 90), lossPct: 0 },
+  ]
+}
+
 /** A whole HTTP/1.1 request as bytes. */
 export function httpRequest(path: string, token: string, body: string): string {
   const head = [

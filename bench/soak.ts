@@ -4,31 +4,26 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { stopChild } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
-import { seedDeviceTable, seeded, seedMinute, seedRegistry } from './seed-telemetry.ts'
 import { type ServedApi, serveApi } from './served-api.ts'
 import { type BenchStack, withBenchStack } from './stack.ts'
 import { median } from './statistics.ts'
-import { startIngestLoad } from './steady-load.ts'
+import { startMinuteLoad } from './steady-load.ts'
 
 const minuteMs = 60_000
-const readEveryMs = 2_000
-const devices = 10_000
-const samplesPerSecond = 20_000
+const readEveryMs = 5_000
 
-/** Every process of the service under half of its load for a long time, to see whether its memory stays where it is. */
+/** Every process of the service under the load of a large fleet for a long time: does its memory stay where it is? */
 export const soak: Bench = {
   name: 'soak',
-  about: `Memory of every process while ingest takes ${samplesPerSecond.toLocaleString('en')} samples a second and readers poll the fleet map, latest and history.`,
+  about:
+    'Memory of every process while each device reports one sample of each kind a minute, and readers poll the fleet map, latest and history.',
   byNameOnly: true,
-  run: ({ quick, minutes = quick ? 1 : 60 }) => withBenchStack((stack) => measure(stack, minutes)),
+  run: ({ quick, devices = quick ? 2_000 : 100_000, minutes = quick ? 1 : 60 }) =>
+    withBenchStack((stack) => measure(stack, devices, minutes)),
 }
 
-async function measure(stack: BenchStack, minutes: number): Promise<Figure[]> {
-  const fleet = await seedRegistry(stack, devices)
-  await seedDeviceTable(stack.questdb, fleet)
-  await seedMinute(stack.questdb, fleet, Date.now() - minuteMs)
-  await seeded(stack.questdb)
-  const load = await startIngestLoad(stack, samplesPerSecond)
+async function measure(stack: BenchStack, devices: number, minutes: number): Promise<Figure[]> {
+  const load = await startMinuteLoad(stack, devices)
   const api = await serveApi(stack, load.ingest.port)
   const worker = fork(fileURLToPath(new URL('../apps/worker/main.ts', import.meta.url)), {
     env: { ...process.env, ...stack.environment, PORT: '0' },
@@ -44,7 +39,7 @@ async function measure(stack: BenchStack, minutes: number): Promise<Figure[]> {
   const names = Object.keys(pids)
   const series = new Map<string, number[]>(names.map((name) => [name, []]))
   let isOver = false
-  const readers = readOn(api, fleet.deviceIds, () => isOver)
+  const readers = readOn(api, load.fleet.deviceIds, () => isOver)
   try {
     const intervalMs = Math.max(10_000, (minutes * minuteMs) / 30)
     const endMs = Date.now() + minutes * minuteMs
@@ -97,9 +92,28 @@ async function readOn(api: ServedApi, deviceIds: readonly string[], isOver: () =
   }
 }
 
-/** Resident memory of one process (Linux; not a number elsewhere). */
+/**
+ * Resident memory of a process and its children (Linux; not a number elsewhere). What several share counts once: Postgres
+ * is a process for each connection.
+ */
 function residentMegabytes(pid: number): number {
-  const path = `/proc/${pid}/status`
-  if (!existsSync(path)) return Number.NaN
-  return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(path, 'utf8'))?.[1]) / 1024)
+  if (!existsSync(`/proc/${pid}/smaps_rollup`)) return Number.NaN
+  const kilobytes = treeOf(pid).map((one) =>
+    Number(/^Pss:\s+(\d+) kB/m.exec(textOf(`/proc/${one}/smaps_rollup`))?.[1] ?? 0),
+  )
+  return Math.round(kilobytes.reduce((sum, value) => sum + value, 0) / 1024)
+}
+
+const treeOf = (pid: number): number[] => {
+  const children = textOf(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
+  return [pid, ...children.flatMap(treeOf)]
+}
+
+/** Empty when the process has ended meanwhile. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }

@@ -77,7 +77,11 @@ export function storedSample(kind: Kind, row: readonly unknown[]): StoredSample 
   record.ts = new Date(tsMs).toISOString()
   record.tsCorrected = tsCorrected
   let column = leading.length
-  for (const reader of readers[kind]) record[reader.name] = reader.read(row[column++] ?? null)
+  for (const { name, read } of readers[kind]) {
+    const value = row[column++]
+    // Most fields of most samples are null, as they are in the blank.
+    if (value !== null) record[name] = read(value)
+  }
   if (kind === 'cellular') Object.assign(record, signalQuality(record as Signal))
   return { tsMs, organizationId, receivedAtMs, record }
 }
