@@ -20,7 +20,7 @@ export type DeviceStates = {
   load(devices: ReadonlyMap<string, DeviceClass>, receivedBeforeMs: number): Promise<void>
   /** The state of a loaded device. */
   of(deviceId: string): DeviceState
-  /** Devices whose tracks have something to be aligned again. */
+  /** Devices whose tracks have something to be aligned again; looks at every device. */
   dirty(): [string, DeviceState][]
   /** Forgets devices that have not been used for an hour. */
   evict(nowMs: number): void
@@ -80,7 +80,11 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
       if (!state) throw new Error('The state of a device is used before it was loaded.')
       return state
     },
-    dirty: () => [...states].filter(([, { track }]) => track.dirty.length > 0),
+    dirty() {
+      const dirty: [string, DeviceState][] = []
+      for (const [deviceId, state] of states) if (state.track.dirty.length > 0) dirty.push([deviceId, state])
+      return dirty
+    },
     evict(nowMs) {
       for (const [deviceId, state] of states) if (nowMs - state.usedAtMs > idleMs) states.delete(deviceId)
     },

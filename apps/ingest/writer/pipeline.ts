@@ -9,6 +9,7 @@ import type { CleaningCounts } from './cleaning-counts.ts'
 import { createDeviceReports, type DeviceReports } from './device-reports.ts'
 import { createDeviceStates } from './device-states.ts'
 import { realignDevice } from './realign-pass.ts'
+import { createRealignTurns } from './realign-turns.ts'
 import { createReportRows } from './report-rows.ts'
 import { createRowBatch, fates } from './row-batch.ts'
 import { askForStoredTimes, type DecodedReport } from './sightings.ts'
@@ -47,7 +48,6 @@ const chunkBytes = 2 * 1024 ** 2
 const sliceBytes = 256 * 1024
 const generationMs = 60_000
 const idleWaitMs = 1_000
-const realignEveryMs = 5_000
 /** What is left over waits for the next turn, so that fresh data is never held up for long. */
 const realignForMs = 500
 
@@ -74,7 +74,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   let failure: { error: unknown } | undefined
   let stopping = false
   let takenPosition = reader.position()
-  let realignedAtMs = Date.now()
+  const realignTurns = createRealignTurns(Date.now())
 
   const decode = (batch: LoggedBatch): DecodedReport => {
     const decoded = decodeBatch(batch.body, batch.format, batch)
@@ -162,24 +162,29 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   /** Nothing is read meanwhile: rows must not change between being read back and being written again. */
   async function realign(): Promise<void> {
-    const dirty = states.dirty()
-    if (dirty.length === 0 || Date.now() - realignedAtMs < realignEveryMs) return
+    const startedMs = Date.now()
+    if (!realignTurns.isDue(startedMs)) return
+    const dirty = realignTurns.inOrder(states.dirty())
+    if (dirty.length === 0) return realignTurns.ended({ startedMs, endedMs: startedMs, isLeftOver: false })
     if (firstRowAtMs !== undefined) {
       await flight
       startFlight()
     }
     await flight
     if (failure) throw failure.error
-    realignedAtMs = Date.now()
-    if (!(await untilAvailable(() => waitUntilApplied(questdb, realignForMs)))) return
+    const isApplied = await untilAvailable(() => waitUntilApplied(questdb, realignForMs))
     const limitMs = Date.now() + realignForMs
-    for (const [deviceId, { track }] of dirty) {
+    let done = 0
+    for (const [deviceId, { track }] of isApplied ? dirty : []) {
       const realigned = await untilAvailable(() => realignDevice(questdb, deviceId, track))
       for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted)
       for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted)
+      done += 1
       if (Date.now() > limitMs) break
     }
-    realignedAtMs = Date.now()
+    const lastDeviceId = dirty[done - 1]?.[0]
+    const isLeftOver = isApplied && done < dirty.length
+    realignTurns.ended({ startedMs, endedMs: Date.now(), ...(lastDeviceId && { lastDeviceId }), isLeftOver })
     if (!rows.isEmpty()) firstRowAtMs ??= Date.now()
   }
 
