@@ -122,41 +122,43 @@ async function measurePost(scene: Scene, rounds: number): Promise<Figure[]> {
 
 const forgetJobs = (pool: Pool) => pool.query('TRUNCATE job, job_event, job_batch, outbox_event')
 
+type Dispatched = { enqueuedMs: number; dispatchedMs: number; idleMs: number[]; duringMs: number[] }
+
 async function measureDispatch(scene: Scene, backend: 'Redis' | 'Postgres', quick: boolean): Promise<Figure[]> {
-  const { pool, postgres, members } = scene
-  await forgetJobs(pool)
+  const { postgres } = scene
+  await forgetJobs(scene.pool)
   const redis = backend === 'Redis' ? await startRedis() : undefined
   const bareMs = await bareOfferMs(scene, redis)
   const worker = await startWorkerProcess({ postgresUrl: postgres.url, redisUrl: redis?.url })
   try {
-    const others = otherCalls(scene)
-    const idle = startPacedCalls(others, callEveryMs)
-    await delay(quick ? 3_000 : 20_000)
-    const idleMs = await idle.stop()
-
+    // The first one warms all up.
+    await dispatchOnce(scene, 1_000)
     await longestStallMs(scene, worker.url)
-    const during = startPacedCalls(others, callEveryMs)
-    const startMs = performance.now()
-    const { id } = await postJob(scene)
-    const batch = async () =>
-      (await pool.query('SELECT offered, dispatched FROM job_batch WHERE id = $1', [id])).rows[0]
-    await until('all are in the queue', async () => (await batch()).offered === members, 120_000)
-    const enqueuedMs = performance.now() - startMs
-    await until('all are dispatched', async () => (await batch()).dispatched === members, 240_000)
-    const dispatchedMs = performance.now() - startMs
-    const duringMs = await during.stop()
+    const rounds: Dispatched[] = []
+    while (rounds.length < 3) rounds.push(await dispatchOnce(scene, quick ? 2_000 : 7_000))
     const stallMs = await longestStallMs(scene, worker.url)
+
+    const enqueuedMs = median(rounds.map((round) => round.enqueuedMs))
+    const dispatchedMs = median(rounds.map((round) => round.dispatchedMs))
+    const idleMs = rounds.flatMap((round) => round.idleMs)
+    const duringMs = rounds.flatMap((round) => round.duringMs)
     const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
     return [
       {
-        name: `all enqueued, on ${backend}`,
-        value: `${seconds(enqueuedMs)}; all dispatched after ${seconds(dispatchedMs)}; bare addBulk alone ${seconds(bareMs)}`,
+        name: `all enqueued in slices, on ${backend}`,
+        value: `${seconds(enqueuedMs)} after the call; bare addBulk of as many single entries ${seconds(bareMs)}`,
         ratio: `${(enqueuedMs / bareMs).toFixed(1)} ×`,
         target: backend === 'Redis' ? 'enqueued < 10 s at 100,000' : '',
       },
       {
+        name: `all dispatched, on ${backend}`,
+        value: `${seconds(dispatchedMs)} after the call`,
+        ratio: `${(dispatchedMs / bareMs).toFixed(1)} ×`,
+        target: '',
+      },
+      {
         name: `other calls meanwhile, on ${backend}`,
-        value: `p50 ${median(duringMs).toFixed(1)} ms, p99 ${percentile(duringMs, 99).toFixed(1)} ms; before p50 ${median(idleMs).toFixed(1)} ms, p99 ${percentile(idleMs, 99).toFixed(1)} ms`,
+        value: `p50 ${median(duringMs).toFixed(1)} ms, p99 ${percentile(duringMs, 99).toFixed(1)} ms of ${duringMs.length}; before p50 ${median(idleMs).toFixed(1)} ms, p99 ${percentile(idleMs, 99).toFixed(1)} ms of ${idleMs.length}`,
         ratio: `p99 ${(percentile(duringMs, 99) / percentile(idleMs, 99)).toFixed(1)} ×`,
         target: 'p99 ≤ 2 ×',
       },
@@ -170,6 +172,26 @@ async function measureDispatch(scene: Scene, backend: 'Redis' | 'Postgres', quic
     await worker.end('SIGTERM')
     await redis?.stop()
   }
+}
+
+/** What other calls take for a while, and then while one batch is created and dispatched to its last job. */
+async function dispatchOnce(scene: Scene, beforeMs: number): Promise<Dispatched> {
+  const { pool, members } = scene
+  await forgetJobs(pool)
+  const others = otherCalls(scene)
+  const idle = startPacedCalls(others, callEveryMs)
+  await delay(beforeMs)
+  const idleMs = await idle.stop()
+
+  const during = startPacedCalls(others, callEveryMs)
+  const startMs = performance.now()
+  const { id } = await postJob(scene)
+  const batch = async () => (await pool.query('SELECT offered, dispatched FROM job_batch WHERE id = $1', [id])).rows[0]
+  await until('all are in the queue', async () => (await batch()).offered === members, 120_000)
+  const enqueuedMs = performance.now() - startMs
+  await until('all are dispatched', async () => (await batch()).dispatched === members, 240_000)
+  const dispatchedMs = performance.now() - startMs
+  return { enqueuedMs, dispatchedMs, idleMs, duringMs: await during.stop() }
 }
 
 /** The floor: as many references added to a queue by calls of 250, with nobody working on them. */
@@ -193,7 +215,8 @@ async function bareOfferMs({ postgres, members }: Scene, redis: TestRedis | unde
   }
 }
 
-const callEveryMs = 25
+// As often as one key may call, and a little less.
+const callEveryMs = 15
 
 /** What other callers do: look at a device, a page of devices, the groups. */
 function otherCalls(scene: Scene): () => Promise<void> {
