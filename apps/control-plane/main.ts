@@ -1,4 +1,5 @@
 import { parseConfig } from '#core/config'
+import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { stopGracefully } from '#http/graceful-stop'
 import { startServer } from '#http/server'
 import { untilAnswering } from '#postgres/availability'
@@ -18,7 +19,10 @@ const page = await openPage(config.FLEET_MAP_FOLDER, config.ROUTER_MODEL_SEGMENT
 const server = await startServer((request, ...rest) => page?.(request) ?? app.fetch(request, ...rest), {
   host: config.HOST,
   port: config.PORT,
+  // What is for the device edge takes a second descriptor for its way there.
+  maxConnections: connectionLimit(2),
 })
+countRefusedConnections(services.metrics.registry, server)
 const stopping = stopGracefully(server, close)
 services.readinessChecks.push({
   name: 'control-plane',

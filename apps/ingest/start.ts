@@ -2,6 +2,7 @@ import { getRequestListener } from '@hono/node-server'
 import { systemClock } from '#core/clock'
 import { createKeyring } from '#fleet/keyring'
 import { loadPlans } from '#fleet/plans'
+import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import type { ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { createLogger, logFailure } from '#http/request-log'
@@ -98,8 +99,9 @@ export async function startIngest(config: Config) {
       else if (request.method === 'GET' && isAt(nextJobPath, request.url)) nextJob(request, response)
       else void app(request, response)
     },
-    { host: config.HOST, port: config.PORT },
+    { host: config.HOST, port: config.PORT, maxConnections: connectionLimit() },
   )
+  countRefusedConnections(metrics.registry, server)
 
   const notices = followAccessNotices(config.POSTGRES_URL, pool, access)
   const jobNotices = followJobNotices(config.POSTGRES_URL, mailbox)

@@ -1,14 +1,19 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { conflict, ServiceError } from '#core/errors'
 import { decodeJson, readBody, requireMediaType } from '#http/body'
 import { chooseCoding, encodeText } from '#http/compression'
+import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { createCursors } from '#http/cursor'
 import { matchesNone, requireMatch } from '#http/etag'
 import { mergeExpositions } from '#http/metrics'
 import { problemResponse, toProblem } from '#http/problem'
 import { createRateLimiter, rateLimitHeaders } from '#http/rate-limit'
 import { requestIdFrom } from '#http/request-id'
+import { startServer } from '#http/server'
 
 const codeOf = (work: () => unknown): string | undefined => {
   try {
@@ -39,6 +44,30 @@ describe('problem documents', () => {
     expect(problem).toMatchObject({ status: 500, code: 'internal_error' })
     expect(JSON.stringify(problem)).not.toContain('hunter2')
   })
+})
+
+test('connections beyond the limit are closed at once and counted; the others are served', async () => {
+  const server = await startServer(() => new Response('served'), { host: '127.0.0.1', port: 0, maxConnections: 2 })
+  const registry = new Registry()
+  countRefusedConnections(registry, server)
+  const { port } = server.address() as AddressInfo
+  const open = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+  await Promise.all(open.map((socket) => once(socket, 'connect')))
+  await expect.poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(2)
+  const refused = connect(port, '127.0.0.1')
+  await once(refused, 'close')
+  expect(await registry.metrics()).toContain('http_connections_refused_total 1')
+  open[0]?.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  expect(String((await once(open[0] as Socket, 'data'))[0])).toContain('200 OK')
+  for (const socket of open) socket.destroy()
+  server.close()
+})
+
+test('a process keeps descriptors for its files', () => {
+  const limit = connectionLimit()
+  if (process.platform !== 'linux') return
+  expect(limit).toBeGreaterThan(0)
+  expect(connectionLimit(2)).toBeLessThanOrEqual((limit ?? 0) / 2)
 })
 
 test('a request id is taken over when it is sane, and made otherwise', () => {

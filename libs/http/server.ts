@@ -6,7 +6,8 @@ import { toProblem } from '#http/problem'
 
 type Fetch = (request: Request, environment: never) => Response | Promise<Response>
 
-type Address = { host: string; port: number }
+/** `maxConnections`: further ones are closed at once. */
+type Address = { host: string; port: number; maxConnections?: number | undefined }
 
 /** `startListening` for an application that answers Requests with Responses. */
 export const startServer = (fetch: Fetch, address: Address): Promise<Server> =>
@@ -22,6 +23,7 @@ export async function startListening(listener: RequestListener, address: Address
     listener,
   )
   server.maxRequestsPerSocket = 0
+  if (address.maxConnections !== undefined) server.maxConnections = address.maxConnections
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
     const refusal = new ServiceError(400, 'malformed_request', 'This is not a request that can be read.')

@@ -28,8 +28,8 @@ export type LogTail = { position: LogPosition; samples: number }
 /** The writing side; one per log. */
 export type TelemetryLog = {
   /**
-   * Resolves once the batch is durable. Rejects with LogFullError when the disk has no room (nothing was kept, a later
-   * append may succeed), and with LogFailedError when durability can no longer be promised.
+   * Resolves once the batch is durable. Rejects with LogFullError when the disk has no room or no further file may be
+   * open (nothing was kept, a later append may succeed), and with LogFailedError when durability can no longer be promised.
    */
   append(batch: TelemetryBatch): Promise<void>
   tail(): LogTail
@@ -48,10 +48,10 @@ export type TelemetryLogReader = {
   close(): void
 }
 
-/** The disk has no room for the batch. */
+/** There is no room for the batch at the moment. */
 export class LogFullError extends Error {
   constructor() {
-    super('The telemetry log has no room left on its disk.')
+    super('The telemetry log has no room left.')
     this.name = 'LogFullError'
   }
 }

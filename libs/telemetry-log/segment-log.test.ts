@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -136,4 +137,26 @@ test('an interrupted creation of a segment is begun again', async () => {
   expect(texts(readAll(again.tail()))).toEqual(['a', 'c'])
   expect(readdirSync(folder).every((name) => statSync(join(folder, name)).size > 0)).toBe(true)
   await again.close()
+})
+
+// In a process of its own, whose limit is small and which may use up what others need.
+const withoutDescriptors = `
+  import { closeSync, openSync } from 'node:fs'
+  import { openSegmentLog } from '#telemetry-log/segment-log'
+  const log = openSegmentLog({ folder: process.argv[1], maxSegmentBytes: 100 })
+  const batch = { deviceId: '01890000-0000-7000-8000-0000000000aa', organizationId: '01890000-0000-7000-8000-0000000000bb',
+    deviceClass: 'ship', receivedAtMs: 1, oldestTsMs: 1, format: 'json', sampleCount: 1, body: Buffer.alloc(200) }
+  await log.append(batch)
+  const held = []
+  try { for (;;) held.push(openSync('/dev/null')) } catch {}
+  const refused = await log.append(batch).catch(({ name }) => name)
+  for (const fd of held) closeSync(fd)
+  await log.append(batch)
+  console.log(JSON.stringify({ refused, samples: log.tail().samples }))`
+
+test('without a descriptor for its next file the log refuses, and goes on when there is one', () => {
+  const node = `exec '${process.execPath}' --input-type=module-typescript --eval "$0" '${folder}'`
+  const { stdout, stderr } = spawnSync('sh', ['-c', `ulimit -n 200; ${node}`, withoutDescriptors], { encoding: 'utf8' })
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toEqual({ refused: 'LogFullError', samples: 2 })
 })

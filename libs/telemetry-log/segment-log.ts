@@ -5,6 +5,7 @@ import type { LogTail, TelemetryBatch, TelemetryLog } from '#telemetry-log/log'
 import { LogFailedError, LogFullError } from '#telemetry-log/log'
 import { openNewestSegment } from '#telemetry-log/recover'
 import { createSegment, segmentHeaderBytes } from '#telemetry-log/segments'
+import { isShortage } from '#telemetry-log/shortage'
 
 export type SegmentLogOptions = {
   folder: string
@@ -105,9 +106,9 @@ export function openSegmentLog(options: SegmentLogOptions): TelemetryLog {
     segment = { ...created, base, tail: { position: base + segmentHeaderBytes, samples: segment.tail.samples } }
   }
 
-  /** A full disk is not a failed one: what was half written is cut, its senders are told, and the log goes on. */
+  /** A shortage is not a failure: what was half written is cut, its senders are told, and the log goes on. */
   function refuse(group: Waiting[], error: unknown): void {
-    let cause = isDiskFull(error) ? undefined : error
+    let cause = isShortage(error) ? undefined : error
     try {
       ftruncateSync(segment.fd, segment.tail.position - segment.base)
     } catch (truncateError) {
@@ -163,8 +164,4 @@ function writeWhole(
     else if (written + count >= length) done(null)
     else writeWhole(fd, bytes, length, position, done, written + count)
   })
-}
-
-function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }

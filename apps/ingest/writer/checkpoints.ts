@@ -9,6 +9,7 @@ import {
 } from '#telemetry-log/checkpoint'
 import type { LogPosition } from '#telemetry-log/log'
 import { deleteSegmentsBefore, listSegments, readSegmentHeader, type Segment } from '#telemetry-log/segments'
+import { isShortage } from '#telemetry-log/shortage'
 
 /** Drained segments are kept and replayed this far back: longer than QuestDB may take to sync what it holds in memory. */
 const replayWindowMs = 15 * 60 * 1_000
@@ -30,9 +31,16 @@ export function openCheckpoints(folder: string, tailPosition: LogPosition): Chec
   let current = written
 
   function write(): void {
-    written = nextCheckpoint(written, { ...current, atMs: Date.now() }, replayWindowMs)
-    current = written
-    writeCheckpoint(folder, written)
+    const next = nextCheckpoint(written, { ...current, atMs: Date.now() }, replayWindowMs)
+    try {
+      writeCheckpoint(folder, next)
+    } catch (error) {
+      // The old one stands: a crash now would send again what is stored already, and a second later this is tried again.
+      if (isShortage(error)) return
+      throw error
+    }
+    written = next
+    current = next
     deleteSegmentsBefore(folder, replayStart(written))
   }
 
