@@ -47,8 +47,10 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
     for (const startMs = Date.now(); Date.now() < endMs; ) {
       await pause(intervalMs)
       const megabytes = names.map((name) => residentMegabytes(pids[name] ?? 0))
+      const ended = names.filter((_, index) => megabytes[index] === 0)
+      if (ended.length > 0) throw new Error(`${ended.join(' and ')} ended after ${minutesSince(startMs)} minutes.`)
       for (const [index, name] of names.entries()) series.get(name)?.push(megabytes[index] ?? Number.NaN)
-      console.log(`| ${((Date.now() - startMs) / minuteMs).toFixed(1)} | ${megabytes.join(' | ')} |`)
+      console.log(`| ${minutesSince(startMs)} | ${megabytes.join(' | ')} |`)
     }
     console.log('')
   } finally {
@@ -63,6 +65,8 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
     { name: 'reports refused', value: String(load.refused()) },
   ]
 }
+
+const minutesSince = (startMs: number) => ((Date.now() - startMs) / minuteMs).toFixed(1)
 
 /** The second third against the last: the first is warming up. */
 function growthOf(name: string, megabytes: number[]): Figure {
@@ -94,10 +98,10 @@ async function readOn(api: ServedApi, deviceIds: readonly string[], isOver: () =
 
 /**
  * Resident memory of a process and its children (Linux; not a number elsewhere). What several share counts once: Postgres
- * is a process for each connection.
+ * is a process for each connection. 0 when the process has ended.
  */
 function residentMegabytes(pid: number): number {
-  if (!existsSync(`/proc/${pid}/smaps_rollup`)) return Number.NaN
+  if (!existsSync('/proc/self/smaps_rollup')) return Number.NaN
   const kilobytes = treeOf(pid).map((one) =>
     Number(/^Pss:\s+(\d+) kB/m.exec(textOf(`/proc/${one}/smaps_rollup`))?.[1] ?? 0),
   )

@@ -114,7 +114,7 @@ function javaFlags(jar: string): string[] {
  * columns come only from our schema, so a wrong line is refused instead of growing a column.
  */
 function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number): Record<string, string> {
-  const workers = String(Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2))))
+  const workers = Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
   return {
     QDB_TELEMETRY_ENABLED: 'false',
     QDB_TELEMETRY_DISABLE_COMPLETELY: 'true',
@@ -129,9 +129,13 @@ function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number):
     QDB_PG_USER: user,
     QDB_PG_PASSWORD: password,
     QDB_RAM_USAGE_LIMIT_BYTES: String(ramLimitBytes),
-    QDB_SHARED_NETWORK_WORKER_COUNT: workers,
-    QDB_SHARED_QUERY_WORKER_COUNT: workers,
-    QDB_SHARED_WRITE_WORKER_COUNT: workers,
+    QDB_SHARED_NETWORK_WORKER_COUNT: String(workers),
+    QDB_SHARED_QUERY_WORKER_COUNT: String(workers),
+    QDB_SHARED_WRITE_WORKER_COUNT: String(workers),
+    QDB_WAL_APPLY_WORKER_COUNT: String(workers),
+    QDB_MAT_VIEW_REFRESH_WORKER_COUNT: String(workers),
+    // Of their own, and never only one: a short query waits neither for rows that arrive nor for a long query.
+    QDB_PG_WORKER_COUNT: String(Math.max(2, workers)),
     QDB_LOG_W_STDOUT_LEVEL: 'ERROR,CRITICAL,ADVISORY',
     ...restingWorkers(),
   }
@@ -142,6 +146,6 @@ function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number):
  * every commit makes it start over: two a second keep a core half busy. These pause almost at once.
  */
 function restingWorkers(): Record<string, string> {
-  const pools = ['SHARED', 'WAL_APPLY', 'MAT_VIEW_REFRESH', 'VIEW_COMPILER', 'EXPORT']
+  const pools = ['SHARED', 'PG', 'WAL_APPLY', 'MAT_VIEW_REFRESH', 'VIEW_COMPILER', 'EXPORT']
   return Object.fromEntries(pools.map((pool) => [`QDB_${pool}_WORKER_NAP_THRESHOLD`, '100']))
 }
