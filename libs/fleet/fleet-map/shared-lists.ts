@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '#core/clock'
 import type { Revisions } from '#fleet/fleet-map/revisions'
 
@@ -9,7 +10,7 @@ export type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[] }
 export type SharedLists<Request, Facts, Item> = {
   /**
    * The list for a request, the same for all who ask for the same, and not older than the longest life. One that is not
-   * fresh any more, and takes long to make, is answered once more while its successor is made.
+   * fresh any more is answered once more when its successor is not there at once.
    */
   read(request: Request): Promise<SharedList<Facts, Item>>
 }
@@ -29,7 +30,6 @@ type Rules<Request, Facts, Item> = {
 type Kept<List> = {
   list: Promise<List>
   madeMs: number
-  tookMs: number
   freshUntilMs: number
   usedAtMs: number
   next?: Promise<List> | undefined
@@ -42,8 +42,8 @@ const lifePerCost = 20
 // that takes twice as long to make.
 const readerPauseMs = 5_000
 const successorCosts = 2
-// What is made in less is waited for: whoever asks now and then gets what is true now.
-const noticedMs = 200
+// What is made in less is waited for.
+const patienceMs = 40
 const forgottenAfterMs = 5 * 60_000
 
 /** Lists that are dear to make: each is made once for all who ask, lives a while, and knows what changed since before. */
@@ -63,7 +63,6 @@ export function createSharedLists<Request, Facts, Item>(
     lists.set(key, {
       list: Promise.resolve(list),
       madeMs: startedMs,
-      tookMs,
       freshUntilMs: Math.max(endedMs + shortestLifeMs, Math.min(endedMs + tookMs * lifePerCost, successorDueMs)),
       usedAtMs: lists.get(key)?.usedAtMs ?? endedMs,
     })
@@ -84,7 +83,7 @@ export function createSharedLists<Request, Facts, Item>(
 
   const begin = (key: string, request: Request, nowMs: number): Promise<List> => {
     const list = make(key, request, undefined)
-    lists.set(key, { list, madeMs: nowMs, tookMs: 0, freshUntilMs: Number.POSITIVE_INFINITY, usedAtMs: nowMs })
+    lists.set(key, { list, madeMs: nowMs, freshUntilMs: Number.POSITIVE_INFINITY, usedAtMs: nowMs })
     list.catch(() => lists.delete(key))
     return list
   }
@@ -99,9 +98,9 @@ export function createSharedLists<Request, Facts, Item>(
       known.usedAtMs = nowMs
       if (nowMs < known.freshUntilMs) return known.list
       known.next ??= renew(key, request, known)
-      if (known.tookMs < noticedMs || nowMs - known.madeMs > rules.longestLifeMs) return known.next
-      known.next.catch(() => {})
-      return known.list
+      if (nowMs - known.madeMs > rules.longestLifeMs) return known.next
+      const asBefore = () => known.list
+      return Promise.race([known.next, delay(patienceMs).then(asBefore)]).catch(asBefore)
     },
   }
 }
