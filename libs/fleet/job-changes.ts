@@ -1,5 +1,13 @@
 import type { JobKind } from '#fleet/job-kinds'
-import { decide, isFinal, type JobEvent, type JobState, type JobStatus, type Refusal } from '#fleet/job-states'
+import {
+  decide,
+  isFinal,
+  type JobEvent,
+  type JobState,
+  type JobStatus,
+  jobStatuses,
+  type Refusal,
+} from '#fleet/job-states'
 import { tenantTransaction } from '#fleet/tenant'
 import { type Connection, type Pool, type TransactionOptions, transaction } from '#postgres/pool'
 
@@ -148,6 +156,10 @@ async function writeChanges(
   await freeDevices(connection, changes)
 }
 
+/** By how many the jobs of a status became more. */
+const changeOfCount = (status: JobStatus) =>
+  `count(*) FILTER (WHERE status = '${status}') - count(*) FILTER (WHERE from_status = '${status}') AS "${status}"`
+
 /**
  * History, batch counters and events change with the job, in the same statement. The counters of a batch add up to its
  * total at all times (a CHECK holds that), and the one change that leaves no job open publishes the batch's end.
@@ -175,26 +187,12 @@ WITH change AS (
   SELECT id, $1::timestamptz, attempt, status, by FROM changed WHERE status <> from_status
 ), counted AS (
   SELECT batch_id, organization_id, count(*) FILTER (WHERE was_held) AS held,
-    count(*) FILTER (WHERE was_fresh) AS fresh, ${[
-      'queued',
-      'dispatched',
-      'inProgress',
-      'succeeded',
-      'failed',
-      'timedOut',
-      'cancelled',
-      'expired',
-      'rejected',
-    ]
-      .map(
-        (status) =>
-          `count(*) FILTER (WHERE status = '${status}') - count(*) FILTER (WHERE from_status = '${status}') AS "${status}"`,
-      )
-      .join(', ')}
+    count(*) FILTER (WHERE was_fresh) AS fresh, ${jobStatuses.map(changeOfCount).join(', ')}
   FROM changed WHERE batch_id IS NOT NULL GROUP BY batch_id, organization_id
 ), batch AS (
   UPDATE job_batch b SET held = b.held - c.held, fresh = b.fresh - c.fresh, queued = b.queued + c.queued,
-    dispatched = b.dispatched + c.dispatched, in_progress = b.in_progress + c."inProgress", succeeded = b.succeeded + c.succeeded, failed = b.failed + c.failed,
+    dispatched = b.dispatched + c.dispatched, in_progress = b.in_progress + c."inProgress",
+    succeeded = b.succeeded + c.succeeded, failed = b.failed + c.failed,
     timed_out = b.timed_out + c."timedOut", cancelled = b.cancelled + c.cancelled, expired = b.expired + c.expired,
     rejected = b.rejected + c.rejected,
     finished_at = CASE WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN $1::timestamptz END,
