@@ -46,7 +46,7 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
     console.log(`| minute | ${names.map((name) => `${name} MB`).join(' | ')} |\n|${'---|'.repeat(names.length + 1)}`)
     for (const startMs = Date.now(); Date.now() < endMs; ) {
       await pause(intervalMs)
-      const megabytes = names.map((name) => residentMegabytes(pids[name] ?? 0))
+      const megabytes = names.map((name) => ownMegabytes(pids[name] ?? 0))
       const ended = names.filter((_, index) => megabytes[index] === 0)
       if (ended.length > 0) throw new Error(`${ended.join(' and ')} ended after ${minutesSince(startMs)} minutes.`)
       for (const [index, name] of names.entries()) series.get(name)?.push(megabytes[index] ?? Number.NaN)
@@ -73,7 +73,7 @@ function growthOf(name: string, megabytes: number[]): Figure {
   const third = Math.ceil(megabytes.length / 3)
   const [before, after] = [median(megabytes.slice(third, 2 * third)), median(megabytes.slice(2 * third))]
   return {
-    name: `${name}, resident`,
+    name,
     value: `${before.toFixed(0)} MB in the middle third, ${after.toFixed(0)} MB in the last`,
     ratio: `${(after / before).toFixed(2)} ×`,
     target: 'flat',
@@ -97,15 +97,18 @@ async function readOn(api: ServedApi, deviceIds: readonly string[], isOver: () =
 }
 
 /**
- * Resident memory of a process and its children (Linux; not a number elsewhere). What several share counts once: Postgres
- * is a process for each connection. 0 when the process has ended.
+ * What a process and its children hold of their own, heaps and shared buffers (Linux; not a number elsewhere). Data files
+ * that QuestDB maps are not counted: they grow with what is stored, and the system takes them back when it needs room.
+ * What several processes share counts once: Postgres is one for each connection. 0 when the process has ended.
  */
-function residentMegabytes(pid: number): number {
+function ownMegabytes(pid: number): number {
   if (!existsSync('/proc/self/smaps_rollup')) return Number.NaN
-  const kilobytes = treeOf(pid).map((one) =>
-    Number(/^Pss:\s+(\d+) kB/m.exec(textOf(`/proc/${one}/smaps_rollup`))?.[1] ?? 0),
+  const kilobytes = treeOf(pid).flatMap((one) =>
+    [...textOf(`/proc/${one}/smaps_rollup`).matchAll(/^Pss_(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, size]) =>
+      Number(size),
+    ),
   )
-  return Math.round(kilobytes.reduce((sum, value) => sum + value, 0) / 1024)
+  return Math.round(kilobytes.reduce((sum, size) => sum + size, 0) / 1024)
 }
 
 const treeOf = (pid: number): number[] => {
