@@ -15,8 +15,8 @@ import { until } from '#test/until'
 
 const secondMs = 1_000
 const hourMs = 3_600_000
-/** Late data stands where it belongs a minute after the last of it arrived. */
-const settledWithinMs = 60_000
+/** Late data stands where it belongs a minute after the last of it arrived; machines that run tests are busy. */
+const settledWithinMs = 120_000
 const logDir = mkdtempSync(join(tmpdir(), 'arrival-orders-'))
 
 let api: TestControlPlane

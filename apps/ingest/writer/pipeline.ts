@@ -48,7 +48,7 @@ const chunkBytes = 2 * 1024 ** 2
 const sliceBytes = 256 * 1024
 const generationMs = 60_000
 const idleWaitMs = 1_000
-/** What is left over waits for the next turn, so that fresh data is never held up for long. */
+/** When fresh data has come meanwhile, what is left over waits for the next turn. */
 const realignForMs = 500
 
 /**
@@ -180,7 +180,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted)
       for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted)
       done += 1
-      if (Date.now() > limitMs) break
+      const isFreshWaiting = Date.now() > limitMs && tail.position() > reader.position()
+      if (isFreshWaiting || stopping || rows.largestBytes() >= flushBytes) break
     }
     const lastDeviceId = dirty[done - 1]?.[0]
     const isLeftOver = isApplied && done < dirty.length
