@@ -14,16 +14,20 @@ export type SteadyLoadOrder = {
 const tickMs = 50
 /** What could not be sent for so long is left out and told as refused: making up for it would be another load. */
 const latestMs = 5_000
+let unanswered = 0
 const agent = new Agent({ keepAlive: true, maxSockets: 256 })
 
 async function run({ port, tokens, reportsPerSecond, shape }: SteadyLoadOrder): Promise<void> {
   const samplesOf = shape === 'drive' ? driven : everyMinute
   const startMs = Date.now()
+  const mostUnanswered = (latestMs / 1_000) * reportsPerSecond
   for (let sent = 0; ; await pause(tickMs)) {
     const due = ((Date.now() - startMs) / 1_000) * reportsPerSecond
-    for (const oldest = due - (latestMs / 1_000) * reportsPerSecond; sent < oldest; sent++)
-      process.send?.({ refused: 0 })
-    for (; sent < due; sent++) report(port, tokens[sent % tokens.length] ?? '', samplesOf(sent % tokens.length))
+    for (; sent < due; sent++) {
+      if (unanswered < mostUnanswered && due - sent < mostUnanswered)
+        report(port, tokens[sent % tokens.length] ?? '', samplesOf(sent % tokens.length))
+      else process.send?.({ refused: 0 })
+    }
   }
 }
 
@@ -37,11 +41,13 @@ function report(port: number, token: string, samples: Record<string, unknown>[])
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
   }
+  unanswered++
   request({ agent, port, host: '127.0.0.1', method: 'POST', path: '/telemetry', headers }, (answer) => {
     answer.resume()
     if (answer.statusCode !== 202) process.send?.({ refused: answer.statusCode })
   })
     .on('error', () => process.send?.({ refused: 0 }))
+    .on('close', () => unanswered--)
     .end(body)
 }
 
