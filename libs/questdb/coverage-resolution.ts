@@ -2,13 +2,24 @@ import { countCells, votedCells } from '#questdb/coverage'
 import type { VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
-export const finestResolution = 10
-export const coarsestResolution = 4
-const resolutions = [10, 9, 8, 7, 6, 5, 4]
+const coarsestResolution = 4
+const resolutions = [10, 9, 8, 7, 6, 5, coarsestResolution]
 
 const maxCells = 5_000
 // A list of cells this long is still looked at one by one to see how many of them count.
 const maxListed = 100_000
+
+/** Those voted cells of a resolution that count; undefined when they are too many to ask for one by one. */
+export async function countingCells(
+  questdb: QuestdbSql,
+  filters: readonly VoteFilter[],
+  resolution: number,
+  counts: (h3: string) => boolean,
+): Promise<VoteFilter['cells']> {
+  const lists = await Promise.all(filters.map((filter) => votedCells(questdb, filter, resolution)))
+  const h3 = [...new Set(lists.flat())].filter(counts)
+  return h3.length <= maxCells ? { resolution, h3 } : undefined
+}
 
 /** The H3 resolution that suits a map at this zoom. */
 export function resolutionForZoom(zoom: number): number {

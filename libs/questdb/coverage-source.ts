@@ -7,6 +7,8 @@ export type VoteFilter = {
   fromMs: number
   /** Only these resolution-5 areas, as decimal text of their H3 index. */
   areas?: readonly string[] | undefined
+  /** Only these cells of one resolution, by their hexadecimal H3 index. */
+  cells?: { resolution: number; h3: readonly string[] } | undefined
   deviceIds?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
@@ -57,6 +59,10 @@ type Bind = (value: SqlValue) => string
 function conditions(filter: VoteFilter, bind: Bind): string {
   const all = [`org_id = ${bind(filter.organizationId)}`]
   if (filter.areas) all.push(`h3_5 IN (${filter.areas.map((area) => BigInt(area)).join(', ')})`)
+  if (filter.cells) {
+    const longs = filter.cells.h3.map((h3) => BigInt(`0x${h3}`))
+    all.push(longs.length > 0 ? `${parentCell(filter.cells.resolution)} IN (${longs.join(', ')})` : 'false')
+  }
   if (filter.rat !== undefined) all.push(`rat = ${bind(filter.rat)}`)
   if (filter.plmn !== undefined) all.push(`plmn = ${bind(filter.plmn)}`)
   return all.join(' AND ')
@@ -98,4 +104,20 @@ export async function earlyVoters(
     early.push(...some.filter(({ deviceId, fromMs }) => (firstVotes.get(deviceId) ?? fromMs) < fromMs))
   }
   return early
+}
+
+/** The resolution of the cells that are stored. */
+const finestResolution = 10
+
+/**
+ * The ancestor of `h3_10` as SQL. An H3 index holds its resolution in bits 52–55 and a digit of three bits for each level
+ * below them; unused digits are all ones. So an ancestor is a coarser resolution and more unused digits.
+ */
+export function parentCell(resolution: number): string {
+  if (resolution === finestResolution) return 'h3_10'
+  const digitBits = (level: number) => 0b111n << BigInt((15 - level) * 3)
+  let unused = 0n
+  for (let level = resolution + 1; level <= finestResolution; level++) unused |= digitBits(level)
+  const kept = (1n << 63n) - 1n - ((0b1111n << 52n) | unused)
+  return `((h3_10 & ${kept}) | ${(BigInt(resolution) << 52n) | unused})`
 }

@@ -1,4 +1,4 @@
-import { type VoteFilter, voterSource, voteSource } from '#questdb/coverage-source'
+import { parentCell, type VoteFilter, voterSource, voteSource } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
 /** Votes of one cell that agree in RAT, operator and RSRP; bins are whole dB. */
@@ -14,8 +14,6 @@ export type VoteCount = {
 
 /** Votes with service of one cell that agree in SINR. */
 export type SinrCount = { h3: string; sinrBin: number; votes: number }
-
-const finestResolution = 10
 
 /**
  * Votes gathered by cells of a resolution from 4 to 10. SINR is counted apart by `countSinr`: nothing asks how it goes
@@ -96,16 +94,3 @@ export async function votedCells(questdb: QuestdbSql, filter: VoteFilter, resolu
 }
 
 const hexadecimal = (long: string): string => BigInt(long).toString(16)
-
-/**
- * The ancestor of `h3_10` as SQL. An H3 index holds its resolution in bits 52–55 and a digit of three bits for each level
- * below them; unused digits are all ones. So an ancestor is a coarser resolution and more unused digits.
- */
-function parentCell(resolution: number): string {
-  if (resolution === finestResolution) return 'h3_10'
-  const digitBits = (level: number) => 0b111n << BigInt((15 - level) * 3)
-  let unused = 0n
-  for (let level = resolution + 1; level <= finestResolution; level++) unused |= digitBits(level)
-  const kept = (1n << 63n) - 1n - ((0b1111n << 52n) | unused)
-  return `((h3_10 & ${kept}) | ${(BigInt(resolution) << 52n) | unused})`
-}

@@ -7,7 +7,7 @@ import type { Pool } from '#postgres/pool'
 import { countSinr, countVoters, countVotes } from '#questdb/coverage'
 import { cellCentre, coverageAreas } from '#questdb/coverage-areas'
 import { type CoverageCell, coverageCells } from '#questdb/coverage-cells'
-import { finestFitting } from '#questdb/coverage-resolution'
+import { countingCells, finestFitting } from '#questdb/coverage-resolution'
 import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
@@ -60,14 +60,16 @@ async function readCells({ pool, questdb, clock }: Sources, request: CoverageReq
     }),
   )
   const h3Resolution = request.h3Resolution ?? (await finestFitting(questdb, filters, inside))
+  // The areas reach far over the box: of all the votes in them only those that will be shown are fetched.
+  const cells = inside && (await countingCells(questdb, filters, h3Resolution, inside))
   const ofEach = <Counted>(count: (questdb: QuestdbSql, filter: VoteFilter, resolution: number) => Promise<Counted>) =>
-    Promise.all(filters.map((filter) => count(questdb, filter, h3Resolution)))
+    Promise.all(filters.map((filter) => count(questdb, { ...filter, cells }, h3Resolution)))
   // One after the other: each keeps all of QuestDB's workers busy, and connections are needed for other readers.
   const votes = await ofEach(countVotes)
   const sinrCounts = await ofEach(countSinr)
   const counted = await ofEach(countVoters)
   const voters = new Map<string, number>()
   for (const [h3, devices] of counted.flatMap((counts) => [...counts])) voters.set(h3, (voters.get(h3) ?? 0) + devices)
-  const cells = coverageCells(votes.flat(), sinrCounts.flat(), voters)
-  return { facts: { h3Resolution }, items: inside ? cells.filter(({ h3 }) => inside(h3)) : cells }
+  const items = coverageCells(votes.flat(), sinrCounts.flat(), voters)
+  return { facts: { h3Resolution }, items: inside ? items.filter(({ h3 }) => inside(h3)) : items }
 }
