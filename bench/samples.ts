@@ -1,3 +1,5 @@
+const carrier = { rat: 'lte', plmn: '27201', operatorName: 'Operator A', band: 'B20' }
+
 /** Samples as a router in a moving vehicle reports them: RF each second, a fix each second that changes every 100 m. */
 export function driveSamples(count: number, startMs: number, seed: number): Record<string, unknown>[] {
   const samples: Record<string, unknown>[] = []
@@ -7,10 +9,7 @@ export function driveSamples(count: number, startMs: number, seed: number): Reco
     samples.push({
       kind: 'cellular',
       ts,
-      rat: 'lte',
-      plmn: '27201',
-      operatorName: 'Operator A',
-      band: 'B20',
+      ...carrier,
       arfcn: 6_300,
       pci: (seed * 7 + leg) % 504,
       cellId: String(1_000_000 + ((seed + leg) % 50_000)),
@@ -46,10 +45,7 @@ export function minuteSamples(ts: number, seed: number): Record<string, unknown>
     {
       kind: 'cellular',
       ts,
-      rat: 'lte',
-      plmn: '27201',
-      operatorName: 'Operator A',
-      band: 'B20',
+      ...carrier,
       pci: (seed * 7 + leg) % 504,
       cellId: String(1_000_000 + ((seed + leg) % 50_000)),
       rsrpDbm: -95 - ((minute * 3 + seed) % 25),

@@ -35,7 +35,7 @@ export function openCheckpoints(folder: string, tailPosition: LogPosition): Chec
     try {
       writeCheckpoint(folder, next)
     } catch (error) {
-      // The old one stands: a crash now would send again what is stored already, and a second later this is tried again.
+      // The old one stands: a crash now would send again what is stored already. What is stored next tries this again.
       if (isShortage(error)) return
       throw error
     }

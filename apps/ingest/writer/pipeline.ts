@@ -183,9 +183,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       const isFreshWaiting = Date.now() > limitMs && tail.position() > reader.position()
       if (isFreshWaiting || stopping || rows.largestBytes() >= flushBytes) break
     }
-    const lastDeviceId = dirty[done - 1]?.[0]
     const isLeftOver = isApplied && done < dirty.length
-    realignTurns.ended({ startedMs, endedMs: Date.now(), ...(lastDeviceId && { lastDeviceId }), isLeftOver })
+    realignTurns.ended({ startedMs, endedMs: Date.now(), lastDeviceId: dirty[done - 1]?.[0], isLeftOver })
     if (!rows.isEmpty()) firstRowAtMs ??= Date.now()
   }
 

@@ -4,7 +4,7 @@ export type RealignTurns = {
   /** Those behind the one the last turn ended with come first: none that is late all the time keeps others waiting. */
   inOrder<State>(dirty: readonly [string, State][]): [string, State][]
   /** A turn that had to leave some over is soon followed by the next. */
-  ended(turn: { startedMs: number; endedMs: number; lastDeviceId?: string; isLeftOver: boolean }): void
+  ended(turn: { startedMs: number; endedMs: number; lastDeviceId?: string | undefined; isLeftOver: boolean }): void
 }
 
 /** Late data comes in several reports; waiting a little aligns them together. Looking for it takes time too. */
