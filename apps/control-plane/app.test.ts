@@ -1,8 +1,13 @@
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Pool } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { issueToken } from '#core/tokens'
+import { startServer } from '#http/server'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { createApp } from './app.ts'
+import { routes } from './routes.ts'
 
 let api: TestControlPlane
 beforeAll(async () => {
@@ -127,45 +132,131 @@ describe('the published contract', () => {
 
 describe('the device edge', () => {
   test('is passed on with its body, and its answer comes back; hop headers stay behind', async () => {
-    const edge = createServer(async (request, response) => {
+    const service = await startBehind(async (request, response) => {
       const chunks = await request.toArray()
       response.writeHead(202, { 'content-type': 'application/json', 'keep-alive': 'timeout=1', 'x-kept': 'yes' })
       response.end(
         JSON.stringify({ url: request.url, body: Buffer.concat(chunks).toString(), headers: request.headers }),
       )
     })
-    await new Promise<void>((resolve) => edge.listen(0, '127.0.0.1', resolve))
-    const { port } = edge.address() as AddressInfo
-    const whole = await startControlPlane({ INGEST_URL: `http://127.0.0.1:${port}` })
     try {
-      const answer = await whole.fetch('/telemetry?a=1', {
-        method: 'POST',
-        body: '{"samples":[]}',
-        headers: {
-          authorization: 'Bearer fld_x',
-          connection: 'x-private',
-          'x-private': 'secret',
-          'x-request-id': 'r-9',
-        },
+      // fetch may not send Connection itself.
+      const { status, headers, body } = await send(`${service.url}/telemetry?a=1`, '{"samples":[]}', {
+        authorization: 'Bearer fld_x',
+        connection: 'X-Private',
+        'x-private': 'secret',
+        'x-request-id': 'r-9',
+        'x-forwarded-for': '192.0.2.7',
       })
-      const seen = (await answer.json()) as { url: string; body: string; headers: Record<string, string> }
-      expect(answer.status).toBe(202)
-      expect(answer.headers.get('x-kept')).toBe('yes')
+      const seen = JSON.parse(body)
+      expect(status).toBe(202)
+      expect(headers['x-kept']).toBe('yes')
       expect(seen).toMatchObject({
         url: '/telemetry?a=1',
         body: '{"samples":[]}',
-        headers: { authorization: 'Bearer fld_x', 'x-request-id': 'r-9' },
+        headers: {
+          authorization: 'Bearer fld_x',
+          'content-length': '14',
+          'x-request-id': 'r-9',
+          'x-forwarded-for': '192.0.2.7, 127.0.0.1',
+        },
       })
       expect(seen.headers).not.toHaveProperty('x-private')
+      expect(await service.api.services.metrics.registry.metrics()).toContain(
+        'http_requests_total{method="POST",route="/telemetry",status="202"} 1',
+      )
     } finally {
-      await whole.close()
-      edge.close()
+      await service.close()
+    }
+  })
+
+  test('keeps the connection for the next request, after answers without a body too', async () => {
+    const service = await startBehind((_request, response) => response.writeHead(204, { 'x-request-id': 'e-1' }).end())
+    const pool = new Pool(service.url, { connections: 1 })
+    try {
+      for (const method of ['GET', 'HEAD', 'GET'] as const) {
+        const answer = await pool.request({ method, path: '/device/jobs/next?waitSeconds=1' })
+        expect([answer.statusCode, answer.headers['x-request-id'], await answer.body.text()]).toEqual([204, 'e-1', ''])
+      }
+    } finally {
+      await pool.close()
+      await service.close()
+    }
+  })
+
+  test('hears of a router that leaves while it waits for a job', async () => {
+    let left = () => {}
+    const hasLeft = new Promise<void>((resolve) => {
+      left = resolve
+    })
+    let waits = () => {}
+    const isWaiting = new Promise<void>((resolve) => {
+      waits = resolve
+    })
+    const service = await startBehind((_request, response) => {
+      response.once('close', left)
+      waits()
+    })
+    try {
+      const leaving = new AbortController()
+      const waiting = fetch(`${service.url}/device/jobs/next?waitSeconds=55`, { signal: leaving.signal })
+      await isWaiting
+      leaving.abort()
+      await expect(waiting).rejects.toThrow()
+      await hasLeft
+    } finally {
+      await service.close()
+    }
+  })
+
+  test('is cut off where it is cut off: half an answer is none', async () => {
+    const service = await startBehind((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+      response.write('{"half":', () => response.destroy())
+    })
+    try {
+      await expect(fetch(`${service.url}/device/config`).then((answer) => answer.text())).rejects.toThrow()
+    } finally {
+      await service.close()
     }
   })
 
   test('503 with Retry-After while it is away', async () => {
-    const answer = await api.call('POST', '/telemetry', { body: '{}' })
-    expect(answer).toMatchObject({ status: 503, body: { code: 'device_edge_unavailable' } })
-    expect(answer.headers.get('retry-after')).toBe('2')
+    const service = await startBehind((_request, response) => response.destroy())
+    try {
+      const answer = await send(`${service.url}/telemetry`, '{}', {})
+      expect([answer.status, JSON.parse(answer.body).code]).toEqual([503, 'device_edge_unavailable'])
+      expect(answer.headers['retry-after']).toBe('2')
+    } finally {
+      await service.close()
+    }
   })
 })
+
+/** A control plane that listens, before a device edge that answers like this. */
+async function startBehind(edgeAnswers: RequestListener) {
+  const edge = createServer(edgeAnswers)
+  await new Promise<void>((resolve) => edge.listen(0, '127.0.0.1', resolve))
+  const api = await startControlPlane({ INGEST_URL: addressOf(edge) })
+  const server = await startServer(createApp(routes, api.services).fetch, { host: '127.0.0.1', port: 0 })
+  return {
+    api,
+    url: addressOf(server),
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await api.close()
+      edge.close()
+      edge.closeAllConnections()
+    },
+  }
+}
+
+const addressOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+async function send(url: string, body: string, headers: Record<string, string>) {
+  const sent = request(url, { method: 'POST', headers: { ...headers, 'content-length': Buffer.byteLength(body) } })
+  sent.end(body)
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  return { status: answer.statusCode, headers: answer.headers, body: (await answer.toArray()).join('') }
+}

@@ -18,6 +18,8 @@ import type { Services } from './services.ts'
 type Variables = {
   requestId: string
   route: string
+  /** Asked by a router and answered by the device edge, which logs what of it is worth a line. */
+  isPassedOn: boolean
   principal?: Principal
   code?: string
   extra: Record<string, string>
@@ -36,6 +38,7 @@ export function createApp(routes: readonly Route[], services: Services): Hono<{ 
     const startedMs = performance.now()
     c.set('requestId', requestIdFrom(c.req.header('x-request-id')))
     c.set('route', 'none')
+    c.set('isPassedOn', false)
     c.set('extra', {})
     await next()
     await finish(c, services, startedMs)
@@ -43,6 +46,7 @@ export function createApp(routes: readonly Route[], services: Services): Hono<{ 
   for (const route of routes) {
     app.on(route.method.toUpperCase(), route.path, async (c) => {
       c.set('route', route.path)
+      c.set('isPassedOn', route.access === 'device')
       return serve(route, c, services)
     })
   }
@@ -148,6 +152,7 @@ async function finish(c: AppContext, services: Services, startedMs: number): Pro
     durationMs: performance.now() - startedMs,
   }
   services.metrics.observe(seen)
+  if (c.get('isPassedOn') && seen.status < 500) return
   logRequest(services.logger, {
     ...seen,
     requestId: c.get('requestId'),
