@@ -8,6 +8,7 @@ import { openWireClient, type WireClient } from './wire.ts'
 
 /** The control plane as a process of its own, and a key that may read everything. */
 export type ServedApi = {
+  port: number
   pid: number
   get: WireClient['get']
   close(): Promise<void>
@@ -44,6 +45,7 @@ export async function serveApi(stack: BenchStack, ingestPort = 9): Promise<Serve
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   return {
+    port,
     pid: child.pid ?? 0,
     get: client.get,
     close: async () => {
