@@ -180,12 +180,14 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted)
       for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted)
       done += 1
+      // Those who are done do not wait for those who come after them.
+      if (!rows.isEmpty()) firstRowAtMs ??= Date.now()
+      await flushWhenDue()
       const isFreshWaiting = Date.now() > limitMs && tail.position() > reader.position()
       if (isFreshWaiting || stopping || rows.largestBytes() >= flushBytes) break
     }
     const isLeftOver = isApplied && done < dirty.length
     realignTurns.ended({ startedMs, endedMs: Date.now(), lastDeviceId: dirty[done - 1]?.[0], isLeftOver })
-    if (!rows.isEmpty()) firstRowAtMs ??= Date.now()
   }
 
   function advanceGeneration(appliedPosition: LogPosition): void {
