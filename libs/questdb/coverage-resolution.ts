@@ -9,16 +9,20 @@ const maxCells = 5_000
 // A list of cells this long is still looked at one by one to see how many of them count.
 const maxListed = 100_000
 
-/** Those voted cells of a resolution that count; undefined when they are too many to ask for one by one. */
-export async function countingCells(
+/** A resolution, and which of its cells to fetch: all when there is no list of them. */
+export type FetchedCells = { resolution: number; cells: VoteFilter['cells'] }
+
+type Counts = (h3: string) => boolean
+
+/** The voted cells of a resolution that count; no list when they are too many to ask for one by one. */
+export async function cellsAt(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
   resolution: number,
-  counts: (h3: string) => boolean,
-): Promise<VoteFilter['cells']> {
-  const lists = await Promise.all(filters.map((filter) => votedCells(questdb, filter, resolution)))
-  const h3 = [...new Set(lists.flat())].filter(counts)
-  return h3.length <= maxCells ? { resolution, h3 } : undefined
+  counts: Counts | undefined,
+): Promise<FetchedCells> {
+  const h3 = counts && (await listCells(questdb, filters, resolution)).filter(counts)
+  return { resolution, cells: h3 && h3.length <= maxCells ? { resolution, h3 } : undefined }
 }
 
 /** The H3 resolution that suits a map at this zoom. */
@@ -33,17 +37,25 @@ export function resolutionForZoom(zoom: number): number {
 export async function finestFitting(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
-  counts: ((h3: string) => boolean) | undefined,
-): Promise<number> {
+  counts: Counts | undefined,
+): Promise<FetchedCells> {
   for (const resolution of resolutions) {
     const perFilter = await Promise.all(filters.map((filter) => countCells(questdb, filter, resolution)))
     const atMost = perFilter.reduce((sum, cells) => sum + cells, 0)
-    if (atMost <= maxCells) return resolution
-    const isExact = !counts && filters.length === 1
-    if (isExact || atMost > maxListed) continue
-    const lists = await Promise.all(filters.map((filter) => votedCells(questdb, filter, resolution)))
-    const cells = [...new Set(lists.flat())]
-    if ((counts ? cells.filter(counts) : cells).length <= maxCells) return resolution
+    if (atMost <= maxCells) return cellsAt(questdb, filters, resolution, counts)
+    if (atMost > maxListed) continue
+    if (counts) {
+      const fetched = await cellsAt(questdb, filters, resolution, counts)
+      if (fetched.cells) return fetched
+    } else if (filters.length > 1 && (await listCells(questdb, filters, resolution)).length <= maxCells) {
+      return { resolution, cells: undefined }
+    }
   }
-  return coarsestResolution
+  return cellsAt(questdb, filters, coarsestResolution, undefined)
+}
+
+/** Each voted cell of a resolution once, though several organizations may have it. */
+async function listCells(questdb: QuestdbSql, filters: readonly VoteFilter[], resolution: number): Promise<string[]> {
+  const lists = await Promise.all(filters.map((filter) => votedCells(questdb, filter, resolution)))
+  return [...new Set(lists.flat())]
 }

@@ -7,7 +7,7 @@ import type { Pool } from '#postgres/pool'
 import { countSinr, countVoters, countVotes } from '#questdb/coverage'
 import { cellCentre, coverageAreas } from '#questdb/coverage-areas'
 import { type CoverageCell, coverageCells } from '#questdb/coverage-cells'
-import { countingCells, finestFitting } from '#questdb/coverage-resolution'
+import { cellsAt, finestFitting } from '#questdb/coverage-resolution'
 import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
@@ -59,9 +59,11 @@ async function readCells({ pool, questdb, clock }: Sources, request: CoverageReq
       return { organizationId, fromMs, areas, deviceIds, rat, plmn, notBefore }
     }),
   )
-  const h3Resolution = request.h3Resolution ?? (await finestFitting(questdb, filters, inside))
   // The areas reach far over the box: of all the votes in them only those that will be shown are fetched.
-  const cells = inside && (await countingCells(questdb, filters, h3Resolution, inside))
+  const { resolution: h3Resolution, cells } =
+    request.h3Resolution === undefined
+      ? await finestFitting(questdb, filters, inside)
+      : await cellsAt(questdb, filters, request.h3Resolution, inside)
   const ofEach = <Counted>(count: (questdb: QuestdbSql, filter: VoteFilter, resolution: number) => Promise<Counted>) =>
     Promise.all(filters.map((filter) => count(questdb, { ...filter, cells }, h3Resolution)))
   // One after the other: each keeps all of QuestDB's workers busy, and connections are needed for other readers.
