@@ -135,7 +135,7 @@ describe('GET /device/config', () => {
   })
 })
 
-// The last one: this address is refused for the rest of its minute.
+// The last one: for the rest of its minute whoever fails from this address is told 429.
 test('401 for a wrong enrollment key, and 429 for whoever goes on guessing', async () => {
   expect(await enroll('fle_wrong', 'SN-1')).toMatchObject({ status: 401, body: { code: 'unauthenticated' } })
   const refused = await until('the limit', async () => {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, request, type
 import type { AddressInfo } from 'node:net'
 import { Pool } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '#core/ids'
 import { issueToken } from '#core/tokens'
 import { startServer } from '#http/server'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
@@ -39,6 +40,40 @@ describe('every answer', () => {
     expect(answer.headers.get('vary')).toBe('accept-encoding')
   })
 
+  test('to a parameter a route does not have is 400, also where it has none', async () => {
+    const { id, key } = await api.newOrganization()
+    for (const path of ['/devices', '/orgs', `/orgs/${id}`, `/orgs/${id}/usage`]) {
+      expect(await api.call('GET', `${path}?colour=red`, { token: key })).toMatchObject({
+        status: 400,
+        body: { errors: [{ pointer: 'colour', code: 'unknown_field' }] },
+      })
+    }
+    expect((await api.call('GET', '/livez?from=probe')).status).toBe(200)
+  })
+
+  test('to a malformed id in a path is that to one nobody has', async () => {
+    const { id, key } = await api.newOrganization()
+    const detailOf = async (path: string) => {
+      const { status, body } = await api.call('GET', path, { token: key })
+      expect([status, body.code]).toEqual([404, 'not_found'])
+      return body.detail
+    }
+    const paths: [string, (unknown: string) => string][] = [
+      ['device', (unknown) => `/devices/${unknown}`],
+      ['organization', (unknown) => `/orgs/${unknown}`],
+      ['organization', (unknown) => `/orgs/${unknown}/groups`],
+      ['group', (unknown) => `/orgs/${id}/groups/${unknown}`],
+      ['profile', (unknown) => `/orgs/${id}/configs/${unknown}`],
+      ['job', (unknown) => `/orgs/${id}/jobs/${unknown}`],
+      ['job batch', (unknown) => `/orgs/${id}/job-batches/${unknown}`],
+    ]
+    for (const [noun, path] of paths) {
+      for (const unknown of ['nonsense', newId()]) {
+        expect(await detailOf(path(unknown))).toBe(`No such ${noun}: ${unknown}.`)
+      }
+    }
+  })
+
   test('to HEAD is that of GET without a body', async () => {
     const answer = await api.fetch('/livez', { method: 'HEAD' })
     expect([answer.status, await answer.text()]).toEqual([200, ''])
@@ -56,15 +91,18 @@ describe('limits', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('429 after 120 failed authentications from an address in a minute, before the token is looked at', async () => {
+  test('429 after 120 failed authentications from an address in a minute, for further ones and for nobody else', async () => {
     const fresh = await startControlPlane({ TRUSTED_PROXY_HOPS: '1' })
     try {
       const from = (address: string, token: string) =>
         fresh.call('GET', '/devices', { token, headers: { 'x-forwarded-for': `6.6.6.6, ${address}` } })
       const { key } = await fresh.newOrganization()
       for (let n = 0; n < 120; n += 1) expect((await from('192.0.2.1', issueToken('flk').token)).status).toBe(401)
-      expect((await from('192.0.2.1', key)).status).toBe(429)
-      expect((await from('192.0.2.2', key)).status).toBe(200)
+      const refused = await from('192.0.2.1', issueToken('flk').token)
+      expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect((await from('192.0.2.1', key)).status).toBe(200)
+      expect((await from('192.0.2.2', issueToken('flk').token)).status).toBe(401)
     } finally {
       await fresh.close()
     }

@@ -90,18 +90,20 @@ const nobody: Principal = {
   rateLimit: { key: 'anonymous', perMinute: 0 },
 }
 
-/** Who is calling, counted against their allowance; failures are counted against the address they come from. */
+/**
+ * Who is calling, counted against their allowance. Failures are counted against the address they come from, and only
+ * they are refused by that: behind one address may be a whole office, of which one machine has an old key.
+ */
 async function admit(route: Route, c: AppContext, services: Services): Promise<Principal> {
   if (route.access === 'public' || route.access === 'device') return nobody
-  const address = clientAddress(c, services.trustedProxyHops)
-  const { failedAuthenticationLimiter: failures } = services
-  await failures.refuseExhausted(address, failedAuthenticationsPerMinute)
   let principal: Principal
   try {
     principal = await services.authenticator.authenticate(c.req.header('authorization'))
   } catch (error) {
-    if (error instanceof ServiceError && error.status === 401)
-      await failures.consume(address, failedAuthenticationsPerMinute)
+    if (error instanceof ServiceError && error.status === 401) {
+      const address = clientAddress(c, services.trustedProxyHops)
+      await services.failedAuthenticationLimiter.consume(address, failedAuthenticationsPerMinute)
+    }
     throw error
   }
   c.set('principal', principal)

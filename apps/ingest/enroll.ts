@@ -28,7 +28,6 @@ export const enrollRoute = ({ pool, plans, failedAuthentications }: EnrollRouteP
   method: 'POST',
   path: '/device/enroll',
   handle: async (request, { requestId, incoming }) => {
-    await failedAuthentications.refuseExhausted(incoming)
     const wanted = await readJson(request, enrollment)
     try {
       return answerJson(await enrollDevice({ pool, plans, requestId }, wanted), 201)

@@ -3,33 +3,22 @@ import { ServiceError } from '#core/errors'
 import { createRateLimiter } from '#http/rate-limit'
 
 export type FailedAuthentications = {
-  /** Throws 429 when this address has failed too often in this minute. */
-  refuseExhausted(request: IncomingMessage): Promise<void> | undefined
-  /** Counts a 401 against the request's address. */
+  /** Counts a 401 against the request's address. Throws 429 when that has failed too often in this minute. */
   count(request: IncomingMessage, error: unknown): Promise<void>
 }
 
 const failuresPerMinute = 120
 
-/** Slows down whoever guesses tokens; per address, so that nobody else is slowed down with him. */
+/**
+ * Slows down whoever guesses tokens, and nobody else: a carrier may put a whole fleet behind one address, of which one
+ * router has an old token. So a good token is never refused for the failures of others.
+ */
 export function createFailedAuthentications(proxyHops: number): FailedAuthentications {
   const limiter = createRateLimiter('failed-device-authentication')
-  const suspects = new Map<string, number>()
-
   return {
-    refuseExhausted(request) {
-      // Nearly every request comes from an address that never failed, and must not wait for a promise to say so.
-      if (suspects.size === 0) return undefined
-      const address = clientAddress(request, proxyHops)
-      return suspects.has(address) ? limiter.refuseExhausted(address, failuresPerMinute) : undefined
-    },
     async count(request, error) {
       if (!(error instanceof ServiceError && error.status === 401)) return
-      const address = clientAddress(request, proxyHops)
-      const nowMs = Date.now()
-      if (suspects.size >= 10_000) suspects.clear()
-      suspects.set(address, nowMs)
-      await limiter.consume(address, failuresPerMinute)
+      await limiter.consume(clientAddress(request, proxyHops), failuresPerMinute)
     },
   }
 }

@@ -191,7 +191,5 @@ test('a rate limit is per key, tells what is left, and refuses with Retry-After'
     status: 429,
     headers: { 'Retry-After': expect.stringMatching(/^\d+$/) },
   })
-  await expect(limiter.refuseExhausted('a', 2)).rejects.toMatchObject({ status: 429 })
-  await limiter.refuseExhausted('b', 2)
   await limiter.consume('b', 2)
 })

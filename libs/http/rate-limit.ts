@@ -7,8 +7,6 @@ export type RateLimitState = { perMinute: number; remaining: number; resetSecond
 export type RateLimiter = {
   /** Counts one event for the key. Throws 429 with `Retry-After` when the minute's allowance is used up. */
   consume(key: string, perMinute: number): Promise<RateLimitState>
-  /** Throws 429 when the key has used up its allowance, without counting. */
-  refuseExhausted(key: string, perMinute: number): Promise<void>
 }
 
 const windowSeconds = 60
@@ -37,10 +35,6 @@ export function createRateLimiter(name: string, redis?: Redis): RateLimiter {
         if (refusal instanceof RateLimiterRes) throw tooMany(stateOf(refusal, perMinute))
         throw refusal
       }
-    },
-    async refuseExhausted(key, perMinute) {
-      const used = await limiterOf(perMinute).get(key)
-      if (used && used.consumedPoints >= perMinute) throw tooMany(stateOf(used, perMinute))
     },
   }
 }

@@ -40,9 +40,6 @@ export const authRoutes: Route[] = [
     adaptError: (error) =>
       error.members?.error ? error : withOauthError(error, error.status === 401 ? 'invalid_client' : 'invalid_request'),
     handle: async ({ ctx, services, body, http }) => {
-      const address = clientAddress(http, services.trustedProxyHops)
-      const failures = services.failedAuthenticationLimiter
-      await failures.refuseExhausted(address, failedAuthenticationsPerMinute)
       if (!body.grant_type) throw oauthError(400, 'invalid_request', 'grant_type is missing.')
       if (body.grant_type !== 'client_credentials') {
         throw oauthError(400, 'unsupported_grant_type', 'The grant type is client_credentials.')
@@ -51,7 +48,8 @@ export const authRoutes: Route[] = [
       const found = token && (await findKeyByHash(services.pool, services.plans, hashToken(token)))
       const keyId = token && parseToken(token)?.id
       if (!found || !keyId) {
-        await failures.consume(address, failedAuthenticationsPerMinute)
+        const address = clientAddress(http, services.trustedProxyHops)
+        await services.failedAuthenticationLimiter.consume(address, failedAuthenticationsPerMinute)
         throw oauthError(401, 'invalid_client', 'The key is unknown, expired or revoked.')
       }
       if (body.scope) throw oauthError(400, 'invalid_scope', 'A token holds its key’s scopes; leave scope out.')
