@@ -100,25 +100,34 @@ const toJob = (row: JobRow): Job => ({
   finishedAt: row.finished_at?.toISOString() ?? null,
 })
 
-/** A job with its history, oldest entry first, in the caller's transaction. Throws 404. */
-export async function readJob(db: Queryable, organizationId: string, jobId: string): Promise<JobWithHistory> {
-  if (!isUuid(jobId)) throw notFound('job', jobId)
-  const { rows } = await db.query<JobRow>(`${selectJobs} AND j.id = $2`, [organizationId, jobId])
-  const row = rows[0]
-  if (!row) throw notFound('job', jobId)
-  const { rows: events } = await db.query<{ status: JobStatus; at: Date; by: string }>(
-    'SELECT status, at, by FROM job_event WHERE job_id = $1 ORDER BY sequence',
-    [jobId],
-  )
-  const created = { status: 'queued' as const, at: row.created_at, by: row.created_by }
-  const history = [created, ...events].map(({ status, at, by }) => ({ status, at: at.toISOString(), by }))
-  return { ...toJob(row), history }
+/** One job, in the caller's transaction. Throws 404. */
+export async function readJob(db: Queryable, organizationId: string, jobId: string): Promise<Job> {
+  return toJob(await readRow(db, organizationId, jobId))
 }
 
-/** One job with its history (`job:read`). Throws 404. */
+async function readRow(db: Queryable, organizationId: string, jobId: string): Promise<JobRow> {
+  if (!isUuid(jobId)) throw notFound('job', jobId)
+  const { rows } = await db.query<JobRow>(`${selectJobs} AND j.id = $2`, [organizationId, jobId])
+  if (!rows[0]) throw notFound('job', jobId)
+  return rows[0]
+}
+
+async function readHistory(db: Queryable, row: JobRow): Promise<JobHistoryEntry[]> {
+  const { rows: events } = await db.query<{ status: JobStatus; at: Date; by: string }>(
+    'SELECT status, at, by FROM job_event WHERE job_id = $1 ORDER BY sequence',
+    [row.id],
+  )
+  const created = { status: 'queued' as const, at: row.created_at, by: row.created_by }
+  return [created, ...events].map(({ status, at, by }) => ({ status, at: at.toISOString(), by }))
+}
+
+/** One job with its history, oldest entry first (`job:read`). Throws 404. */
 export async function getJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<JobWithHistory> {
   authorize(ctx.principal, organizationId, 'job:read')
-  return tenantTransaction(ctx, [organizationId], (connection) => readJob(connection, organizationId, jobId))
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const row = await readRow(connection, organizationId, jobId)
+    return { ...toJob(row), history: await readHistory(connection, row) }
+  })
 }
 
 /** The organization's jobs that pass the filter, newest first (`job:read`). Throws 404 for a foreign group. */

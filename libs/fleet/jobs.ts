@@ -4,7 +4,7 @@ import { recordAudit } from '#fleet/audit'
 import type { FleetContext } from '#fleet/context'
 import { changeJobs, jobTransaction, type LockedJob, lockJobs, wakeWorker } from '#fleet/job-changes'
 import { type JobKind, policyOf } from '#fleet/job-kinds'
-import { type Job, type JobFilter, type JobWithHistory, listJobs, readJob } from '#fleet/job-reads'
+import { type Job, type JobFilter, listJobs, readJob } from '#fleet/job-reads'
 import { authorize, sees } from '#fleet/principal'
 import { requireActiveSubscription } from '#fleet/subscriptions'
 import type { Connection, Queryable } from '#postgres/pool'
@@ -35,11 +35,7 @@ const refuseDisabled = (): never => {
 }
 
 /** Creates one job for one device (`job:create`). Throws 404, 402, and 409 `device_disabled`. */
-export async function createDeviceJob(
-  ctx: FleetContext,
-  deviceId: string,
-  input: DeviceJobInput,
-): Promise<JobWithHistory> {
+export async function createDeviceJob(ctx: FleetContext, deviceId: string, input: DeviceJobInput): Promise<Job> {
   const { organizationId } = await findDevice(ctx, ctx.pool, deviceId)
   authorize(ctx.principal, organizationId, 'job:create')
   const policy = policyOf(input.kind)
@@ -90,7 +86,7 @@ export async function listDeviceJobs(
  * Cancels a job (`job:cancel`). One that a device has taken is only asked to stop: `cancelRequested`, and the device's
  * report decides. Throws 404, 402, and 409 `job_final`.
  */
-export async function cancelJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<JobWithHistory> {
+export async function cancelJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<Job> {
   authorize(ctx.principal, organizationId, 'job:cancel')
   return jobTransaction(ctx.pool, organizationId, async (connection) => {
     const job = await lockJob(ctx, connection, organizationId, jobId)
@@ -105,7 +101,7 @@ export async function cancelJob(ctx: FleetContext, organizationId: string, jobId
  * Queues a job that has ended without success once more, as its next attempt (`job:create`). Throws 404, 402, and 409
  * `job_not_retryable` or `device_disabled`.
  */
-export async function retryJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<JobWithHistory> {
+export async function retryJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<Job> {
   authorize(ctx.principal, organizationId, 'job:create')
   return jobTransaction(ctx.pool, organizationId, async (connection) => {
     const job = await lockJob(ctx, connection, organizationId, jobId)

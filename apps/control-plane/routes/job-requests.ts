@@ -7,7 +7,7 @@ import { pageReply, pageRequest } from '../paging.ts'
 import { type Route, route } from '../route.ts'
 import { pageOf, pageQuery, uuid } from '../schemas.ts'
 import { batchOptions, batchSchema } from './job-batch-schema.ts'
-import { jobSchema, jobWithHistorySchema } from './job-schema.ts'
+import { jobSchema } from './job-schema.ts'
 import { statusAndKind } from './jobs.ts'
 
 const tag = 'Jobs'
@@ -46,7 +46,7 @@ export const jobRequestRoutes: Route[] = [
     body: jobRequest({ expiresInSeconds }),
     idempotent: 'replay',
     answers: {
-      202: { description: 'The job.', schema: jobWithHistorySchema, headers: ['Location'] },
+      202: { description: 'The job.', schema: jobSchema, headers: ['Location'] },
       409: { description: 'The device is disabled (`device_disabled`), or the Idempotency-Key is in use.' },
       ...writeErrors,
     },

@@ -56,7 +56,7 @@ export const jobRoutes: Route[] = [
     access: 'job:cancel',
     params: jobParams,
     answers: {
-      200: { description: 'The job.', schema: jobWithHistorySchema },
+      200: { description: 'The job.', schema: jobSchema },
       409: { description: 'It has ended (`job_final`).' },
       ...writeErrors,
     },
@@ -72,7 +72,7 @@ export const jobRoutes: Route[] = [
     params: jobParams,
     idempotent: 'replay',
     answers: {
-      202: { description: 'The job.', schema: jobWithHistorySchema },
+      202: { description: 'The job.', schema: jobSchema },
       409: { description: 'It has not ended, or with success (`job_not_retryable`); or its device takes none.' },
       ...writeErrors,
     },
