@@ -15,13 +15,13 @@ export const uuid = () =>
     .overwrite((id) => id.toLowerCase())
     .meta({ format: 'uuid', example: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f' })
 
-/** A list in which an entry said twice counts once. */
+/** A list in which an entry said twice counts once, also against the limit. */
 export const distinct = <Item extends z.ZodType<string>>(item: Item, maxItems: number, minItems = 0) =>
   z
     .array(item)
+    .overwrite((items) => [...new Set(items)])
     .min(minItems)
     .max(maxItems)
-    .overwrite((items) => [...new Set(items)])
 
 export const tags = () => distinct(text(64), 50)
 

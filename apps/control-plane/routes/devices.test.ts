@@ -51,6 +51,13 @@ describe('POST /devices', () => {
     expect(read.headers.get('etag')).toBe(answer.headers.get('etag'))
   })
 
+  test('201 for a tag said more often than a device may have tags: it counts once', async () => {
+    const organization = await api.newOrganization()
+    const json = device(organization.id, 'SN-TAGS', { tags: Array.from({ length: 60 }, () => 'bus') })
+    const answer = await api.call('POST', '/devices', { token: organization.key, json })
+    expect(answer).toMatchObject({ status: 201, body: { tags: ['bus'] } })
+  })
+
   test.each([
     ['a missing serial', { serial: undefined }, '/serial', 'invalid_type'],
     ['a blank name', { name: '   ' }, '/name', 'too_small'],
@@ -59,6 +66,7 @@ describe('POST /devices', () => {
     ['an unknown field', { colour: 'red' }, '/colour', 'unknown_field'],
     ['an organization that is no id', { organizationId: 'mine' }, '/organizationId', 'invalid_format'],
     ['a tag that is no text', { tags: [1] }, '/tags/0', 'invalid_type'],
+    ['more than 50 tags', { tags: Array.from({ length: 51 }, (_, n) => `tag ${n}`) }, '/tags', 'too_big'],
   ])('400 %s', async (_what, more, pointer, code) => {
     const organization = await api.newOrganization()
     const answer = await api.call('POST', '/devices', {

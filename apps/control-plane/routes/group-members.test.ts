@@ -31,6 +31,8 @@ describe('POST /orgs/:orgId/groups/:id/members', () => {
     const again = [second, String(third).toUpperCase(), third]
     expect(await add(again)).toMatchObject({ status: 200, body: { added: 1, alreadyMembers: 1 } })
     expect((await api.call('GET', one, { token: key })).body).toMatchObject({ explicitDeviceCount: 3 })
+    const often = Array.from({ length: 1_001 }, () => first)
+    expect(await add(often)).toMatchObject({ status: 200, body: { added: 0, alreadyMembers: 1 } })
   })
 
   test('400 for none, for more than 1,000 and for what is no id', async () => {
