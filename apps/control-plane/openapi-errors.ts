@@ -1,3 +1,4 @@
+import { hasStrictQuery } from './request.ts'
 import type { AnswerDoc, Route } from './route.ts'
 
 const descriptions = {
@@ -22,7 +23,7 @@ export function documentedErrors(route: Route): Record<number, AnswerDoc> {
   const authenticated = route.access !== 'public'
   const hasBody = route.body !== undefined || route.passedBody !== undefined
   const statuses: [boolean, DocumentedStatus][] = [
-    [hasBody || route.query !== undefined || route.idempotent !== undefined, 400],
+    [hasBody || hasStrictQuery(route) || route.passedQuery !== undefined, 400],
     [authenticated, 401],
     [authenticated && route.access !== 'principal', 403],
     [route.params !== undefined, 404],

@@ -177,6 +177,10 @@ function responsesOf(route: Route, components: Json): Record<string, Json> {
       const schema = answer.schema ? jsonSchema(answer.schema, 'output', components) : failed ? problem : undefined
       const contentType = answer.contentType ?? (failed ? 'application/problem+json' : 'application/json')
       const example = failed || !schema ? {} : { example: route.example?.answer ?? exampleOf(schema, components) }
+      const content = {
+        ...(schema && Object.fromEntries([contentType].flat().map((type) => [type, { schema, ...example }]))),
+        ...alternativesOf(answer, components),
+      }
       return [
         status,
         {
@@ -184,11 +188,14 @@ function responsesOf(route: Route, components: Json): Record<string, Json> {
           ...(answer.headers
             ? { headers: Object.fromEntries(answer.headers.map((name) => [name, { schema: { type: 'string' } }])) }
             : {}),
-          ...(schema
-            ? { content: Object.fromEntries([contentType].flat().map((type) => [type, { schema, ...example }])) }
-            : {}),
+          ...(Object.keys(content).length > 0 ? { content } : {}),
         },
       ]
     }),
   )
 }
+
+const alternativesOf = ({ alsoAs = {} }: AnswerDoc, components: Json): Json =>
+  Object.fromEntries(
+    Object.entries(alsoAs).map(([type, schema]) => [type, { schema: jsonSchema(schema, 'output', components) }]),
+  )

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { badRequest, type FieldError, notFound } from '#core/errors'
 import { decodeJson, readBody, requireMediaType } from '#http/body'
 import type { Route } from './route.ts'
@@ -13,10 +13,16 @@ export type ParsedRequest = { query: unknown; body: unknown; params: unknown; ra
 /** Reads and checks a request in the contract's order: 413 and 415, then 400 for query and body, then 404 for the path. */
 export async function parseRequest(route: Route, http: Context): Promise<ParsedRequest> {
   const rawBody = route.body ? await readRouteBody(route, http.req.raw) : undefined
-  const query = route.query ? check(route.query, rawQuery(http), (path) => path.join('.')) : {}
+  const query = hasStrictQuery(route) ? check(route.query ?? noQuery, rawQuery(http), (path) => path.join('.')) : {}
   const body = route.body ? check(route.body, rawBody ?? {}, jsonPointer) : undefined
   return { query, body, params: parseParams(route, http), rawBody }
 }
+
+const noQuery = z.strictObject({})
+
+/** Whether unknown parameters are refused: for probes and pages, which get some appended in passing, they are not. */
+export const hasStrictQuery = ({ query, access }: Route): boolean =>
+  query !== undefined || (access !== 'public' && access !== 'device')
 
 async function readRouteBody(route: Route, request: Request): Promise<unknown> {
   const format = route.bodyFormat ?? jsonFormat
@@ -63,13 +69,24 @@ const jsonPointer = (path: PropertyKey[]): string =>
 
 function parseParams(route: Route, http: Context): unknown {
   if (!route.params) return {}
-  const parsed = route.params.safeParse(http.req.param())
-  if (!parsed.success) throw notFound(nounOf(route))
-  return parsed.data
+  const sent: Record<string, string> = http.req.param()
+  const parsed = route.params.safeParse(sent)
+  if (parsed.success) return parsed.data
+  const name = String(parsed.error.issues[0]?.path[0])
+  throw notFound(nounOf(route, name), sent[name])
 }
 
-/** The noun a route's path ends in, as error texts name it: `/orgs/:orgId/groups/:id` is a group. */
-const nounOf = (route: Route): string => {
-  const words = route.path.split('/').filter((part) => part !== '' && !part.startsWith(':'))
-  return (words.at(route.path.includes(':') ? 0 : -1) ?? 'object').replace(/s$/, '')
+const nouns: Record<string, string> = {
+  orgs: 'organization',
+  configs: 'profile',
+  'job-batches': 'job batch',
+  'api-keys': 'API key',
+  'enrollment-keys': 'enrollment key',
+}
+
+/** What a path parameter is the id of, in the words of the verbs: `/orgs/:orgId/groups/:id` asks for a group. */
+const nounOf = (route: Route, parameter: string): string => {
+  const parts = route.path.split('/')
+  const collection = parts[parts.indexOf(`:${parameter}`) - 1] ?? 'object'
+  return nouns[collection] ?? collection.replace(/s$/, '')
 }

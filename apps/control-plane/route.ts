@@ -5,8 +5,17 @@ import type { FleetContext } from '#fleet/context'
 import type { Scope } from '#fleet/scopes'
 import type { Services } from './services.ts'
 
-/** One documented answer of a route. `schema` is absent for answers without a body; the type is JSON unless said. */
-export type AnswerDoc = { description: string; schema?: z.ZodType; contentType?: string | string[]; headers?: string[] }
+/**
+ * One documented answer of a route. `schema` is absent for answers without a body; the type is JSON unless said.
+ * `alsoAs` has the media types a caller may ask for instead, and what they look like.
+ */
+export type AnswerDoc = {
+  description: string
+  schema?: z.ZodType
+  contentType?: string | string[]
+  alsoAs?: Record<string, z.ZodType>
+  headers?: string[]
+}
 
 /** What a handler answers: `body` is sent as JSON. For anything else it returns a `Response` of its own. */
 export type Reply = { status: number; body?: unknown; headers?: Record<string, string> }

@@ -19,8 +19,8 @@ function routeOf(routes: readonly Route[], method: string, path: string): Route 
 }
 
 /**
- * Fails when an answer is not what the contract says of its route: a status that is not documented, or a body with
- * fields its schema does not have. Every call of every test goes through here, so served and documented stay one.
+ * Fails when an answer is not what the contract says of its route: a status or media type that is not documented, or a
+ * body with fields its schema does not have. Every call of every test goes through here, so served and documented stay one.
  */
 export function assertDocumented(routes: readonly Route[], method: string, path: string, seen: Seen): void {
   const route = routeOf(routes, method, path)
@@ -36,8 +36,12 @@ export function assertDocumented(routes: readonly Route[], method: string, path:
       `${where} without a problem document`,
     )
     problemSchema.parse(seen.body)
-  } else if (answer.schema && (answer.contentType ?? 'application/json') === 'application/json') {
-    const parsed = answer.schema.safeParse(seen.body)
+  } else if (answer.schema) {
+    const type = seen.headers.get('content-type')?.split(';')[0] ?? 'no type'
+    const own = [answer.contentType ?? 'application/json'].flat()
+    const schema = own.includes(type) ? answer.schema : answer.alsoAs?.[type]
+    assert(schema, `${where} as ${type}, which is not documented`)
+    const parsed = schema.safeParse(seen.body)
     assert(parsed.success, `${where} with another body than documented: ${parsed.error?.message}`)
     // Parsing drops what the schema does not know, so a difference is an undocumented field.
     assert.deepEqual(parsed.data, seen.body, `${where} with undocumented fields`)

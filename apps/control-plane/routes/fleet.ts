@@ -17,6 +17,18 @@ const tag = 'Fleet GPS'
 const planned = { 403: { description: 'The scope is missing, or `plan_feature`: not part of the plan.' } }
 const hidden = { 404: { description: 'No such organization or group for you.' } }
 
+/** RFC 7946, with the members around the lists of the other formats. */
+const featureCollection = z.looseObject({
+  type: z.literal('FeatureCollection'),
+  features: z.array(
+    z.looseObject({
+      type: z.literal('Feature'),
+      geometry: z.looseObject({ type: z.string() }).nullable(),
+      properties: z.record(z.string(), z.unknown()),
+    }),
+  ),
+})
+
 /** What a cursor is good for: this caller and these filters. */
 const boundTo = ({ ctx, query }: RouteInput<unknown, GpsQuery, unknown>) => {
   const { cursor: _cursor, ...filters } = query
@@ -33,7 +45,12 @@ const gps = route({
   access: 'fleet:read',
   query: gpsQuery,
   answers: {
-    200: { description: 'The fleet', schema: gpsSchema, headers: ['ETag'] },
+    200: {
+      description: 'The fleet',
+      schema: gpsSchema,
+      alsoAs: { 'application/geo+json': featureCollection },
+      headers: ['ETag'],
+    },
     ...notModified,
     ...planned,
     ...hidden,
@@ -67,7 +84,11 @@ const stream = route({
   tag,
   access: 'fleet:read',
   query: gpsQuery.safeExtend({ cursor: z.undefined().optional() }),
-  answers: { 200: { description: 'Events', contentType: 'text/event-stream' }, ...planned, ...hidden },
+  answers: {
+    200: { description: 'Events', schema: z.string(), contentType: 'text/event-stream' },
+    ...planned,
+    ...hidden,
+  },
   async handle({ ctx, services, query, http }) {
     const since = http.req.header('last-event-id') ?? query.since
     // Refusals are answered as such before the stream begins.

@@ -143,7 +143,11 @@ const history = route({
   params,
   query: historyQuery,
   answers: {
-    200: { description: 'A page of the window; CSV or NDJSON when asked for', schema: historySchema },
+    200: {
+      description: 'A page of the window; CSV or NDJSON when asked for',
+      schema: historySchema,
+      alsoAs: { 'text/csv': z.string(), 'application/x-ndjson': z.string() },
+    },
     ...hidden,
   },
   async handle(input) {
