@@ -5,7 +5,14 @@ import { registryChanges, registryEntries } from '#fleet/fleet-map/registry'
 import type { Revisions } from '#fleet/fleet-map/revisions'
 import type { Pool } from '#postgres/pool'
 import { ongoingDwells } from '#questdb/dwells'
-import { fleetPositions, fleetSignals } from '#questdb/fleet-gps'
+import {
+  type DeviceRow,
+  type FleetRange,
+  fleetPositions,
+  fleetSignals,
+  type PositionRow,
+  type SignalRow,
+} from '#questdb/fleet-gps'
 import type { QuestdbSql } from '#questdb/sql'
 import { clockAheadMs } from '../telemetry/window.ts'
 
@@ -33,6 +40,8 @@ type LiveMap = {
   deepAsOfMs: number
   reachesBackToMs: number
   usedAtMs: number
+  /** Devices that were registered since the first look: what they reported before they were known was passed over. */
+  newcomers: Set<string>
   deepLook: Pacer
   dwellLook: Pacer
   refreshing: Promise<void> | undefined
@@ -100,6 +109,7 @@ export function createLiveMaps(sources: Sources): LiveMaps {
       const live = liveOf(organizationId, nowMs)
       await refreshRegistry(sources, live)
       while (live.asOfMs < nowMs - toleratedMs(live) || live.reachesBackToMs > fromMs) await refreshOnce(live, fromMs)
+      if (live.newcomers.size > 0) await readNewcomers(sources, live)
       follow(live, freshMs / 2)
       return live.map
     },
@@ -125,6 +135,7 @@ const newLive = (organizationId: string, revisions: Revisions): LiveMap => ({
   deepAsOfMs: 0,
   reachesBackToMs: Number.POSITIVE_INFINITY,
   usedAtMs: 0,
+  newcomers: new Set(),
   deepLook: createPacer(deepLookShare),
   dwellLook: createPacer(deepLookShare),
   refreshing: undefined,
@@ -139,6 +150,7 @@ async function refreshRegistry({ pool, clock }: Sources, live: LiveMap): Promise
   } else {
     const changes = await registryChanges(pool, map.organizationId, live.registryAsOfMs - registryOverlapMs)
     map.remove(changes.departed)
+    for (const { deviceId } of changes.entries) if (!map.device(deviceId)) live.newcomers.add(deviceId)
     map.applyRegistry(changes.entries)
   }
   live.registryAsOfMs = Math.max(live.registryAsOfMs, nowMs)
@@ -148,54 +160,93 @@ async function refreshTelemetry(sources: Sources, live: LiveMap, fromMs: number)
   const nowMs = sources.clock()
   if (live.reachesBackToMs > fromMs) await reachBack(sources, live, Math.min(fromMs, nowMs - dayMs), nowMs)
   else await readArrivals(sources, live, nowMs)
-  if (live.dwellLook.isDue(nowMs)) {
-    live.map.replaceDwells(await ongoingDwells(sources.questdb, live.map.organizationId, nowMs - retentionMs))
-    live.dwellLook.ran(nowMs, sources.clock() - nowMs)
-  }
+  if (live.dwellLook.isDue(nowMs)) await readDwells(sources, live, nowMs)
   live.asOfMs = nowMs
 }
 
+async function readDwells({ questdb, clock }: Sources, live: LiveMap, nowMs: number): Promise<void> {
+  live.map.replaceDwells(await ongoingDwells(questdb, live.map.organizationId, nowMs - retentionMs))
+  live.dwellLook.ran(nowMs, clock() - nowMs)
+}
+
+/** Reads what newcomers reported so far. Many come at once by an import: then everybody's newest is read. */
+async function readNewcomers(sources: Sources, live: LiveMap): Promise<void> {
+  const nowMs = sources.clock()
+  const range = { fromMs: live.reachesBackToMs, toMs: nowMs + clockAheadMs }
+  const newcomers = [...live.newcomers]
+  let areLocated = false
+  for (const deviceIds of newcomers.length > maxIds ? [undefined] : inParts(newcomers)) {
+    const { positions } = await readNewest(sources, live.map, deviceIds ? { ...range, deviceIds } : range)
+    areLocated ||= positions.length > 0
+  }
+  if (areLocated) await readDwells(sources, live, nowMs)
+  for (const deviceId of newcomers) live.newcomers.delete(deviceId)
+}
+
 /** Reads everything between `fromMs` and what is known already. */
-async function reachBack({ questdb }: Sources, live: LiveMap, fromMs: number, nowMs: number): Promise<void> {
-  const { map, reachesBackToMs } = live
-  const range = { fromMs, toMs: Math.min(reachesBackToMs, nowMs + clockAheadMs) }
-  const [positions, signals] = await Promise.all([
-    fleetPositions(questdb, map.organizationId, range),
-    fleetSignals(questdb, map.organizationId, range),
-  ])
-  map.applyLocations(positions)
-  map.applySignals(signals)
+async function reachBack(sources: Sources, live: LiveMap, fromMs: number, nowMs: number): Promise<void> {
+  await readNewest(sources, live.map, { fromMs, toMs: Math.min(live.reachesBackToMs, nowMs + clockAheadMs) })
   live.reachesBackToMs = fromMs
   if (live.deepAsOfMs === 0) live.deepAsOfMs = nowMs
 }
 
 /** Reads what arrived since the last refresh: always of recent samples, of all others when that is due. */
-async function readArrivals({ questdb, clock }: Sources, live: LiveMap, nowMs: number): Promise<void> {
-  const { map } = live
+async function readArrivals(sources: Sources, live: LiveMap, nowMs: number): Promise<void> {
   const isDeep = live.deepLook.isDue(nowMs) || nowMs - live.asOfMs > longestRecentGapMs
   const toMs = nowMs + clockAheadMs
   const range = isDeep
     ? { fromMs: live.reachesBackToMs, toMs, receivedSinceMs: live.deepAsOfMs - realignOverlapMs }
     : { fromMs: nowMs - recentMs, toMs, receivedSinceMs: live.asOfMs - arrivalOverlapMs }
+  const arrived = await readNewest(sources, live.map, range)
+  await readRealigned(sources, live.map, arrived, { fromMs: range.fromMs, toMs }, isDeep)
+  if (isDeep) {
+    live.deepAsOfMs = nowMs
+    live.deepLook.ran(nowMs, sources.clock() - nowMs)
+  } else live.lookMs = sources.clock() - nowMs
+}
+
+/**
+ * A fix that came without a signal may have realigned the signal known before, which keeps its own time of arrival.
+ * Fixes newer than it are looked at always; a late one from before it only with `isLateLookedFor`.
+ */
+async function readRealigned(
+  { questdb }: Sources,
+  map: OrganizationMap,
+  { positions, signals }: Newest,
+  range: FleetRange,
+  isLateLookedFor: boolean,
+): Promise<void> {
+  const isFresh = new Set(signals.map(({ deviceId }) => deviceId))
+  const newer: string[] = []
+  const late: string[] = []
+  for (const { deviceId, state } of positions) {
+    const signal = map.device(deviceId)?.signal
+    if (!signal) continue
+    if (state.tsMs > signal.tsMs) newer.push(deviceId)
+    else if (isLateLookedFor && !isFresh.has(deviceId)) late.push(deviceId)
+  }
+  for (const deviceIds of inParts([...newer, ...late].slice(0, maxIds))) {
+    map.applySignals(await fleetSignals(questdb, map.organizationId, { ...range, deviceIds }))
+  }
+}
+
+type Newest = { positions: DeviceRow<PositionRow>[]; signals: DeviceRow<SignalRow>[] }
+
+/** Brings every device's newest fix and signal of the range into the map. */
+async function readNewest({ questdb }: Sources, map: OrganizationMap, range: FleetRange): Promise<Newest> {
   const [positions, signals] = await Promise.all([
     fleetPositions(questdb, map.organizationId, range),
     fleetSignals(questdb, map.organizationId, range),
   ])
   map.applyLocations(positions)
   map.applySignals(signals)
-  if (isDeep) {
-    live.deepAsOfMs = nowMs
-    live.deepLook.ran(nowMs, clock() - nowMs)
-    return
+  return { positions, signals }
+}
+
+function inParts(deviceIds: readonly string[]): string[][] {
+  const parts: string[][] = []
+  for (let start = 0; start < deviceIds.length; start += maxIdsAtOnce) {
+    parts.push(deviceIds.slice(start, start + maxIdsAtOnce))
   }
-  // A fix that came without a newer signal may have realigned the signal before it.
-  const overtaken = positions.filter(
-    ({ deviceId, state }) => state.tsMs > (map.device(deviceId)?.signal?.tsMs ?? state.tsMs),
-  )
-  const ids = overtaken.slice(0, maxIds).map(({ deviceId }) => deviceId)
-  for (let start = 0; start < ids.length; start += maxIdsAtOnce) {
-    const deviceIds = ids.slice(start, start + maxIdsAtOnce)
-    map.applySignals(await fleetSignals(questdb, map.organizationId, { fromMs: range.fromMs, toMs, deviceIds }))
-  }
-  live.lookMs = clock() - nowMs
+  return parts
 }
