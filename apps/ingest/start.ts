@@ -1,4 +1,3 @@
-import { getRequestListener } from '@hono/node-server'
 import { systemClock } from '#core/clock'
 import { createKeyring } from '#fleet/keyring'
 import { loadPlans } from '#fleet/plans'
@@ -6,7 +5,7 @@ import { connectionLimit, countRefusedConnections } from '#http/connection-limit
 import type { ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { createLogger, logFailure } from '#http/request-log'
-import { startListening } from '#http/server'
+import { requestListener, startListening } from '#http/server'
 import { openPool } from '#postgres/pool'
 import { openSegmentLog } from '#telemetry-log/segment-log'
 import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
@@ -92,12 +91,12 @@ export async function startIngest(config: Config) {
     configRoute({ ...calls, pool, keyring }),
   ]
   const nextJob = createNextJobRoute({ ...calls, pool, keyring, mailbox, metrics, logger })
-  const app = getRequestListener(createApp({ logger, metrics, checks, routes }).fetch)
+  const app = requestListener(createApp({ logger, metrics, checks, routes }).fetch)
   const server = await startListening(
     (request, response) => {
       if (request.method === 'POST' && isAt('/telemetry', request.url)) report(request, response)
       else if (request.method === 'GET' && isAt(nextJobPath, request.url)) nextJob(request, response)
-      else void app(request, response)
+      else app(request, response)
     },
     { host: config.HOST, port: config.PORT, maxConnections: connectionLimit() },
   )

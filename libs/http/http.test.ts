@@ -63,6 +63,40 @@ test('connections beyond the limit are closed at once and counted; the others ar
   server.close()
 })
 
+describe('a head', () => {
+  /** What a server that answers its own URL says to these bytes: status line, headers and body. */
+  async function said(head: string): Promise<{ status: number; type: string | undefined; body: string }> {
+    const server = await startServer((request) => new Response(request.url), { host: '127.0.0.1', port: 0 })
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    socket.write(head)
+    const text = (await socket.toArray()).map(String).join('')
+    server.close()
+    const [top = '', ...body] = text.split('\r\n\r\n')
+    const type = /content-type: ([^\r]*)/i.exec(top)?.[1]
+    return { status: Number(top.split(' ')[1]), type, body: body.join('') }
+  }
+
+  test.each([
+    ['is not HTTP', 'nonsense\r\n\r\n'],
+    ['is larger than 16 KiB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['has no Host in HTTP/1.1', 'GET / HTTP/1.1\r\n\r\n'],
+    ['asks for no path', 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
+  ])('that %s is a 400 like any other', async (_what, head) => {
+    const answer = await said(head)
+    expect(answer).toMatchObject({ status: 400, type: 'application/problem+json' })
+    expect(answer.body).toContain('"code":"malformed_request"')
+  })
+
+  test('of HTTP/1.0 needs no Host', async () => {
+    expect(await said('GET /livez HTTP/1.0\r\n\r\n')).toMatchObject({ status: 200, body: 'http://localhost/livez' })
+  })
+
+  test('may expect what nobody knows', async () => {
+    const answer = await said('GET /livez HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\nConnection: close\r\n\r\n')
+    expect(answer.status).toBe(200)
+  })
+})
+
 test('a process keeps descriptors for its files', () => {
   const limit = connectionLimit()
   if (process.platform !== 'linux') return
