@@ -102,7 +102,7 @@ describe('POST /devices/:id/transfer', () => {
     for (const answer of answers) expect(answer).toMatchObject({ status: 403, body: { code: 'insufficient_scope' } })
   })
 
-  test('403 device_quota_exceeded at a full destination', async () => {
+  test('403 device_quota_exceeded at a full destination, before 412 for a stale If-Match', async () => {
     const { from, to, mover } = await pair()
     const { id } = await create(from)
     const json = { plan: 'pro', status: 'active', deviceQuota: 0 }
@@ -112,6 +112,11 @@ describe('POST /devices/:id/transfer', () => {
       body: { code: 'device_quota_exceeded', limit: 0, used: 0 },
     })
     expect((await api.call('GET', `/devices/${id}`, { token: from.key })).status).toBe(200)
+    const stale = { token: mover, json: { toOrgId: to.id }, headers: { 'if-match': '"7"' } }
+    expect((await api.call('POST', `/devices/${id}/transfer`, stale)).status).toBe(403)
+    const free = { plan: 'pro', status: 'active' }
+    await api.call('PUT', `/orgs/${to.id}/subscription`, { token: api.platformKey, json: free })
+    expect((await api.call('POST', `/devices/${id}/transfer`, stale)).status).toBe(412)
   })
 
   test('404 for a device of an organization the caller does not see', async () => {
