@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FleetContext } from '#fleet/context'
 import { groupMembers, type MappedOrganization, mappedOrganizations } from '#fleet/fleet-map/access'
 import { type DeviceFilter, isOpen } from '#fleet/fleet-map/filter'
-import { departedSince } from '#fleet/fleet-map/registry'
+import { departedSince, existingDevices } from '#fleet/fleet-map/registry'
 import { type Moment, momentToken, parseMomentToken } from '#fleet/fleet-map/revisions'
 import {
   type DevicePosition,
@@ -105,7 +105,8 @@ export async function readGps(ctx: FleetContext, fleet: FleetMaps, request: GpsR
   const since = sinceHere(fleet, request)
   const isNews = ({ revision, isGone }: { revision: number; isGone: boolean }) =>
     since ? revision > since.revision : !isGone
-  const shown = { coverage: (coverage?.entries ?? []).filter(isNews), dwells: (dwells?.entries ?? []).filter(isNews) }
+  const stays = await markDeleted(ctx, windows, dwells?.entries ?? [])
+  const shown = { coverage: (coverage?.entries ?? []).filter(isNews), dwells: stays.filter(isNews) }
   const gone = isFirstPage ? [...new Set([...left, ...(await unseenDepartures(ctx, request, windows, since))])] : []
   const longestMs = Math.max(0, ...organizations.map(({ windowMs }) => windowMs))
   return {
@@ -170,6 +171,20 @@ async function unseenDepartures(
   if (unwatched.length === 0) return []
   const ids = unwatched.map(({ map }) => map.organizationId)
   return departedSince(ctx.pool, ids, request.since.timeMs)
+}
+
+/** The list of dwells is shared and lives a while, but what a device did that is deleted is gone for every reader at once. */
+async function markDeleted(
+  ctx: FleetContext,
+  windows: readonly MapWindow[],
+  entries: GpsPicture['dwells'],
+): Promise<GpsPicture['dwells']> {
+  const deviceIds = [...new Set(entries.map(({ item }) => item.row.deviceId))]
+  const unmapped = deviceIds.filter((deviceId) => !windows.some(({ map }) => map.device(deviceId)))
+  if (unmapped.length === 0) return entries
+  const existing = await existingDevices(ctx.pool, unmapped)
+  const deleted = new Set(unmapped.filter((deviceId) => !existing.has(deviceId)))
+  return entries.map((entry) => (deleted.has(entry.item.row.deviceId) ? { ...entry, isGone: true } : entry))
 }
 
 const scopeOf = ({ query, members }: GpsRequest) => ({

@@ -64,6 +64,12 @@ export async function departedSince(
   return changes.flatMap(({ departed }) => departed)
 }
 
+/** Those of the devices that were not deleted, whoever owns them now. */
+export async function existingDevices(db: Queryable, deviceIds: readonly string[]): Promise<Set<string>> {
+  const { rows } = await db.query<{ id: string }>('SELECT id FROM device WHERE id = ANY ($1::uuid[])', [deviceIds])
+  return new Set(rows.map(({ id }) => id))
+}
+
 /** The smallest version 7 UUID of a millisecond. */
 function firstIdOf(ms: number): string {
   const hex = Math.max(0, ms).toString(16).padStart(12, '0')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
-import { storeRows } from '#test/telemetry-rows'
+import { type StoredRow, storeRows } from '#test/telemetry-rows'
 
 const minuteMs = 60_000
 
@@ -20,13 +20,21 @@ async function newDevice({ id, key }: Organization): Promise<string> {
   return created.body.id
 }
 
-async function deviceIn({ key }: Organization, deviceId: string) {
-  const { body } = await api.call('GET', '/fleet/gps', { token: key })
-  return body.devices.find((device: { deviceId: string }) => device.deviceId === deviceId)
+async function gps({ key }: Organization) {
+  const { status, body } = await api.call('GET', '/fleet/gps', { token: key })
+  expect(status).toBe(200)
+  return body
 }
 
+async function deviceIn(organization: Organization, deviceId: string) {
+  const { devices } = await gps(organization)
+  return devices.find((device: { deviceId: string }) => device.deviceId === deviceId)
+}
+
+const store = (table: Parameters<typeof storeRows>[1], row: StoredRow) => storeRows(api.services.questdb, table, [row])
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const fix = { lat: 10, lon: 20, fix: '3d', usable: true }
+const stay = () => ({ id: newId(), departedAtMs: null, lat: 10, lon: 20, radiusM: 5, fixCount: 2, gap: false })
 
 test('a device that was registered and reported between two readings is complete in the second', async () => {
   const organization = await api.newOrganization()
@@ -34,18 +42,10 @@ test('a device that was registered and reported between two readings is complete
 
   const deviceId = await newDevice(organization)
   const stored = { tsMs: Date.now() - minuteMs, receivedAtMs: Date.now(), deviceId, organizationId: organization.id }
-  const stay = {
-    id: newId(),
-    lastInsideAtMs: stored.tsMs,
-    departedAtMs: null,
-    firstOutsideAtMs: null,
-    withdrawn: false,
-  }
-  const stayed = { ...stay, lat: 10, lon: 20, radiusM: 5, fixCount: 2, gap: false }
   await Promise.all([
-    storeRows(api.services.questdb, 'location', [{ ...stored, ...fix }]),
-    storeRows(api.services.questdb, 'cellular', [{ ...stored, rat: 'lte', rsrpDbm: -90 }]),
-    storeRows(api.services.questdb, 'dwell', [{ ...stored, ...stayed, tsMs: stored.tsMs - 10 * minuteMs }]),
+    store('location', { ...stored, ...fix }),
+    store('cellular', { ...stored, rat: 'lte', rsrpDbm: -90 }),
+    store('dwell', { ...stored, ...stay(), tsMs: stored.tsMs - 10 * minuteMs }),
   ])
   // The picture is followed meanwhile, by looks that do not know the device.
   await pause(1_500)
@@ -62,14 +62,26 @@ test('a late fix from before the newest signal brings what it made of that signa
   const atMs = Date.now() - 30 * minuteMs
   // The signal came long ago: only by its time of arrival it would not be looked at again.
   const signal = { tsMs: atMs, receivedAtMs: atMs, deviceId, organizationId: organization.id, rat: 'lte', rsrpDbm: -90 }
-  await storeRows(api.services.questdb, 'cellular', [{ ...signal, alignment: 'none' }])
+  await store('cellular', { ...signal, alignment: 'none' })
   expect(await deviceIn(organization, deviceId)).toMatchObject({ signal: { alignment: 'none', lat: null } })
 
-  const realigned = { alignment: 'held', alignErrorM: 50, alignedLat: 10, alignedLon: 20 }
-  await storeRows(api.services.questdb, 'cellular', [{ ...signal, ...realigned }])
+  await store('cellular', { ...signal, alignment: 'held', alignErrorM: 50, alignedLat: 10, alignedLon: 20 })
   const late = { tsMs: atMs - 5_000, receivedAtMs: Date.now(), deviceId, organizationId: organization.id }
-  await storeRows(api.services.questdb, 'location', [{ ...late, ...fix }])
+  await store('location', { ...late, ...fix })
   await expect
     .poll(() => deviceIn(organization, deviceId), { timeout: 10_000 })
     .toMatchObject({ location: { lat: 10 }, signal: { alignment: 'held', lat: 10 } })
+})
+
+test('the dwells of a deleted device are gone at once', async () => {
+  const organization = await api.newOrganization()
+  const [kept, deleted] = [await newDevice(organization), await newDevice(organization)]
+  for (const deviceId of [kept, deleted]) {
+    await store('dwell', { ...stay(), tsMs: Date.now() - 10 * minuteMs, deviceId, organizationId: organization.id })
+  }
+  expect((await gps(organization)).dwells).toHaveLength(2)
+
+  const { status } = await api.call('DELETE', `/devices/${deleted}`, { token: organization.key })
+  expect(status).toBe(204)
+  expect((await gps(organization)).dwells).toMatchObject([{ deviceId: kept }])
 })
