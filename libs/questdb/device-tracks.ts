@@ -8,6 +8,7 @@ import { fixAccuracyM } from '#telemetry/usable'
 /** Where a stored row came from; kept when it is written again. */
 export type Arrival = { organizationId: string; receivedAtMs: number }
 export type StoredCellularRow = CellularRow & Arrival
+export type StoredFixReport = FixReport & Arrival
 
 /** A stay as it is stored; `withdrawn` ones have turned out not to be one. */
 export type StoredDwell = { arrivedAtMs: number; lastInsideAtMs: number; withdrawn: boolean } & Arrival
@@ -29,7 +30,11 @@ function filter(deviceIds: readonly string[], { fromMs, toMs, receivedBeforeMs }
   return { where: `ts >= $1 AND ts <= $2 AND received_at < $3 AND device_id IN (${names})`, values }
 }
 
-type ReportRow = [string, number, number, number, number | null, number | null, number | null, number | null]
+type ReportRow = [
+  ...[deviceId: string, tsMs: number, lat: number, lon: number],
+  ...[fixTs: number | null, accuracyM: number | null, hdop: number | null, speedMps: number | null],
+  ...[organizationId: string, receivedAtMs: number],
+]
 
 /** Usable fixes of these devices in order of time, by device. At most `limit` in all. */
 export async function readFixReports(
@@ -37,16 +42,17 @@ export async function readFixReports(
   deviceIds: readonly string[],
   query: TrackQuery,
   limit: number,
-): Promise<Map<string, FixReport[]>> {
+): Promise<Map<string, StoredFixReport[]>> {
   const { where, values } = filter(deviceIds, query)
   const rows = await questdb.queryArrays<ReportRow>(
-    `SELECT device_id, ts, lat, lon, fix_ts, accuracy_m, hdop, speed_mps FROM location
+    `SELECT device_id, ts, lat, lon, fix_ts, accuracy_m, hdop, speed_mps, org_id, received_at FROM location
       WHERE ${where} AND usable ORDER BY ts LIMIT ${limit}`,
     values,
   )
-  const reports = new Map<string, FixReport[]>()
-  for (const [deviceId, tsMs, lat, lon, fixTs, accuracyM, hdop, speedMps] of rows) {
-    const report = { tsMs, lat, lon, fixTs, accuracyM: fixAccuracyM({ accuracyM, hdop }), speedMps }
+  const reports = new Map<string, StoredFixReport[]>()
+  for (const [deviceId, tsMs, lat, lon, fixTs, accuracyM, hdop, speedMps, organizationId, receivedAtMs] of rows) {
+    const fix = { tsMs, lat, lon, fixTs, accuracyM: fixAccuracyM({ accuracyM, hdop }), speedMps }
+    const report = { ...fix, organizationId, receivedAtMs }
     const known = reports.get(deviceId)
     if (known) known.push(report)
     else reports.set(deviceId, [report])

@@ -1,8 +1,14 @@
-import { readCellularRows, readDwells, readFixReports, type StoredCellularRow } from '#questdb/device-tracks'
+import {
+  readCellularRows,
+  readDwells,
+  readFixReports,
+  type StoredCellularRow,
+  type StoredFixReport,
+} from '#questdb/device-tracks'
 import type { QuestdbSql } from '#questdb/sql'
 import { align } from '#telemetry/align'
 import { createDeviceAlignment, initialAlignmentState, type TimeRange } from '#telemetry/device-alignment'
-import { distinctFixes, type FixReport } from '#telemetry/distinct-fixes'
+import { distinctFixes } from '#telemetry/distinct-fixes'
 import { dwellId, dwellPolicies } from '#telemetry/dwell'
 import type { RowOrigin } from '#telemetry/ilp'
 import { realignWindow } from '#telemetry/realign'
@@ -49,7 +55,6 @@ async function realignRange(
       realigned.rows.push({ row: row as StoredCellularRow, origin: originOf(deviceId, row as StoredCellularRow) })
   }
 
-  const first = rows[0] ?? { organizationId: '', receivedAtMs: 0 }
   const stored = (await readDwells(questdb, [deviceId], window.reports)).get(deviceId) ?? []
   const found = new Set(aligned.dwells.map(({ arrivedAtMs }) => arrivedAtMs))
   for (const dwell of stored) {
@@ -57,9 +62,10 @@ async function realignRange(
     realigned.dwells.push({ row: withdrawnRow(deviceId, dwell.arrivedAtMs), origin: originOf(deviceId, dwell) })
   }
   for (const dwell of aligned.dwells) {
-    const known = stored.find(({ arrivedAtMs }) => arrivedAtMs === dwell.arrivedAtMs) ?? first
-    if (known.organizationId !== '')
-      realigned.dwells.push({ row: dwellRow(deviceId, dwell), origin: originOf(deviceId, known) })
+    const known = stored.find(({ arrivedAtMs }) => arrivedAtMs === dwell.arrivedAtMs)
+    // One that is new belongs to whoever owned the device when it arrived.
+    const source = known ?? reports.find(({ tsMs }) => tsMs >= dwell.arrivedAtMs)
+    if (source) realigned.dwells.push({ row: dwellRow(deviceId, dwell), origin: originOf(deviceId, source) })
   }
 
   const { staleFromMs } = track.alignment.state()
@@ -74,7 +80,7 @@ async function realignRange(
 /** The reports of the window around a range, read further and further out until the window is closed or all is read. */
 async function readWindow(questdb: QuestdbSql, deviceId: string, track: DeviceTrack, range: TimeRange) {
   const policy = dwellPolicies[track.deviceClass]
-  let around: FixReport[] = []
+  let around: StoredFixReport[] = []
   let window = realignWindow([], range, policy)
   for (const reachMs of reachesMs) {
     const reach = { fromMs: range.fromMs - reachMs, toMs: range.toMs + reachMs }

@@ -166,6 +166,28 @@ test('a stay becomes a dwell whose rows carry its centre, over a restart of the 
   })
 })
 
+test('a late fix splits the stay of a device that reports nothing but its position', async () => {
+  const startMs = Date.now() - 40 * 60_000
+  const fix = (minute: number, lat: number) => ({ kind: 'location', ts: startMs + minute * 60_000, lat, lon: 8 })
+  const arrivals = async () => {
+    const rows = await questdb.query<{ ts: number; org_id: string }>(
+      'SELECT ts, org_id FROM dwell WHERE device_id = $1 AND NOT withdrawn ORDER BY ts',
+      [device.id],
+    )
+    return rows.map(({ ts, org_id }) => [(ts - startMs) / 60_000, org_id])
+  }
+  const eventuallyArrivals = (what: string, minutes: number[]) =>
+    eventually(what, async () => {
+      const expected = minutes.map((minute) => [minute, device.organizationId])
+      return JSON.stringify(await arrivals()) === JSON.stringify(expected)
+    })
+  const standing = Array.from({ length: 21 }, (_, minute) => fix(minute, 50))
+  await report([...standing, fix(22, 51)])
+  await eventuallyArrivals('there is one stay', [0])
+  await report([fix(10.5, 51)])
+  await eventuallyArrivals('there are two', [0, 11])
+})
+
 test('what is older than memory and sent again is still known to be a repetition', async () => {
   const samples = Array.from({ length: 100 }, (_, index) => ({
     kind: 'system',
