@@ -9,6 +9,8 @@ import { type DeviceGrant, findGrants } from './device-grants.ts'
 export type DeviceAccess = {
   /** The grant of an `Authorization` header: at once when the token is known, else after asking. Throws 401 or 503. */
   authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant>
+  /** What a grant has become since it was given; undefined when its token is revoked or has expired. */
+  current(grant: DeviceGrant): DeviceGrant | undefined
   /** Asks again about the known tokens of a device or an organization, or about all of them. */
   refresh(subject?: { deviceId: string } | { organizationId: string }): Promise<void>
 }
@@ -45,7 +47,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     }
     if (unknownUntilMs.size >= maxUnknown) unknownUntilMs.clear()
     unknownUntilMs.set(tokenHash, clock() + unknownLifetimeMs)
-    throw unauthenticated('The token is unknown, expired or revoked.')
+    throw tokenRefused()
   }
 
   function authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant> {
@@ -58,13 +60,18 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
       grants.delete(tokenHash)
     }
     if (parseToken(token)?.prefix !== 'fld' || (unknownUntilMs.get(tokenHash) ?? 0) > clock()) {
-      throw unauthenticated('The token is unknown, expired or revoked.')
+      throw tokenRefused()
     }
     const pending = lookups.get(tokenHash)
     if (pending) return pending
     const lookup = lookUp(tokenHash).finally(() => lookups.delete(tokenHash))
     lookups.set(tokenHash, lookup)
     return lookup
+  }
+
+  function current({ tokenHash }: DeviceGrant): DeviceGrant | undefined {
+    const known = grants.get(tokenHash)
+    return known && known.expiresAtMs > clock() ? known : undefined
   }
 
   async function refresh(subject?: { deviceId: string } | { organizationId: string }): Promise<void> {
@@ -86,13 +93,16 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     }
   }
 
-  return { authenticate, refresh }
+  return { authenticate, current, refresh }
 }
 
 function bearerToken(authorization: string | undefined): string | undefined {
   if (authorization?.startsWith('Bearer ')) return authorization.slice(7).trim()
   return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
+
+/** 401 for a token that is not good, or not any more. */
+export const tokenRefused = () => unauthenticated('The token is unknown, expired or revoked.')
 
 function unauthenticated(problem?: string): ServiceError {
   const realm = 'Bearer realm="routerfleet"'

@@ -76,6 +76,21 @@ describe('GET /device/jobs/next', () => {
     expect(await router.next()).toMatchObject({ status: 403, body: { code: 'device_disabled' } })
   })
 
+  test.each([
+    ['401 when its token is revoked', 'DELETE FROM device_token WHERE device_id = $1', 401],
+    ['403 when it is disabled', `UPDATE device SET status = 'disabled' WHERE id = $1`, 403],
+  ])('a router that waits is sent away with %s, and gets nothing that comes later', async (_what, change, status) => {
+    const router = await newRouter()
+    const waiting = router.next(20)
+    await delay(300)
+    await service.pool.query(change, [router.deviceId])
+    expect((await waiting).status).toBe(status)
+    await service.pool.query(`UPDATE device SET status = 'offline' WHERE id = $1`, [router.deviceId])
+    const job = await createDeviceJob(router.ctx, router.deviceId, { kind: 'reboot' })
+    const [token = ''] = await issueTestTokens(service.pool, router.organizationId, [router.deviceId])
+    expect((await deviceCalls(service.ingest.url, token).next(10)).body).toMatchObject({ id: job.id, attempt: 1 })
+  })
+
   test('a router that hung up while waiting leaves its job for the next time', async () => {
     const router = await newRouter()
     const [token = ''] = await issueTestTokens(service.pool, router.organizationId, [router.deviceId])

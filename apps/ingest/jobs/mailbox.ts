@@ -3,12 +3,9 @@ import { type DeviceIdentity, type HandedOutJob, takeJobs } from '#fleet/job-del
 import type { Pool } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 
-/** Where the caller came from, which says whether it has hung up: its socket. */
-export type Caller = { readonly destroyed: boolean }
-
 export type Mailbox = {
-  /** The device's next job; without one, waits until one comes, `waitMs` have passed, or the caller has gone. */
-  next(device: DeviceIdentity, waitMs: number, caller: Caller): Promise<HandedOutJob | undefined>
+  /** The device's next job; without one, waits until one comes, `waitMs` have passed, or nobody may have it any more. */
+  next(device: DeviceIdentity, waitMs: number, isGone: IsGone): Promise<HandedOutJob | undefined>
   /** Jobs may have come for these devices (for everybody, when undefined). */
   wake(deviceIds?: readonly string[]): void
   waitingCount(): number
@@ -16,9 +13,12 @@ export type Mailbox = {
   close(): void
 }
 
+/** Whether the caller has hung up, or has lost the right to what would be handed out. */
+type IsGone = () => boolean
+
 type Waiter = {
   device: DeviceIdentity
-  caller: Caller
+  isGone: IsGone
   untilMs: number
   /** Its jobs are being looked for right now. */
   looking: boolean
@@ -48,7 +48,7 @@ export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Ma
     return ({ deviceId }: DeviceIdentity) => taken.get(deviceId)
   }, takenTogether)
 
-  const isOver = ({ caller, untilMs }: Waiter) => closed || caller.destroyed || performance.now() >= untilMs
+  const isOver = ({ isGone, untilMs }: Waiter) => closed || performance.now() >= untilMs || isGone()
 
   function enter(waiter: Waiter): void {
     const { deviceId } = waiter.device
@@ -88,7 +88,7 @@ export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Ma
 
   function ring(waiter: Waiter): void {
     if (waiter.looking) waiter.rung = true
-    else if (waiter.caller.destroyed) end(waiter)
+    else if (waiter.isGone()) end(waiter)
     else void look(waiter)
   }
 
@@ -103,10 +103,10 @@ export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Ma
   }
 
   return {
-    next: (device, waitMs, caller) =>
+    next: (device, waitMs, isGone) =>
       new Promise((resolve, reject) => {
         const untilMs = performance.now() + waitMs
-        const waiter = { device, caller, untilMs, looking: false, rung: false, resolve, reject }
+        const waiter = { device, isGone, untilMs, looking: false, rung: false, resolve, reject }
         // It can be woken before it looks, so that a job that comes in between is not missed.
         enter(waiter)
         ring(waiter)

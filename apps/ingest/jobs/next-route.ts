@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { z } from 'zod'
 import type { HandedOutJob } from '#fleet/job-delivery'
 import type { Keyring } from '#fleet/keyring'
@@ -6,6 +7,8 @@ import { revealSettings } from '#fleet/profile-secrets'
 import type { HttpMetrics } from '#http/metrics'
 import { type Logger, logRequest } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
+import { type DeviceAccess, tokenRefused } from '../device-access.ts'
+import type { DeviceGrant } from '../device-grants.ts'
 import { admitDevice, type EdgeCallParts, parseInput, refuseDisabled } from '../edge-call.ts'
 import { shownError } from '../shown-error.ts'
 import { answer, answerProblem, requestIdOf, type StraightRoute } from '../straight-answer.ts'
@@ -47,7 +50,8 @@ export function createNextJobRoute(parts: NextJobParts): StraightRoute {
     try {
       const { grant, waitMs } = await asking(request)
       forgetHead(request)
-      const job = await mailbox.next(grant, waitMs, request.socket)
+      const job = await mailbox.next(grant, waitMs, goneOnce(parts.access, grant, request.socket))
+      if (!job) refuseLapsed(parts.access, grant)
       const body = job && (await deliverable(parts, grant.organizationId, job))
       answer(response, job ? 200 : 204, requestId, body)
       observe(job ? 200 : 204)
@@ -55,6 +59,16 @@ export function createNextJobRoute(parts: NextJobParts): StraightRoute {
       observe(answerProblem(response, shownError(error, requestId, logger), requestId).status)
     }
   }
+}
+
+/** A router that waits can lose its token or be disabled meanwhile; what comes then is not for it any more. */
+const goneOnce = (access: DeviceAccess, grant: DeviceGrant, socket: Socket) => () =>
+  socket.destroyed || access.current(grant)?.disabled !== false
+
+function refuseLapsed(access: DeviceAccess, grant: DeviceGrant): void {
+  const current = access.current(grant)
+  if (!current) throw tokenRefused()
+  refuseDisabled(current)
 }
 
 const nothing = Object.freeze({})
