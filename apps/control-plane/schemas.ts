@@ -6,7 +6,13 @@ const printable = /^[^\u0000-\u001f\u007f-\u009f]*$/
 
 /** Text as people type it: stored trimmed, without control characters. */
 export const text = (maxLength = 200) =>
-  z.string().trim().min(1).max(maxLength).regex(printable, 'Control characters are not allowed.')
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(maxLength)
+    .regex(printable, 'Control characters are not allowed.')
+    .refine((value) => value.isWellFormed(), 'Half of a surrogate pair is not text.')
 
 /** Any UUID, in any case; compared in lower case. */
 export const uuid = () =>

@@ -15,6 +15,7 @@ const text = (maxLength: number) =>
     .min(1)
     .max(maxLength)
     .regex(/^\P{Cc}*$/u, 'Control characters are not allowed.')
+    .refine((value) => value.isWellFormed(), 'Half of a surrogate pair is not text.')
 
 const enrollment = z.strictObject({
   enrollmentKey: z.string().min(1).max(200),

@@ -46,4 +46,6 @@ test.each([
   'https://intranet/',
   'ftp://example.com/',
   'nonsense',
+  'https://example.com/\0',
+  'https://example.com/\ud800',
 ])('%s is refused', (url) => expect(refusalOfUrl(url)).toMatch(/\.$/))

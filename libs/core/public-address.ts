@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { isStorable } from '#core/text'
 
 // Everything the IANA special-purpose registries (RFC 6890 and updates) keep off the public Internet.
 const special = new BlockList()
@@ -45,7 +46,7 @@ const localName = /(^|\.)(localhost|local|internal|home\.arpa|localdomain)\.?$/i
  * whose host is not evidently private. A name can still resolve to a private address: whoever connects checks again.
  */
 export function refusalOfUrl(text: string): string | undefined {
-  if (!URL.canParse(text)) return 'This is not a URL.'
+  if (!isStorable(text) || !URL.canParse(text)) return 'This is not a URL.'
   const url = new URL(text)
   if (url.protocol !== 'https:') return 'Only https URLs are accepted.'
   if (url.username !== '' || url.password !== '') return 'Credentials do not belong in a URL.'

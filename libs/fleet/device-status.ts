@@ -1,3 +1,4 @@
+import { storable } from '#core/text'
 import { recordAudit } from '#fleet/audit'
 import { publishEvents } from '#fleet/outbox'
 import { type Connection, type Pool, transaction } from '#postgres/pool'
@@ -28,6 +29,8 @@ type Cause = { actor: string; reason: string; requestId?: string }
  * follows from it. One statement for the whole batch; a disabled device is left alone; each change of status is audited
  * and published in the same transaction. Returns the changes.
  *
+ * Devices say what they like: text that cannot be stored is made so, as one of them must not hold up the batch.
+ *
  * The reporting interval follows the gaps between reports by at most half up or a fifth down, so that one outage does
  * not make a lively router look like one that reports rarely.
  */
@@ -39,9 +42,9 @@ export function applyDeviceReports(pool: Pool, reports: readonly DeviceReport[])
       newest.map((report) => report.deviceId),
       newest.map((report) => report.organizationId),
       newest.map((report) => new Date(report.seenAtMs)),
-      newest.map((report) => report.firmware ?? null),
+      newest.map(({ firmware }) => (firmware === undefined ? null : storable(firmware))),
       newest.map((report) => report.fault !== undefined),
-      newest.map((report) => report.fault ?? null),
+      newest.map(({ fault }) => (typeof fault === 'string' ? storable(fault) : null)),
       newest.map((report) => report.location?.lat ?? null),
       newest.map((report) => report.location?.lon ?? null),
       newest.map((report) => (report.location ? new Date(report.location.tsMs) : null)),

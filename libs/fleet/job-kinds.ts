@@ -1,11 +1,14 @@
 import { z } from 'zod'
 import { refusalOfUrl } from '#core/public-address'
+import { isStorable, isStorableJson } from '#core/text'
 import { namesSecret } from '#fleet/secret-keys'
 
 const maxParameterBytes = 4_096
 
+const unstorable = 'NUL and halves of surrogate pairs cannot be stored.'
+
 const firmwareParameters = z.strictObject({
-  version: z.string().trim().min(1).max(64),
+  version: z.string().trim().min(1).max(64).refine(isStorable, unstorable),
   url: z
     .string()
     .max(2_048)
@@ -26,6 +29,7 @@ const plainParameters = z
   .refine((parameters) => Buffer.byteLength(JSON.stringify(parameters)) <= maxParameterBytes, {
     message: `Parameters may take ${maxParameterBytes} bytes as JSON.`,
   })
+  .refine(isStorableJson, unstorable)
   .refine((parameters) => !holdsSecret(parameters), {
     message: 'A secret does not belong in job parameters: put it into a config profile.',
   })

@@ -1,4 +1,5 @@
 import { badRequest } from '#core/errors'
+import { isStorable } from '#core/text'
 import { namesSecret } from '#fleet/secret-keys'
 import {
   isSettingsObject,
@@ -143,7 +144,7 @@ function checked(key: string, value: Json, place: Place): Json {
 
 /** Refuses what JSON text can say but the database cannot hold: NUL, lone surrogates, numbers beyond a double. */
 function scalarOf<Scalar extends null | boolean | number | string>(value: Scalar, pointer: string): Scalar {
-  const holdable = typeof value === 'string' ? value.isWellFormed() && !value.includes('\0') : true
+  const holdable = typeof value !== 'string' || isStorable(value)
   if (holdable && (typeof value !== 'number' || Number.isFinite(value))) return value
   throw refuse(pointer, 'invalid_settings', 'This text or number cannot be stored.')
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
+import { getJob } from '#fleet/job-reads'
 import { createDeviceJob } from '#fleet/jobs'
 import { createJobFleet, issueTestTokens } from '#test/job-fleet'
 import { deviceCalls, type JobService, startJobService } from '#test/job-service'
@@ -119,6 +120,17 @@ describe('POST /device/jobs/:id/status', () => {
       status: 409,
       body: { code: 'job_final' },
     })
+  })
+
+  test('200 for a detail with what cannot be stored: the end counts, and the rest of the text', async () => {
+    const router = await newRouter()
+    const job = await createDeviceJob(router.ctx, router.deviceId, { kind: 'collect_diagnostics' })
+    await router.next(10)
+    const done = { attempt: 1, status: 'succeeded', detail: { log: 'boot\0ok', 'key\ud800': '\ud800' } }
+    expect((await router.report(job.id, done)).status).toBe(200)
+    expect((await router.report(job.id, done)).status).toBe(200)
+    const { result } = await getJob(router.ctx, router.organizationId, job.id)
+    expect(result).toEqual({ log: 'boot\ufffdok', 'key\ufffd': '\ufffd' })
   })
 
   test('409 for another attempt than the present one, and for a job that was not taken', async () => {

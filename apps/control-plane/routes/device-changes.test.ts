@@ -177,4 +177,17 @@ describe('automatic status', () => {
     await sweepOffline(pool)
     expect(await statusOf(organization, id)).toBe('online')
   })
+
+  test('text that cannot be stored holds up nobody: neither its device nor the others of the batch', async () => {
+    const [one, other] = [await api.newOrganization(), await api.newOrganization()]
+    const [odd, plain] = [await create(one), await create(other)]
+    const seenAtMs = Date.now()
+    await applyDeviceReports(api.services.pool, [
+      { deviceId: odd.id, organizationId: one.id, seenAtMs, firmware: '4.2\0', fault: 'a\ud800\0' },
+      { deviceId: plain.id, organizationId: other.id, seenAtMs },
+    ])
+    expect([await statusOf(one, odd.id), await statusOf(other, plain.id)]).toEqual(['error', 'online'])
+    const { body } = await api.call('GET', `/devices/${odd.id}`, { token: one.key })
+    expect(body.firmware).toBe('4.2\ufffd')
+  })
 })

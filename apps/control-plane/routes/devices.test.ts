@@ -63,6 +63,7 @@ describe('POST /devices', () => {
     ['a blank name', { name: '   ' }, '/name', 'too_small'],
     ['a serial that is too long', { serial: 'x'.repeat(65) }, '/serial', 'too_big'],
     ['a control character', { model: 'RX\u0000' }, '/model', 'invalid_format'],
+    ['half of a surrogate pair', { tags: ['\ud83d'] }, '/tags/0', 'custom'],
     ['an unknown field', { colour: 'red' }, '/colour', 'unknown_field'],
     ['an organization that is no id', { organizationId: 'mine' }, '/organizationId', 'invalid_format'],
     ['a tag that is no text', { tags: [1] }, '/tags/0', 'invalid_type'],

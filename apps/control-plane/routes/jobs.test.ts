@@ -108,14 +108,17 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
       expect(await ask({ url })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/parameters/url' }] } })
     }
     expect((await ask({ sha256: 'abc' })).status).toBe(400)
+    expect((await ask({ version: '7\0' })).status).toBe(400)
     expect((await call('POST', groupJobs, { kind: 'firmware_update' })).status).toBe(400)
     expect((await ask({})).status).toBe(202)
   })
 
-  test('400 for a secret among the parameters, an unknown field, and limits that make no sense', async () => {
+  test('400 for a secret or what cannot be stored among the parameters, an unknown field, and limits that make no sense', async () => {
     const { groupJobs, call } = await newGroup(1)
     for (const json of [
       { kind: 'reboot', parameters: { wifiPassword: 'hunter2' } },
+      { kind: 'reboot', parameters: { note: 'a\0' } },
+      { kind: 'reboot', parameters: { list: [{ 'a\ud800': 1 }] } },
       { kind: 'reboot', colour: 'red' },
       { kind: 'reboot', expiresInSeconds: 0 },
       { kind: 'reboot', expiresInSeconds: 2_592_001 },

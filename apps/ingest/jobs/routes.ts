@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { storableJson } from '#core/text'
 import { reportJob } from '#fleet/job-delivery'
 import { reportedStatuses } from '#fleet/job-states'
 import type { Pool } from '#postgres/pool'
@@ -19,6 +20,8 @@ const statusReport = z.strictObject({
     .refine((detail) => Buffer.byteLength(JSON.stringify(detail)) <= maxDetailBytes, {
       message: `The detail may take ${maxDetailBytes} bytes as JSON.`,
     })
+    // A job's end must not be lost for a byte in what a tool printed.
+    .transform(storableJson)
     .optional(),
 })
 

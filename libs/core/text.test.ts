@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { isStorable, isStorableJson, storable, storableJson } from '#core/text'
+
+test('NUL and halves of surrogate pairs cannot be stored; everything else can', () => {
+  for (const text of ['a\0', '\ud800', 'a\udfffb']) {
+    expect(isStorable(text)).toBe(false)
+    expect(isStorableJson({ a: [{ [text]: 1 }] })).toBe(false)
+    expect(isStorableJson({ a: [{ b: text }] })).toBe(false)
+  }
+  for (const text of ['', '😀', 'line\nbreak', 'مرحبا']) expect(isStorable(text) && storable(text) === text).toBe(true)
+  expect(isStorableJson({ a: [1, null, true, '😀'] })).toBe(true)
+})
+
+test('what cannot be stored is replaced, in keys too', () => {
+  expect(storable('a\0b\ud800')).toBe('a\ufffdb\ufffd')
+  expect(storableJson({ '\0': ['\ud800', { a: 'x' }], n: 1, none: null })).toEqual({
+    '\ufffd': ['\ufffd', { a: 'x' }],
+    n: 1,
+    none: null,
+  })
+})
