@@ -18,7 +18,12 @@ export const requestListener = (fetch: Fetch): RequestListener =>
   getRequestListener(fetch as never, {
     // HTTP/1.0, which some health checks speak, has no Host; a name is needed only to make a URL of the path.
     hostname: 'localhost',
-    errorHandler: (error) => problemResponse(error instanceof RequestError ? malformed() : error, newId()),
+    errorHandler(error) {
+      const requestId = newId()
+      const response = problemResponse(error instanceof RequestError ? malformed() : error, requestId)
+      response.headers.set('X-Request-Id', requestId)
+      return response
+    },
   })
 
 const malformed = () => new ServiceError(400, 'malformed_request', 'This is not a request that can be read.')
