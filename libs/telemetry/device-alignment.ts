@@ -66,6 +66,8 @@ export type DeviceAlignment = {
   apply: (reports: readonly FixReport[], samples: readonly CellularRow[]) => AlignmentStep
   /** Rows of the open dwell that carry an earlier centre of it: to be aligned again once the device is quiet. */
   unsettled: () => TimeRange | null
+  /** Says that what was unsettled is being aligned again. */
+  settled: () => void
   /** To be kept across restarts. */
   state: () => DeviceAlignmentState
 }
@@ -226,6 +228,9 @@ export function createDeviceAlignment(
     },
     unsettled: () =>
       open !== null && openDwellRows === 'stale' ? { fromMs: open.arrivedAtMs, toMs: open.lastInsideAtMs } : null,
+    settled: () => {
+      if (openDwellRows === 'stale') openDwellRows = 'settled'
+    },
     state: () => ({
       fixes,
       dwell,

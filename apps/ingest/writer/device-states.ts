@@ -2,7 +2,7 @@ import { readNewestTimes } from '#questdb/device-times'
 import type { QuestdbSql } from '#questdb/sql'
 import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
-import { createDeviceTrack, type DeviceTrack } from './device-track.ts'
+import { createDeviceTrack, type DeviceTrack, settleWhenQuiet } from './device-track.ts'
 import { recoverTracks } from './recover-tracks.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
@@ -22,6 +22,8 @@ export type DeviceStates = {
   of(deviceId: string): DeviceState
   /** Devices whose tracks have something to be aligned again; looks at every device. */
   dirty(): [string, DeviceState][]
+  /** Makes open stays that lag behind their fixes dirty where the device is quiet; looks at every device. */
+  settleQuiet(nowMs: number): void
   /** Forgets devices that have not been used for an hour. */
   evict(nowMs: number): void
 }
@@ -84,6 +86,9 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
       const dirty: [string, DeviceState][] = []
       for (const [deviceId, state] of states) if (state.track.dirty.length > 0) dirty.push([deviceId, state])
       return dirty
+    },
+    settleQuiet(nowMs) {
+      for (const { track, usedAtMs } of states.values()) settleWhenQuiet(track, usedAtMs, nowMs)
     },
     evict(nowMs) {
       for (const [deviceId, state] of states) if (nowMs - state.usedAtMs > idleMs) states.delete(deviceId)

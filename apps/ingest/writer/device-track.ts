@@ -1,10 +1,14 @@
-import type { StoredCellularRow } from '#questdb/device-tracks'
+import type { Arrival, StoredCellularRow } from '#questdb/device-tracks'
 import { createDeviceAlignment, type DeviceAlignment, type TimeRange } from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
 import { type DeviceClass, type Dwell, dwellId, dwellPolicies } from '#telemetry/dwell'
+import type { RowOrigin } from '#telemetry/ilp'
 
 /** A stay as the `dwell` table holds it. */
 export type DwellRow = Omit<Dwell, 'arrivedAtMs' | 'accuracyM'> & { tsMs: number; id: string; withdrawn: boolean }
+
+/** Whose device it was when fixes came in, and the newest of them. */
+type Owner = Arrival & { newestFixMs: number }
 
 /** Where a device is and was, as far as its RF rows need it. */
 export type DeviceTrack = {
@@ -14,20 +18,32 @@ export type DeviceTrack = {
   dirty: TimeRange[]
   /** The open stay as it was last written. */
   written: { arrivedAtMs: number; lastInsideAtMs: number } | undefined
+  /** The open stay as far as it has grown since then. */
+  unwritten: TimeRange | undefined
+  /** When the open stay was last aligned again because its device was quiet. */
+  settledAtMs: number
+  owner: Owner | undefined
+  /** Before the last transfer. */
+  previousOwner: Owner | undefined
 }
 
-export type TrackStep = { rows: StoredCellularRow[]; dwells: DwellRow[] }
+export type TrackStep = { rows: StoredCellularRow[]; dwells: { row: DwellRow; origin: RowOrigin }[] }
 
 export const createDeviceTrack = (deviceClass: DeviceClass): DeviceTrack => ({
   deviceClass,
   alignment: createDeviceAlignment(dwellPolicies[deviceClass]),
   dirty: [],
   written: undefined,
+  unwritten: undefined,
+  settledAtMs: 0,
+  owner: undefined,
+  previousOwner: undefined,
 })
 
 /** An open stay only grows; readers are content with its newest minute. */
 const rewriteOpenAfterMs = 60_000
 const maxDirtyRanges = 16
+const quietMs = 20_000
 
 /**
  * Takes one report's fixes and RF rows. Returns the rows to write, earlier ones that are placed better now included,
@@ -35,19 +51,66 @@ const maxDirtyRanges = 16
  */
 export function advanceTrack(
   track: DeviceTrack,
-  deviceId: string,
+  origin: RowOrigin,
   reports: readonly FixReport[],
   samples: readonly StoredCellularRow[],
 ): TrackStep {
+  const { deviceId } = origin
   const { rows, closed, open, dirty } = track.alignment.apply(reports, samples)
   for (const range of dirty) markDirty(track, range)
-  const dwells = closed.map((dwell) => dwellRow(deviceId, dwell))
-  if (open !== null && isWorthWriting(track, open)) {
-    track.written = { arrivedAtMs: open.arrivedAtMs, lastInsideAtMs: open.lastInsideAtMs }
-    dwells.push(dwellRow(deviceId, open))
+  noteOwner(track, origin, reports)
+  const stays = [...closed]
+  track.unwritten = undefined
+  if (open !== null) {
+    const { arrivedAtMs, lastInsideAtMs } = open
+    if (isWorthWriting(track, open)) {
+      track.written = { arrivedAtMs, lastInsideAtMs }
+      stays.push(open)
+    } else if (track.written?.lastInsideAtMs !== lastInsideAtMs) {
+      track.unwritten = { fromMs: arrivedAtMs, toMs: lastInsideAtMs }
+    }
   }
+  const dwells = stays.map((dwell) => ({
+    row: dwellRow(deviceId, dwell),
+    origin: { deviceId, ...ownerAt(track, dwell.arrivedAtMs, origin) },
+  }))
   // Alignment returns the rows it was given with another position, so they still say where they came from.
   return { rows: rows as StoredCellularRow[], dwells }
+}
+
+/** Notes whose device it was when these fixes came in. */
+export function noteOwner(
+  track: DeviceTrack,
+  { organizationId, receivedAtMs }: Arrival,
+  reports: readonly { tsMs: number }[],
+): void {
+  if (reports.length === 0) return
+  const { owner } = track
+  if (owner && owner.organizationId !== organizationId) track.previousOwner = owner
+  const before = owner?.organizationId === organizationId ? owner.newestFixMs : 0
+  const newestFixMs = reports.reduce((newest, { tsMs }) => Math.max(newest, tsMs), before)
+  track.owner = { organizationId, receivedAtMs, newestFixMs }
+}
+
+/** A stay stays with who owned the device when it arrived, also when it goes on after a transfer. */
+function ownerAt({ previousOwner }: DeviceTrack, arrivedAtMs: number, now: Arrival): Arrival {
+  const { organizationId, receivedAtMs } =
+    previousOwner && arrivedAtMs <= previousOwner.newestFixMs ? previousOwner : now
+  return { organizationId, receivedAtMs }
+}
+
+/**
+ * Notes an open stay whose row or whose RF rows lag behind it, once its device is quiet. That reads all of the stay back,
+ * so it happens again only when the stay may have doubled.
+ */
+export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: number): void {
+  if (nowMs - heardAtMs < quietMs) return
+  const range = track.alignment.unsettled() ?? track.unwritten
+  if (!range || nowMs - track.settledAtMs < range.toMs - range.fromMs) return
+  markDirty(track, range)
+  track.alignment.settled()
+  track.unwritten = undefined
+  track.settledAtMs = nowMs
 }
 
 /** Notes a time to be aligned again. */

@@ -164,6 +164,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   async function realign(): Promise<void> {
     const startedMs = Date.now()
     if (!realignTurns.isDue(startedMs)) return
+    // Settling can wait, fresh data not.
+    if (tail.position() <= reader.position()) states.settleQuiet(startedMs)
     const dirty = realignTurns.inOrder(states.dirty())
     if (dirty.length === 0) return realignTurns.ended({ startedMs, endedMs: startedMs, isLeftOver: false })
     if (firstRowAtMs !== undefined) {

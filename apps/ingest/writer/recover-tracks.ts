@@ -1,6 +1,6 @@
 import { readCellularRows, readDwells, readFixReports } from '#questdb/device-tracks'
 import type { QuestdbSql } from '#questdb/sql'
-import { type DeviceTrack, markDirty } from './device-track.ts'
+import { type DeviceTrack, markDirty, noteOwner } from './device-track.ts'
 
 /** Interpolation and the rows that may still change never reach further back than this. */
 const lookBackMs = 20 * 60_000
@@ -31,6 +31,7 @@ export async function recoverTracks(
       const whole = { ...recent, fromMs: stay.arrivedAtMs }
       known = (await readFixReports(questdb, [deviceId], whole, maxRows)).get(deviceId) ?? known
     }
+    for (const report of known) noteOwner(track, report, [report])
     const step = track.alignment.apply(known, rows.get(deviceId) ?? [])
     for (const range of step.dirty) markDirty(track, range)
     if (step.open) track.written = { arrivedAtMs: step.open.arrivedAtMs, lastInsideAtMs: step.open.lastInsideAtMs }

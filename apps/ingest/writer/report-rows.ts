@@ -41,7 +41,7 @@ export function createReportRows(parts: {
   ): void {
     const { deviceId } = origin
     const samples = [...radio.values()].map(({ row }) => row)
-    const step = advanceTrack(track, deviceId, fixes, samples)
+    const step = advanceTrack(track, origin, fixes, samples)
     let earlierOrigin = origin
     for (const row of step.rows) {
       const fate = radio.get(row.tsMs)?.fate
@@ -52,7 +52,7 @@ export function createReportRows(parts: {
       }
       rows.append('cellular', row, fate === undefined ? earlierOrigin : origin, fate ?? fates.uncounted)
     }
-    for (const row of step.dwells) rows.append('dwell', row, origin, fates.uncounted)
+    for (const stay of step.dwells) rows.append('dwell', stay.row, stay.origin, fates.uncounted)
   }
 
   return {

@@ -166,6 +166,28 @@ test('a stay becomes a dwell whose rows carry its centre, over a restart of the 
   })
 })
 
+test('an open stay that was reported bit by bit ends as if all had come at once', async () => {
+  const startMs = Date.now() - 20 * 60_000
+  const fixes = Array.from({ length: 30 }, (_, index) => ({
+    kind: 'location',
+    ts: startMs + index * 20_000,
+    lat: 50 + (index % 3) * 0.0002,
+    lon: 8,
+    accuracyM: 5,
+  }))
+  for (const fix of fixes) await report([fix, { kind: 'cellular', ts: fix.ts, rat: 'lte', rsrpDbm: -90 }])
+  await eventually('all rows stand at the centre of all its fixes', async () => {
+    const rows = await alignedRows()
+    return rows.length === 30 && rows.every(({ aligned_lat }) => Math.abs((aligned_lat ?? 0) - 50.0002) < 1e-9)
+  })
+  await eventually('the stay counts them all', async () => {
+    const [dwell] = await questdb.query<{ fix_count: string }>('SELECT fix_count FROM dwell WHERE device_id = $1', [
+      device.id,
+    ])
+    return dwell?.fix_count === '30'
+  })
+})
+
 test('a late fix splits the stay of a device that reports nothing but its position', async () => {
   const startMs = Date.now() - 40 * 60_000
   const fix = (minute: number, lat: number) => ({ kind: 'location', ts: startMs + minute * 60_000, lat, lon: 8 })
