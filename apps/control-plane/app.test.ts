@@ -222,6 +222,21 @@ describe('the device edge', () => {
     }
   })
 
+  test('is asked for the path as it was sent', async () => {
+    const service = await startBehind((request, response) => response.writeHead(200).end(request.url))
+    try {
+      for (const path of [
+        '/device/jobs/%00/status',
+        '/device/jobs/%5C/status?a=%20',
+        '/device/jobs/%F0%9F%9A%80/status',
+      ]) {
+        expect(await send(service.url + path, '{}', {})).toMatchObject({ status: 200, body: path })
+      }
+    } finally {
+      await service.close()
+    }
+  })
+
   test('hears of a router that leaves while it waits for a job', async () => {
     let left = () => {}
     const hasLeft = new Promise<void>((resolve) => {

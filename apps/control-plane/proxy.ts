@@ -52,6 +52,8 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
   return {
     async forward(c, requestId) {
       const { incoming, outgoing } = c.env as NodeBindings
+      // Hono's own path is decoded.
+      const { pathname, search } = new URL(c.req.url)
       const hasBody = c.req.method !== 'GET' && c.req.method !== 'HEAD'
       // A sender that leaves takes its request with it; one that waits for a job would be waited for otherwise.
       const leaving = new EventEmitter()
@@ -61,7 +63,7 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
         await pool.stream(
           {
             method: c.req.method as 'GET' | 'POST',
-            path: `${c.req.path}${new URL(c.req.url).search}`,
+            path: pathname + search,
             headers: forwardedHeaders(incoming, requestId),
             body,
             signal: leaving,
