@@ -36,7 +36,7 @@ export const deviceEdgeRoutes: Route[] = [
       ...disabled,
     },
     example: {
-      body: { samples: [{ kind: 'cellular', ts: '2026-05-04T12:30:00Z', rat: 'LTE', rsrpDbm: -97, sinrDb: 8.5 }] },
+      body: { samples: [{ kind: 'cellular', ts: '2026-05-04T12:30:00Z', rat: 'lte', rsrpDbm: -97, sinrDb: 8.5 }] },
       answer: { accepted: 1, rejected: [], jobsPending: 0 },
     },
     handle: forward,
