@@ -22,8 +22,8 @@ export type DeviceStates = {
   of(deviceId: string): DeviceState
   /** Devices whose tracks have something to be aligned again; looks at every device. */
   dirty(): [string, DeviceState][]
-  /** Makes open stays that lag behind their fixes dirty where the device is quiet; looks at every device. */
-  settleQuiet(nowMs: number): void
+  /** Makes at most so many devices dirty that are quiet and whose open stay lags behind its fixes; looks at every device. */
+  settleQuiet(nowMs: number, most: number): [string, DeviceState][]
   /** Forgets devices that have not been used for an hour. */
   evict(nowMs: number): void
 }
@@ -87,8 +87,13 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
       for (const [deviceId, state] of states) if (state.track.dirty.length > 0) dirty.push([deviceId, state])
       return dirty
     },
-    settleQuiet(nowMs) {
-      for (const { track, usedAtMs } of states.values()) settleWhenQuiet(track, usedAtMs, nowMs)
+    settleQuiet(nowMs, most) {
+      const settling: [string, DeviceState][] = []
+      for (const [deviceId, state] of states) {
+        if (settling.length >= most) break
+        if (settleWhenQuiet(state.track, state.usedAtMs, nowMs)) settling.push([deviceId, state])
+      }
+      return settling
     },
     evict(nowMs) {
       for (const [deviceId, state] of states) if (nowMs - state.usedAtMs > idleMs) states.delete(deviceId)

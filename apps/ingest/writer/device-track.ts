@@ -101,16 +101,17 @@ function ownerAt({ previousOwner }: DeviceTrack, arrivedAtMs: number, now: Arriv
 
 /**
  * Notes an open stay whose row or whose RF rows lag behind it, once its device is quiet. That reads all of the stay back,
- * so it happens again only when the stay may have doubled.
+ * so it happens again only when the stay may have doubled. Says whether it did.
  */
-export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: number): void {
-  if (nowMs - heardAtMs < quietMs) return
+export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: number): boolean {
+  if (nowMs - heardAtMs < quietMs) return false
   const range = track.alignment.unsettled() ?? track.unwritten
-  if (!range || nowMs - track.settledAtMs < range.toMs - range.fromMs) return
+  if (!range || nowMs - track.settledAtMs < range.toMs - range.fromMs) return false
   markDirty(track, range)
   track.alignment.settled()
   track.unwritten = undefined
   track.settledAtMs = nowMs
+  return true
 }
 
 /** Notes a time to be aligned again. */

@@ -48,6 +48,8 @@ const chunkBytes = 2 * 1024 ** 2
 const sliceBytes = 256 * 1024
 const generationMs = 60_000
 const idleWaitMs = 1_000
+/** With fewer to be aligned again than this, stays are settled too: late data must not queue behind a fleet that parks. */
+const maxDirty = 100
 /** When fresh data has come meanwhile, what is left over waits for the next turn. */
 const realignForMs = 500
 
@@ -164,9 +166,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   async function realign(): Promise<void> {
     const startedMs = Date.now()
     if (!realignTurns.isDue(startedMs)) return
-    // Settling can wait, fresh data not.
-    if (tail.position() <= reader.position()) states.settleQuiet(startedMs)
-    const dirty = realignTurns.inOrder(states.dirty())
+    const late = realignTurns.inOrder(states.dirty())
+    const settling = isBacklogged() ? [] : states.settleQuiet(startedMs, maxDirty - late.length)
+    const dirty = [...late, ...settling]
     if (dirty.length === 0) return realignTurns.ended({ startedMs, endedMs: startedMs, isLeftOver: false })
     if (firstRowAtMs !== undefined) {
       await flight
