@@ -100,7 +100,9 @@ const historyQuery = z.strictObject({
     .min(1)
     .max(86_400)
     .optional()
-    .describe('Answer minimum, mean and maximum of every number per step of this length.'),
+    .describe(
+      'Answer minimum, mean and maximum of everything measured (not of positions, headings and channel numbers) per step of this length.',
+    ),
   cursor: z.string().min(1).max(2_000).optional(),
   format: z.enum(['json', 'csv', 'ndjson']).default('json'),
 })
