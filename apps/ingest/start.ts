@@ -16,6 +16,7 @@ import type { Config } from './config.ts'
 import { createDeviceAccess } from './device-access.ts'
 import { configRoute } from './device-config.ts'
 import { createDeviceTraffic } from './device-traffic.ts'
+import { createDwellAnnouncer } from './dwell-announcer.ts'
 import { enrollRoute } from './enroll.ts'
 import { createFailedAuthentications } from './failed-authentications.ts'
 import { followJobNotices } from './jobs/follow-notices.ts'
@@ -29,6 +30,7 @@ import { repeat } from './repeat.ts'
 import { createReportMetrics } from './report-metrics.ts'
 import { createReportRoute } from './report-route.ts'
 import { registerSampleMetrics } from './sample-metrics.ts'
+import type { ToldByRows } from './writer/device-reports.ts'
 import { startWriter } from './writer/handle.ts'
 
 const dayMs = 24 * 60 * 60 * 1_000
@@ -44,6 +46,7 @@ export async function startIngest(config: Config) {
     maxConnections: config.POSTGRES_MAX_CONNECTIONS,
   })
   const presence = createPresence({ pool, logger })
+  const dwells = createDwellAnnouncer({ pool, plans, logger })
   const openJobs = createOpenJobs(pool)
   const access = createDeviceAccess({ db: pool, clock: systemClock })
   const traffic = createDeviceTraffic({
@@ -54,7 +57,11 @@ export async function startIngest(config: Config) {
   const tailMemory = createSharedTailMemory()
   const sharedTail = openSharedTail(tailMemory)
   const log = openSegmentLog({ folder: config.LOG_DIR, onTail: ({ position }) => sharedTail.publish(position) })
-  const writer = startWriter({ config, retentionDays, tailMemory, onReports: presence.told })
+  const onStored = ({ reports, dwells: written }: ToldByRows) => {
+    presence.told(reports)
+    dwells.told(written)
+  }
+  const writer = startWriter({ config, retentionDays, tailMemory, onStored })
   const backlog = await createBacklog({
     folder: config.LOG_DIR,
     budgetBytes: config.LOG_BUDGET_BYTES,
@@ -107,6 +114,7 @@ export async function startIngest(config: Config) {
   const ignore = () => {}
   const repeating = [
     repeat(1_000, presence.flush, ignore),
+    repeat(1_000, dwells.flush, ignore),
     repeat(1_000, openJobs.refresh, ignore),
     repeat(2_000, backlog.measure, ignore),
   ]
@@ -117,6 +125,7 @@ export async function startIngest(config: Config) {
     await writer.stop()
     await Promise.all([notices.stop(), jobNotices.stop(), ...repeating.map((repeated) => repeated.stop())])
     await presence.flush()
+    await dwells.flush()
     await pool.end()
   }
   return { server, logger, checks, failed, beginStop: mailbox.close, close }

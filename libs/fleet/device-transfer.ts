@@ -78,7 +78,7 @@ async function moveRow(connection: Connection, before: DeviceRow, toOrgId: strin
        UPDATE device d
           SET organization_id = $3, status = CASE WHEN status = 'disabled' THEN status ELSE 'provisioning' END,
               last_seen_at = NULL, reporting_interval_s = NULL, fault = NULL, last_lat = NULL, last_lon = NULL,
-              last_fix_at = now(), config_profile_id = NULL, config_profile_version = NULL,
+              last_fix_at = now(), config_profile_id = NULL, config_profile_version = NULL, announced_dwell = NULL,
               revision = revision + 1, updated_at = now()
         WHERE organization_id = $1 AND id = $2 RETURNING ${deviceColumns}`,
       [before.organization_id, before.id, toOrgId],

@@ -1,18 +1,27 @@
 import type { DeviceReport } from '#fleet/device-status'
+import type { WrittenDwell } from '#fleet/dwell-events'
+import type { RowOrigin } from '#telemetry/ilp'
 import type { CleanRow } from '#telemetry/rows'
 import type { LoggedBatch } from '#telemetry-log/log'
 import type { DeviceState } from './device-states.ts'
+import type { DwellRow } from './device-track.ts'
+
+/** What rows that were stored say about devices: one report for each, and stays in the order in which they were written. */
+export type ToldByRows = { reports: DeviceReport[]; dwells: WrittenDwell[] }
 
 export type DeviceReports = {
   /** Notes what a row that is about to be stored says about its device. */
   note(batch: LoggedBatch, row: CleanRow, state: DeviceState): void
-  /** One report a device since the last time. */
-  take(): DeviceReport[]
+  /** Notes a stay that is about to be stored. */
+  noteDwell(row: DwellRow, origin: RowOrigin): void
+  /** What was noted since the last time. */
+  take(): ToldByRows
 }
 
-/** Folds rows into what Postgres shows of a device: firmware, fault and newest usable fix. */
+/** Folds rows into what Postgres shows of a device: firmware, fault and newest usable fix; stays become events there. */
 export function createDeviceReports(): DeviceReports {
   let reports = new Map<string, DeviceReport>()
+  let dwells: WrittenDwell[] = []
 
   function reportOf({ deviceId, organizationId, receivedAtMs }: LoggedBatch): DeviceReport {
     let report = reports.get(deviceId)
@@ -38,9 +47,14 @@ export function createDeviceReports(): DeviceReports {
         }
       }
     },
+    noteDwell({ id, tsMs, departedAtMs, lastInsideAtMs, lat, lon, radiusM, withdrawn }, { deviceId, organizationId }) {
+      const times = { arrivedAtMs: tsMs, departedAtMs, lastInsideAtMs }
+      dwells.push({ dwellId: id, deviceId, organizationId, ...times, lat, lon, radiusM, withdrawn })
+    },
     take() {
-      const taken = [...reports.values()]
+      const taken = { reports: [...reports.values()], dwells }
       reports = new Map()
+      dwells = []
       return taken
     },
   }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import type { DeviceReport } from '#fleet/device-status'
 import { readCheckpoint } from '#telemetry-log/checkpoint'
 import type { Config } from '../config.ts'
+import type { ToldByRows } from './device-reports.ts'
 import type { FromWriter, ToWriter, WriterProgress, WriterSettings } from './messages.ts'
 
 export type WriterHandle = {
@@ -19,9 +19,9 @@ export function startWriter(parts: {
   config: Config
   retentionDays: number
   tailMemory: SharedArrayBuffer
-  onReports: (reports: readonly DeviceReport[]) => void
+  onStored: (told: ToldByRows) => void
 }): WriterHandle {
-  const { config, retentionDays, tailMemory, onReports } = parts
+  const { config, retentionDays, tailMemory, onStored } = parts
   const settings: WriterSettings = {
     logFolder: config.LOG_DIR,
     tailMemory,
@@ -61,7 +61,7 @@ export function startWriter(parts: {
   })
   worker.on('message', (message: FromWriter) => {
     if (message.kind === 'progress') progress = message.progress
-    else if (message.kind === 'reports') onReports(message.reports)
+    else if (message.kind === 'stored') onStored(message.told)
     else signalStopped()
   })
   return {

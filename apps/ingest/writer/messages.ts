@@ -1,6 +1,6 @@
-import type { DeviceReport } from '#fleet/device-status'
 import type { SampleCounts } from '#telemetry-log/checkpoint'
 import type { LogPosition } from '#telemetry-log/log'
+import type { ToldByRows } from './device-reports.ts'
 
 /** What the writer thread is started with. Secrets cross as text: class instances do not survive the crossing. */
 export type WriterSettings = {
@@ -24,7 +24,7 @@ export type WriterProgress = {
 
 export type FromWriter =
   | { kind: 'progress'; progress: WriterProgress }
-  | { kind: 'reports'; reports: DeviceReport[] }
+  | { kind: 'stored'; told: ToldByRows }
   | { kind: 'stopped' }
 
 export type ToWriter = { kind: 'stop' }

@@ -182,7 +182,10 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     for (const [deviceId, { track }] of isApplied ? dirty : []) {
       const realigned = await untilAvailable(() => realignDevice(questdb, deviceId, track))
       for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted)
-      for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted)
+      for (const { row, origin } of realigned.dwells) {
+        rows.append('dwell', row, origin, fates.uncounted)
+        reports.noteDwell(row, origin)
+      }
       done += 1
       // Those who are done do not wait for those who come after them.
       if (!rows.isEmpty()) firstRowAtMs ??= Date.now()

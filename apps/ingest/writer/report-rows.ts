@@ -52,7 +52,10 @@ export function createReportRows(parts: {
       }
       rows.append('cellular', row, fate === undefined ? earlierOrigin : origin, fate ?? fates.uncounted)
     }
-    for (const stay of step.dwells) rows.append('dwell', stay.row, stay.origin, fates.uncounted)
+    for (const stay of step.dwells) {
+      rows.append('dwell', stay.row, stay.origin, fates.uncounted)
+      reports.noteDwell(stay.row, stay.origin)
+    }
   }
 
   return {

@@ -87,10 +87,10 @@ async function runOnce(): Promise<void> {
     store,
     cleaning,
     checkpoint,
-    onStored(position, counts, reports) {
+    onStored(position, counts, told) {
       checkpoints.advance(position, counts)
       tellProgress()
-      if (reports.length > 0) tell({ kind: 'reports', reports })
+      if (told.reports.length + told.dwells.length > 0) tell({ kind: 'stored', told })
     },
     untilAvailable,
   })

@@ -166,6 +166,31 @@ test('a stay becomes a dwell whose rows carry its centre, over a restart of the 
   })
 })
 
+test('a stay is announced when it is sure and when it is over, once each, over a restart of the writer', async () => {
+  const startMs = Date.now() - 20 * 60_000
+  const fix = (minute: number, lat = 50) => ({ kind: 'location', ts: startMs + minute * 60_000, lat, lon: 8 })
+  const announced = async () => {
+    const { rows } = await pool.query<{ type: string; payload: { arrivedAt: string; departedAt?: string } }>(
+      'SELECT type, payload FROM outbox_event WHERE organization_id = $1 ORDER BY id',
+      [device.organizationId],
+    )
+    return rows.filter(({ type }) => type.startsWith('dwell.'))
+  }
+  await report([fix(0), fix(3), fix(6)])
+  await eventually('its start is announced', async () => (await announced()).length === 1)
+  await ingest.end('SIGKILL')
+  ingest = await start()
+  await report([fix(8), fix(9), fix(12, 50.02), fix(13, 50.04)])
+  await eventually('its end is announced', async () => (await announced()).length > 1)
+  const story = await announced()
+  const place = { deviceId: device.id, dwellId: expect.any(String), lat: 50, lon: 8, radiusM: 0 }
+  const arrivedAt = new Date(startMs).toISOString()
+  expect(story).toEqual([
+    { type: 'dwell.started', payload: { ...place, arrivedAt } },
+    { type: 'dwell.ended', payload: { ...place, arrivedAt, departedAt: new Date(startMs + 9 * 60_000).toISOString() } },
+  ])
+})
+
 test('an open stay that was reported bit by bit ends as if all had come at once', async () => {
   const startMs = Date.now() - 20 * 60_000
   const fixes = Array.from({ length: 30 }, (_, index) => ({
