@@ -1,5 +1,6 @@
-import { applyDeviceReports, type DeviceReport, foldReports } from '#fleet/device-status'
+import { applyDeviceReports, type DeviceReport, foldReport } from '#fleet/device-status'
 import type { Logger } from '#http/request-log'
+import { inHalves } from '#postgres/failing-alone'
 import type { Pool } from '#postgres/pool'
 import type { DeviceGrant } from './device-grants.ts'
 
@@ -15,6 +16,8 @@ export type Presence = {
 /** A device that only says it is still there is written at most this often, once many of them do. */
 const quietMs = 15_000
 const fewDevices = 2_000
+/** So many are written in one transaction: all devices together, after an outage, would be over its time limit for ever. */
+const writtenTogether = 5_000
 
 /**
  * Tells Postgres which devices are alive and what they say, in batches. Being heard of is known at accept, so devices
@@ -23,18 +26,39 @@ const fewDevices = 2_000
 export function createPresence({ pool, logger }: { pool: Pool; logger: Logger }): Presence {
   const heard = new Map<string, { organizationId: string; seenAtMs: number }>()
   const writtenAtMs = new Map<string, number>()
-  let told: DeviceReport[] = []
+  const told = new Map<string, DeviceReport>()
+
+  function keep(report: DeviceReport): void {
+    const known = told.get(report.deviceId)
+    told.set(report.deviceId, known ? foldReport(known, report) : report)
+  }
 
   function takeDue(nowMs: number): DeviceReport[] {
-    const due = told
-    told = []
     const many = heard.size > fewDevices
     for (const [deviceId, { organizationId, seenAtMs }] of heard) {
       if (many && nowMs - (writtenAtMs.get(deviceId) ?? 0) < quietMs) continue
       heard.delete(deviceId)
-      due.push({ deviceId, organizationId, seenAtMs })
+      keep({ deviceId, organizationId, seenAtMs })
     }
-    return [...foldReports(due).values()]
+    const due = [...told.values()]
+    told.clear()
+    return due
+  }
+
+  async function write(reports: readonly DeviceReport[], nowMs: number): Promise<void> {
+    await applyDeviceReports(pool, reports)
+    for (const { deviceId } of reports) {
+      writtenAtMs.delete(deviceId)
+      writtenAtMs.set(deviceId, nowMs)
+    }
+  }
+
+  /** The ones written longest ago stand first. */
+  function forgetQuiet(nowMs: number): void {
+    for (const [deviceId, atMs] of writtenAtMs) {
+      if (nowMs - atMs < quietMs) return
+      writtenAtMs.delete(deviceId)
+    }
   }
 
   return {
@@ -42,19 +66,28 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
       heard.set(deviceId, { organizationId, seenAtMs: receivedAtMs })
     },
     told(reports) {
-      told.push(...reports)
+      for (const report of reports) keep(report)
     },
     async flush() {
       const nowMs = Date.now()
+      forgetQuiet(nowMs)
       const due = takeDue(nowMs)
-      if (due.length === 0) return
-      try {
-        await applyDeviceReports(pool, due)
-        for (const { deviceId } of due) writtenAtMs.set(deviceId, nowMs)
-      } catch (error) {
-        told = [...foldReports([...due, ...told]).values()]
-        logger.warn({ devices: told.length, error: error instanceof Error ? error.name : 'unknown' }, 'presence waits')
+      for (let start = 0; start < due.length; start += writtenTogether) {
+        const some = due.slice(start, start + writtenTogether)
+        try {
+          await inHalves(
+            some,
+            (reports) => write(reports, nowMs),
+            ({ deviceId }, error) => logger.error({ deviceId, error: nameOf(error) }, 'a report cannot be written'),
+          )
+        } catch (error) {
+          for (const report of due.slice(start)) keep(report)
+          logger.warn({ devices: told.size, error: nameOf(error) }, 'presence waits')
+          return
+        }
       }
     },
   }
 }
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown')

@@ -1,6 +1,7 @@
 import type { Clock } from '#core/clock'
 import { offerDeadlines, offerQueuedJobs } from '#fleet/job-outbox'
 import { releaseBatches } from '#fleet/job-releases'
+import { sumOfEach } from '#postgres/failing-alone'
 import type { Pool } from '#postgres/pool'
 import type { JobQueues } from '#queue/job-queues'
 
@@ -10,7 +11,7 @@ type Parts = {
   queues: Pick<JobQueues, 'add'>
   /** How many jobs of one organization may wait in the queue. */
   cap: number
-  /** Hears of a round that failed; the next one tries again. */
+  /** Hears of what failed; the next round tries it again. */
   onError: (error: unknown) => void
 }
 
@@ -31,12 +32,13 @@ export function startRelay({ pool, clock, queues, cap, onError }: Parts): Relay 
   let woken = false
   let wakeUp = () => {}
 
-  const round = async (): Promise<number> => {
-    const offer = queues.add
-    const released = await releaseBatches(pool, clock())
-    const offered = await offerQueuedJobs(pool, { cap, nowMs: clock(), offer })
-    return released + offered + (await offerDeadlines(pool, { nowMs: clock(), offer }))
-  }
+  const offer = queues.add
+  const steps = [
+    () => releaseBatches(pool, clock(), onError),
+    () => offerQueuedJobs(pool, { cap, nowMs: clock(), offer, onError }),
+    () => offerDeadlines(pool, { nowMs: clock(), offer }),
+  ]
+  const round = () => sumOfEach(steps, (step) => step(), onError)
   const sleep = () =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, tickMs)

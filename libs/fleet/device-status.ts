@@ -65,16 +65,17 @@ const toChange = (row: ChangedRow): StatusChange => ({
 })
 
 /** One report a device: the newest values, whatever order the reports came in. */
-export function foldReports(reports: readonly DeviceReport[]): Map<string, DeviceReport> {
+function foldReports(reports: readonly DeviceReport[]): Map<string, DeviceReport> {
   const byDevice = new Map<string, DeviceReport>()
   for (const report of reports) {
     const known = byDevice.get(report.deviceId)
-    byDevice.set(report.deviceId, known ? foldTwo(known, report) : report)
+    byDevice.set(report.deviceId, known ? foldReport(known, report) : report)
   }
   return byDevice
 }
 
-function foldTwo(a: DeviceReport, b: DeviceReport): DeviceReport {
+/** Two reports of one device as one. */
+export function foldReport(a: DeviceReport, b: DeviceReport): DeviceReport {
   const [older, newer] = a.seenAtMs <= b.seenAtMs ? [a, b] : [b, a]
   const fixes = [older.location, newer.location].filter((fix) => fix !== undefined)
   return {

@@ -79,21 +79,23 @@ export async function retryBatch(ctx: FleetContext, organizationId: string, batc
 /**
  * Cancels all open jobs of a batch that is cancelled already. Interrupted in the middle, it can simply be called again.
  */
-export async function cancelRest(pool: Pool, organizationId: string, batchId: string, change: ChangeBy): Promise<void> {
-  for (;;) {
-    const count = await jobTransaction(pool, organizationId, async (connection) => {
-      const jobs = await lockJobs(
-        connection,
-        `SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
-         WHERE b.id = $1 AND (j.status IN ('queued', 'dispatched') OR j.status = 'inProgress' AND NOT j.cancel_requested)
-         ORDER BY j.id LIMIT ${chunkSize}`,
-        [batchId],
-      )
-      await changeJobs(connection, jobs, () => ({ type: 'cancel' }), change)
-      return jobs.length
-    })
-    if (count < chunkSize) return
-  }
+async function cancelRest(pool: Pool, organizationId: string, batchId: string, change: ChangeBy): Promise<void> {
+  while ((await cancelSome(pool, organizationId, batchId, change)) === chunkSize);
+}
+
+/** Cancels some of the open jobs of a batch that is cancelled already, and returns how many. */
+export function cancelSome(pool: Pool, organizationId: string, batchId: string, change: ChangeBy): Promise<number> {
+  return jobTransaction(pool, organizationId, async (connection) => {
+    const jobs = await lockJobs(
+      connection,
+      `SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
+       WHERE b.id = $1 AND (j.status IN ('queued', 'dispatched') OR j.status = 'inProgress' AND NOT j.cancel_requested)
+       ORDER BY j.id LIMIT ${chunkSize}`,
+      [batchId],
+    )
+    await changeJobs(connection, jobs, () => ({ type: 'cancel' }), change)
+    return jobs.length
+  })
 }
 
 async function changeBatch(

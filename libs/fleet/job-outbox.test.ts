@@ -18,13 +18,16 @@ afterAll(async () => {
 const nowMs = Date.now()
 const cap = 100_000
 let offered: QueuedEntry[] = []
+let errors: unknown[] = []
 beforeEach(async () => {
   await pool.query('TRUNCATE job, job_event, job_batch')
   offered = []
+  errors = []
 })
 
 const offer = async (_: unknown, entries: readonly QueuedEntry[]) => void offered.push(...entries)
-const relay = (limits = { cap }) => offerQueuedJobs(pool, { ...limits, nowMs, offer })
+const relay = (limits = { cap }) =>
+  offerQueuedJobs(pool, { ...limits, nowMs, offer, onError: (error) => errors.push(error) })
 const slices = () => offered.flatMap(({ reference }) => ('batchId' in reference ? [reference] : []))
 const reboot = ({ ctx, organizationId, groupId }: JobFleet) =>
   createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
@@ -80,6 +83,18 @@ test('slices that the queue lost are offered again, with the jobs nothing has ha
   expect(await reconcileOffers(pool, nowMs + 61_000)).toBe(50)
   await relay()
   expect(slices().slice(first.length)).toEqual(first)
+})
+
+test('an organization whose turn fails does not keep the others from theirs', async () => {
+  const [one, other] = [await createJobFleet(pool, 1), await createJobFleet(pool, 1)]
+  const [{ id: failing }, { id: batchId }] = [await reboot(one), await reboot(other)]
+  const offer = async (_: unknown, [entry]: readonly QueuedEntry[]) => {
+    if (entry && 'batchId' in entry.reference && entry.reference.batchId === failing) throw new Error('poison')
+    if (entry) offered.push(entry)
+  }
+  await offerQueuedJobs(pool, { cap, nowMs, offer, onError: (error) => errors.push(error) })
+  expect(slices()).toMatchObject([{ batchId }])
+  expect(errors).toMatchObject([{ message: 'poison' }])
 })
 
 test('an emptied queue is told of batches and of single jobs again', async () => {

@@ -1,4 +1,5 @@
 import type { BatchSlice, JobReference } from '#fleet/job-dispatch'
+import { sumOfEach } from '#postgres/failing-alone'
 import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
 
 /** What a queue is to be told, and after which delay it is due. The lowest `priority` goes first. */
@@ -33,7 +34,13 @@ const waitingOrganizations = `
 // What a crash of Postgres takes back is offered again, so nobody has to wait for the disk.
 const offering = { prelude: 'SET LOCAL synchronous_commit = off' }
 
-type Offering = { cap: number; nowMs: number; offer: OfferJobs }
+type Offering = {
+  cap: number
+  nowMs: number
+  offer: OfferJobs
+  /** Hears of an organization whose turn failed; the others get theirs. */
+  onError: (error: unknown) => void
+}
 
 /**
  * One round of the relay: every organization in turn offers its oldest queued jobs, first those that a batch speaks for,
@@ -43,13 +50,12 @@ type Offering = { cap: number; nowMs: number; offer: OfferJobs }
  */
 export async function offerQueuedJobs(pool: Pool, round: Offering): Promise<number> {
   const { rows } = await pool.query<{ organization_id: string }>(waitingOrganizations)
-  let offered = 0
-  for (const { organization_id: organizationId } of rows) {
+  const takeTurn = async ({ organization_id: organizationId }: { organization_id: string }) => {
     const inQueue = await countInQueue(pool, organizationId, round.cap)
     const ofBatch = await offerOfBatch(pool, organizationId, inQueue, round)
-    offered += ofBatch + (await offerSingly(pool, organizationId, inQueue + ofBatch, round))
+    return ofBatch + (await offerSingly(pool, organizationId, inQueue + ofBatch, round))
   }
-  return offered
+  return sumOfEach(rows, takeTurn, round.onError)
 }
 
 // A slice is dispatched in one transaction, in which others' queries wait for a core; a turn is one call to the queue.
@@ -116,7 +122,7 @@ async function offerSingly(pool: Pool, organizationId: string, inQueue: number, 
 const priorityBehind = (inQueue: number) => 1 + Math.floor(inQueue / turnSize)
 
 /** Offers the deadlines of taken jobs. Returns how many. */
-export async function offerDeadlines(pool: Pool, round: Omit<Offering, 'cap'>): Promise<number> {
+export async function offerDeadlines(pool: Pool, round: Pick<Offering, 'nowMs' | 'offer'>): Promise<number> {
   return transaction(
     pool,
     async (connection) => {
@@ -146,7 +152,7 @@ async function offerAndNote(
   kind: 'dispatch' | 'deadline',
   jobs: readonly Row[],
   priority: number,
-  { nowMs, offer }: Omit<Offering, 'cap'>,
+  { nowMs, offer }: Pick<Offering, 'nowMs' | 'offer'>,
 ): Promise<number> {
   if (jobs.length === 0) return 0
   const delayOf = (due: Date | null) => (due === null ? 0 : Math.max(0, due.getTime() - nowMs))

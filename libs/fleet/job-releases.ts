@@ -1,9 +1,10 @@
 import { recordAudit } from '#fleet/audit'
-import { cancelRest } from '#fleet/job-batch-control'
+import { cancelSome } from '#fleet/job-batch-control'
 import { type BatchStatus, jobOfBatchSql } from '#fleet/job-batch-reads'
 import { wakeWaitingDevices } from '#fleet/job-dispatch'
 import { type Release, type Rollout, rolloutStep, withinLastMinute } from '#fleet/job-rollout'
 import { type Schedule, scheduleAt } from '#fleet/job-schedule'
+import { sumOfEach } from '#postgres/failing-alone'
 import { type Connection, type Pool, transaction } from '#postgres/pool'
 
 type GatedBatch = {
@@ -25,29 +26,49 @@ type GatedBatch = {
   rejected: number
 }
 
+const columns = `b.id, b.organization_id, b.status, b.schedule, b.rollout, b.window_open, b.recent_releases, b.total, b.held,
+  b.queued, b.dispatched, b.in_progress, b.succeeded, b.failed, b.timed_out, b.rejected`
+
 const gatedBatches = `
-  SELECT b.id, b.organization_id FROM job_batch b
+  SELECT ${columns} FROM job_batch b
   WHERE b.finished_at IS NULL
-    AND (b.status = 'cancelled' OR b.schedule IS NOT NULL
-         OR b.status IN ('scheduled', 'running') AND (b.held > 0 OR b.rollout IS NOT NULL))`
+    AND (b.schedule IS NOT NULL AND b.status <> 'cancelled'
+         OR b.status IN ('scheduled', 'running') AND (b.held > 0 OR b.rollout IS NOT NULL)
+         OR b.status = 'cancelled' AND (b.queued + b.dispatched > 0 OR EXISTS (
+           SELECT FROM job j WHERE ${jobOfBatchSql} AND j.status = 'inProgress' AND NOT j.cancel_requested)))`
 
 /**
  * Moves every batch on that has a schedule or a rollout, or was paused or cancelled: opens and closes windows, lets as
  * many held jobs go as the rollout allows, stops what has failed too often, and finishes interrupted cancellations.
- * Returns how many jobs were let go.
+ * Returns how many jobs that concerned. A batch that fails is told to `onError`; the others go on.
+ *
+ * Any number of batches may wait for their time: looking at one that has nothing to do costs no query of its own. And
+ * none is worked on for longer than it takes to change some of its jobs: everybody's relay waits meanwhile.
  */
-export async function releaseBatches(pool: Pool, nowMs: number): Promise<number> {
-  const { rows } = await pool.query<{ id: string; organization_id: string }>(gatedBatches)
-  let released = 0
-  for (const { id, organization_id: organizationId } of rows) {
+export async function releaseBatches(pool: Pool, nowMs: number, onError: (error: unknown) => void): Promise<number> {
+  const { rows } = await pool.query<GatedBatch>(gatedBatches)
+  const moveOn = async (batch: GatedBatch) => {
+    const { id, organization_id: organizationId } = batch
+    if (batch.status !== 'cancelled' && !planStep(batch, nowMs).isDue) return 0
     const step = await transaction(pool, (connection) => stepBatch(connection, id, nowMs))
-    released += step.released
-    if (step.status === 'cancelled') await cancelRest(pool, organizationId, id, { by: 'system', nowMs })
+    if (step.status !== 'cancelled') return step.released
+    return step.released + (await cancelSome(pool, organizationId, id, { by: 'system', nowMs }))
   }
-  return released
+  return sumOfEach(rows, moveOn, onError)
 }
 
 type BatchStep = { status: BatchStatus; released: number }
+
+/** What is to be done with a batch that is not cancelled, by what its row says. */
+function planStep(batch: GatedBatch, nowMs: number) {
+  const { started, open } = scheduleAt(batch.schedule, nowMs)
+  const canRelease = open && (batch.status === 'running' || batch.status === 'scheduled')
+  const step = rolloutStep(batch.rollout ?? {}, figuresOf(batch), nowMs)
+  const abort = canRelease && step.abort
+  const release = canRelease && !step.abort ? step.release : 0
+  const begins = batch.status === 'scheduled' && started && open
+  return { open, begins, abort, release, isDue: abort || release > 0 || begins || open !== batch.window_open }
+}
 
 async function stepBatch(connection: Connection, batchId: string, nowMs: number): Promise<BatchStep> {
   // One worker at a time counts and releases; without this lock two of them would each use the whole allowance.
@@ -55,15 +76,13 @@ async function stepBatch(connection: Connection, batchId: string, nowMs: number)
     'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS mine',
     [batchId],
   )
-  const { rows } = await connection.query<GatedBatch>('SELECT * FROM job_batch WHERE id = $1', [batchId])
+  const { rows } = await connection.query<GatedBatch>(`SELECT ${columns} FROM job_batch b WHERE b.id = $1`, [batchId])
   const batch = rows[0]
   if (!locks[0]?.mine || !batch) return { status: 'running', released: 0 }
-  const { started, open } = scheduleAt(batch.schedule, nowMs)
-  const canRelease = open && (batch.status === 'running' || batch.status === 'scheduled')
-  const step = rolloutStep(batch.rollout ?? {}, figuresOf(batch), nowMs)
-  if (canRelease && step.abort) return abortBatch(connection, batch)
-  const released = canRelease && step.release > 0 ? await releaseJobs(connection, batchId, step.release) : 0
-  await noteStep(connection, batch, { started, open, released, nowMs })
+  const plan = planStep(batch, nowMs)
+  if (plan.abort) return abortBatch(connection, batch)
+  const released = plan.release > 0 ? await releaseJobs(connection, batchId, plan.release) : 0
+  await noteStep(connection, batch, { open: plan.open, begins: plan.begins, released, nowMs })
   return { status: batch.status, released }
 }
 
@@ -92,9 +111,8 @@ async function releaseJobs(connection: Connection, batchId: string, limit: numbe
 async function noteStep(
   connection: Connection,
   batch: GatedBatch,
-  { started, open, released, nowMs }: { started: boolean; open: boolean; released: number; nowMs: number },
+  { open, begins, released, nowMs }: { open: boolean; begins: boolean; released: number; nowMs: number },
 ): Promise<void> {
-  const begins = batch.status === 'scheduled' && started && open
   if (!begins && released === 0 && open === batch.window_open) return
   const recent = batch.rollout?.maxPerMinute === undefined ? [] : withinLastMinute(batch.recent_releases, nowMs)
   if (released > 0 && batch.rollout?.maxPerMinute !== undefined) recent.push({ atMs: nowMs, count: released })

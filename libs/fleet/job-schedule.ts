@@ -33,6 +33,8 @@ export const scheduleSchema = z
 export type Schedule = z.infer<typeof scheduleSchema>
 export type Window = z.infer<typeof windowSchema>
 
+// Names come in any case, and each format holds tables of its zone.
+const maxFormats = 500
 const localTime = new Map<string, Intl.DateTimeFormat>()
 
 function localMoment(timeZone: string, atMs: number): { day: number; minute: number } {
@@ -45,6 +47,7 @@ function localMoment(timeZone: string, atMs: number): { day: number; minute: num
       minute: '2-digit',
       hourCycle: 'h23',
     })
+    if (localTime.size >= maxFormats) localTime.clear()
     localTime.set(timeZone, format)
   }
   const parts = Object.fromEntries(format.formatToParts(atMs).map(({ type, value }) => [type, value]))

@@ -1,6 +1,7 @@
 import { jobOfBatchSql } from '#fleet/job-batch-reads'
 import { changeJobs, jobTransaction, lockJobs } from '#fleet/job-changes'
 import { endOverdueJobs } from '#fleet/job-dispatch'
+import { inHalves } from '#postgres/failing-alone'
 import type { Pool } from '#postgres/pool'
 
 const chunkSize = 1_000
@@ -52,6 +53,12 @@ export async function endForgottenDeadlines(pool: Pool, nowMs: number): Promise<
      ORDER BY deadline_at LIMIT ${chunkSize}`,
     [new Date(nowMs - graceMs)],
   )
-  if (rows.length > 0) await endOverdueJobs(pool, rows, nowMs)
+  const failures: unknown[] = []
+  await inHalves(
+    rows,
+    (references) => endOverdueJobs(pool, references, nowMs),
+    (_, error) => failures.push(error),
+  )
+  if (failures.length > 0) throw failures[0]
   return rows.length
 }

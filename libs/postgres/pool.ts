@@ -16,6 +16,8 @@ export function openPool(url: string, options: { applicationName: string; maxCon
     max: options.maxConnections ?? 10,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 30_000,
+    // Where the server has gone without a word, nobody else ends the waiting.
+    query_timeout: 35_000,
     idleTimeoutMillis: 30_000,
   })
   // An idle connection lost to a database restart is replaced at the next query; without a listener it ends the process.

@@ -1,0 +1,69 @@
+import { afterAll, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import { createLogger } from '#http/request-log'
+import { openPool } from '#postgres/pool'
+import { createTestDatabase } from '#test/database'
+import { createJobFleet } from '#test/job-fleet'
+import { createPresence } from './presence.ts'
+
+const database = await createTestDatabase()
+const pool = openPool(database.url, { applicationName: 'presence.test' })
+const logger = createLogger('test', 'silent')
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+const firmwareOf = async (deviceId: string) => {
+  const { rows } = await pool.query('SELECT firmware FROM device WHERE id = $1', [deviceId])
+  return rows[0]?.firmware
+}
+
+test('a report that cannot be written holds up no other device, neither now nor later', async () => {
+  const { organizationId, deviceIds } = await createJobFleet(pool, 20)
+  const presence = createPresence({ pool, logger })
+  const report = (deviceId: string, firmware: string) => ({ deviceId, organizationId, seenAtMs: Date.now(), firmware })
+  presence.told([report('no id at all', '1'), ...deviceIds.map((deviceId) => report(deviceId, '1'))])
+  await presence.flush()
+  expect(await Promise.all(deviceIds.map(firmwareOf))).toEqual(deviceIds.map(() => '1'))
+  presence.told(deviceIds.map((deviceId) => report(deviceId, '2')))
+  await presence.flush()
+  expect(await Promise.all(deviceIds.map(firmwareOf))).toEqual(deviceIds.map(() => '2'))
+})
+
+test('while the database is away one report a device is kept, however many come', async () => {
+  const { organizationId, deviceIds } = await createJobFleet(pool, 2)
+  const [deviceId = '', other = ''] = deviceIds
+  let isAway = true
+  const refuse = () => Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))
+  const way = { query: pool.query.bind(pool), connect: () => (isAway ? refuse() : pool.connect()) } as typeof pool
+  const presence = createPresence({ pool: way, logger })
+  const seenAtMs = Date.now()
+  presence.told(Array.from({ length: 200_000 }, () => ({ deviceId, organizationId, seenAtMs, firmware: 'old' })))
+  presence.told([{ deviceId: other, organizationId, seenAtMs, firmware: 'kept' }])
+  await presence.flush()
+  presence.told([{ deviceId, organizationId, seenAtMs: seenAtMs + 1, firmware: 'new' }])
+  isAway = false
+  await presence.flush()
+  expect([await firmwareOf(deviceId), await firmwareOf(other)]).toEqual(['new', 'kept'])
+})
+
+test('more devices than one transaction takes are written', async () => {
+  const { organizationId, deviceIds } = await createJobFleet(pool, 5_001)
+  const presence = createPresence({ pool, logger })
+  const strangers = Array.from({ length: 10 }, () => newId())
+  presence.told(
+    [...strangers, ...deviceIds].map((deviceId) => ({
+      deviceId,
+      organizationId,
+      seenAtMs: Date.now(),
+      firmware: '3',
+    })),
+  )
+  await presence.flush()
+  const { rows } = await pool.query(
+    `SELECT count(*)::int AS count FROM device WHERE organization_id = $1 AND firmware = '3'`,
+    [organizationId],
+  )
+  expect(rows).toEqual([{ count: 5_001 }])
+})

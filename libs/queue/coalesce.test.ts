@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { coalesce } from '#queue/coalesce'
+
+test('what is asked for in the same moment is one call', async () => {
+  const calls: (readonly number[])[] = []
+  const double = coalesce(async (items: readonly number[]) => {
+    calls.push(items)
+    return (item: number) => 2 * item
+  }, 3)
+  expect(await Promise.all([1, 2, 3, 4].map(double))).toEqual([2, 4, 6, 8])
+  expect(calls).toEqual([[1, 2, 3], [4]])
+})
+
+test('an item that cannot be worked on fails alone', async () => {
+  const work = coalesce(async (items: readonly number[]) => {
+    if (items.includes(7)) throw new Error('poison')
+    return (item: number) => item
+  }, 100)
+  const results = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => work(index)))
+  expect(results.map(({ status }) => status === 'fulfilled')).toEqual(results.map((_, index) => index !== 7))
+})
+
+test('while the database is away it is asked once, not for each item', async () => {
+  let calls = 0
+  const work = coalesce(async () => {
+    calls += 1
+    throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+  }, 100)
+  const results = await Promise.allSettled([1, 2, 3, 4].map(work))
+  expect(results.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
+  expect(calls).toBe(1)
+})
