@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { conflict, ServiceError } from '#core/errors'
+import { storable } from '#core/text'
 import type { FleetContext } from '#fleet/context'
 import { authorize } from '#fleet/principal'
 import { type Scope, scopes } from '#fleet/scopes'
@@ -105,10 +106,13 @@ async function keepAnswer(
       requestHash,
       answer.status,
       shown && JSON.stringify(shown.headers),
-      shown && JSON.stringify(shown.body),
+      shown && JSON.stringify(shown.body, storableText),
     ],
   )
 }
+
+// An answer may quote what the caller sent.
+const storableText = (_key: string, inner: unknown): unknown => (typeof inner === 'string' ? storable(inner) : inner)
 
 const organizationOf = (body: unknown): string | null =>
   typeof body === 'object' && body !== null && 'organizationId' in body && typeof body.organizationId === 'string'

@@ -46,12 +46,27 @@ export function decodeText(body: Uint8Array): string {
   }
 }
 
-/** The body as JSON. Throws 400 `invalid_json` without quoting it. */
+/** Deeper than anything the service takes; whatever walks a body may then do so by recursion. */
+const maxLevels = 100
+
+/** The body as JSON. Throws 400 `invalid_json` without quoting it, also for what is nested deeper than 100 levels. */
 export function decodeJson(body: Uint8Array): unknown {
-  const text = decodeText(body)
+  const value = parseJson(decodeText(body))
+  if (isDeeper(value, maxLevels)) {
+    throw badRequest(`The body is nested deeper than ${maxLevels} levels.`, undefined, 'invalid_json')
+  }
+  return value
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
     throw badRequest('The body is not valid JSON.', undefined, 'invalid_json')
   }
 }
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)))

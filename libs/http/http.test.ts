@@ -171,6 +171,12 @@ describe('request bodies', () => {
       expect(codeOf(() => decodeJson(bytes))).toBe('invalid_json')
     }
   })
+
+  test('that are nested deeper than anybody walks through are refused', () => {
+    const nested = (levels: number) => Buffer.from(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`)
+    expect(codeOf(() => decodeJson(nested(99)))).toBeUndefined()
+    for (const levels of [100, 200_000]) expect(codeOf(() => decodeJson(nested(levels)))).toBe('invalid_json')
+  })
 })
 
 describe('answers', () => {

@@ -34,6 +34,19 @@ const countDevices = async (organizationId: string) => {
 }
 
 describe('POST /devices/import', () => {
+  test('200 with an Idempotency-Key, also when a refused row has names that cannot be stored', async () => {
+    const { id, key: token } = await api.newOrganization()
+    const rows = ['{"serial":"A1","name":"n","model":"m"}', '{"serial":"A2","name":"n","model":"m","a\\u0000":1}']
+    const send = () =>
+      importFile(id, rows.join('\n'), {
+        token,
+        type: 'application/x-ndjson',
+        headers: { 'idempotency-key': 'odd-names' },
+      })
+    expect(await send()).toMatchObject({ status: 200, body: { created: 1, results: [{}, { code: 'invalid_row' }] } })
+    expect(await send()).toMatchObject({ status: 200, body: { created: 1 } })
+  })
+
   test('200 creates the rows of a CSV file and says what each became', async () => {
     const { id, key } = await api.newOrganization()
     await seedDevices(api.services.pool, id, 1)
