@@ -3,6 +3,7 @@ import { Gauge } from 'prom-client'
 import { systemClock } from '#core/clock'
 import { workChannel } from '#fleet/job-changes'
 import { createKeyring } from '#fleet/keyring'
+import { createWebhookRounds } from '#fleet/webhook-rounds'
 import { createWebhookSender } from '#fleet/webhook-sender'
 import { createHttpMetrics } from '#http/metrics'
 import { type Logger, logFailure } from '#http/request-log'
@@ -51,12 +52,13 @@ export async function startWorker(
   const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'worker', maxConnections: 1 })
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const sender = createWebhookSender()
+  const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, failed('webhooks'))
   const tasks = startPeriodicTasks({
     tasks: periodicTasks({
       pool,
       clock,
       backend,
-      webhooks: { pool, clock, keyring, sender },
+      webhooks,
       erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseTelemetry(questdb, deviceIds) },
       erasureHourUtc: config.ERASURE_HOUR_UTC,
     }),
@@ -86,6 +88,7 @@ export async function startWorker(
     async stop() {
       await listening.stop()
       await Promise.all([relay.stop(), tasks.stop(), workers.stop()])
+      await webhooks.settle()
       await queues.close()
       await backend.close()
       await sender.close()

@@ -4,7 +4,8 @@ import { type Erasure, eraseNightly } from '#fleet/erasure'
 import { deleteExpired } from '#fleet/housekeeping'
 import { forgetOffers, reconcileOffers } from '#fleet/job-outbox'
 import { endForgottenDeadlines, expireJobs } from '#fleet/job-sweeps'
-import { deliverDueWebhooks, pruneWebhookDeliveries, type WebhookWorker } from '#fleet/webhook-delivery'
+import { pruneWebhookDeliveries } from '#fleet/webhook-delivery'
+import type { WebhookRounds } from '#fleet/webhook-rounds'
 import type { Pool } from '#postgres/pool'
 import type { QueueBackend } from '#queue/backend'
 import type { PeriodicTask } from './periodic.ts'
@@ -13,7 +14,7 @@ type Parts = {
   pool: Pool
   clock: Clock
   backend: QueueBackend
-  webhooks: WebhookWorker
+  webhooks: WebhookRounds
   erasure: Erasure
   erasureHourUtc: number
 }
@@ -29,7 +30,7 @@ export const periodicTasks = ({ pool, clock, backend, webhooks, erasure, erasure
   { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(pool)).length },
   { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(pool) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
-  { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries(webhooks) },
+  { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries({ pool, clock }) },
   { name: 'erase_deleted_devices', everyMs: 5 * minuteMs, run: () => eraseNightly(erasure, erasureHourUtc) },
 ]
 
@@ -43,10 +44,10 @@ async function refillEmptiedQueues(pool: Pool, backend: QueueBackend): Promise<n
 const maxRounds = 20
 
 /** Goes on while there is something to send, but gives way now and then, so that stopping does not wait for a backlog. */
-async function deliverAllWebhooks(webhooks: WebhookWorker): Promise<number> {
+async function deliverAllWebhooks(webhooks: WebhookRounds): Promise<number> {
   let sent = 0
   for (let round = 0; round < maxRounds; round++) {
-    const done = await deliverDueWebhooks(webhooks)
+    const done = await webhooks.next()
     if (done === 0) break
     sent += done
   }

@@ -6,8 +6,9 @@ import { dataKeyOf } from '#fleet/data-keys'
 import { createKeyring } from '#fleet/keyring'
 import { insertOrganization } from '#fleet/organizations'
 import { publishEvents } from '#fleet/outbox'
-import { deliverDueWebhooks, retryDelaysMs } from '#fleet/webhook-delivery'
-import { createWebhookSender, signWebhook } from '#fleet/webhook-sender'
+import { retryDelaysMs } from '#fleet/webhook-delivery'
+import { createWebhookRounds } from '#fleet/webhook-rounds'
+import { createWebhookSender, signWebhook, type WebhookSender } from '#fleet/webhook-sender'
 import { webhookSecretPlace } from '#fleet/webhooks'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { createTestDatabase, type TestDatabase } from '#test/database'
@@ -58,8 +59,8 @@ const guarded = createWebhookSender({ ca: testTls.cert, timeoutMs: 2_000 })
 const receiverUrl = (path = '/in', host = 'localhost') =>
   `https://${host}:${(receiver.address() as AddressInfo).port}${path}`
 
-async function newWebhook(url = receiverUrl()) {
-  const { id: organizationId } = await insertOrganization(pool, 'Harbour ferries', 'pro')
+async function newWebhook(url = receiverUrl(), owner?: string) {
+  const organizationId = owner ?? (await insertOrganization(pool, 'Harbour ferries', 'pro')).id
   const { rows } = await pool.query<{ id: string }>('SELECT uuidv7() AS id')
   const id = String(rows[0]?.id)
   const sealed = (await dataKeyOf(pool, keyring, organizationId)).seal(secret, webhookSecretPlace(id))
@@ -73,8 +74,14 @@ async function newWebhook(url = receiverUrl()) {
 const happen = (organizationId: string, type: 'device.created' | 'device.deleted' = 'device.created') =>
   publishEvents(pool, [{ organizationId, type, payload: { deviceId: 'a' } }])
 
+const raise = (error: unknown) => {
+  throw error
+}
+const roundsOf = (sender: WebhookSender) => createWebhookRounds({ pool, keyring, sender, clock: () => nowMs }, raise)
+
 async function work(through = sender): Promise<void> {
-  while ((await deliverDueWebhooks({ pool, keyring, sender: through, clock: () => nowMs })) > 0);
+  const rounds = roundsOf(through)
+  while ((await rounds.next()) > 0) await rounds.settle()
 }
 
 const stateOf = async (webhookId: string) => {
@@ -94,7 +101,7 @@ describe('signWebhook', () => {
   })
 })
 
-describe('deliverDueWebhooks', () => {
+describe('webhook rounds', () => {
   test('sends a subscribed event once, signed, and nothing that was not subscribed', async () => {
     const { organizationId } = await newWebhook()
     await newWebhook()
@@ -183,6 +190,48 @@ describe('deliverDueWebhooks', () => {
       expect(rows).toEqual([{ last_error: 'the address is not on the public Internet' }])
     },
   )
+
+  test('receivers that never answer take no other organization’s places, however many and however full', async () => {
+    const silent = await newWebhook(receiverUrl('/silent'))
+    for (let more = 0; more < 40; more++) await newWebhook(receiverUrl('/silent'), silent.organizationId)
+    for (let more = 0; more < 30; more++) await happen(silent.organizationId)
+    const { organizationId } = await newWebhook(receiverUrl('/lively'))
+    const answers: (() => void)[] = []
+    const told: string[] = []
+    const rounds = roundsOf({
+      send: ({ url }) => {
+        told.push(new URL(url).pathname)
+        if (url.endsWith('/lively')) return Promise.resolve({ delivered: true })
+        return new Promise((resolve) => answers.push(() => resolve({ delivered: true })))
+      },
+      close: async () => {},
+    })
+    await rounds.next()
+    await happen(organizationId)
+    await rounds.next()
+    expect(told.filter((path) => path === '/lively')).toHaveLength(1)
+    expect(answers).toHaveLength(16)
+    expect(await rounds.next()).toBe(0)
+    for (const answer of answers.splice(0)) answer()
+    await rounds.settle()
+    await rounds.next()
+    expect(answers).toHaveLength(16)
+    for (const answer of answers) answer()
+    await rounds.settle()
+  })
+
+  test('a webhook whose secret cannot be opened is given up like one that does not answer', async () => {
+    const { id, organizationId } = await newWebhook()
+    await pool.query(`UPDATE webhook SET sealed_secret = '\\x00' WHERE id = $1`, [id])
+    await happen(organizationId)
+    await work()
+    expect(received).toEqual([])
+    expect(await stateOf(id)).toMatchObject({ disabled_at: null, waiting: 1 })
+    nowMs += retryDelaysMs.reduce((sum, ms) => sum + ms)
+    await pool.query('UPDATE webhook_delivery SET attempt = $1 WHERE webhook_id = $2', [retryDelaysMs.length, id])
+    await work()
+    expect(await stateOf(id)).toMatchObject({ disabled_reason: expect.stringContaining('could not be signed') })
+  })
 
   test('a receiver that cannot be reached is tried again', async () => {
     const { id, organizationId } = await newWebhook('https://127.0.0.1:1/')

@@ -25,15 +25,11 @@ export const retryDelaysMs: readonly number[] = [
   8 * hourMs,
 ]
 
-// Longer than one attempt can take: a delivery whose worker died is due again after this.
-const leaseMs = minuteMs
 const relayedAtOnce = 1_000
-// So that one receiver with a long backlog does not hold up the others.
-const claimedPerWebhook = 8
-const claimedAtOnce = 64
 const keptDays = 3
 
-type Delivery = {
+/** One event on its way to one webhook. */
+export type Delivery = {
   id: string
   organization_id: string
   webhook_id: string
@@ -47,7 +43,7 @@ type Delivery = {
 }
 
 /** Turns committed events into one delivery per subscribed webhook; returns how many events it took. */
-async function relayEvents(pool: Queryable): Promise<number> {
+export async function relayEvents(pool: Queryable): Promise<number> {
   const { rowCount } = await pool.query(
     `WITH taken AS MATERIALIZED (
        DELETE FROM outbox_event WHERE id IN (
@@ -65,55 +61,10 @@ async function relayEvents(pool: Queryable): Promise<number> {
   return rowCount ?? 0
 }
 
-/**
- * Relays what has happened and makes the attempts that are due. Returns how many events and attempts there were; called
- * again at once while that is not zero. Any number of workers may do so beside each other: at-least-once.
- */
-export async function deliverDueWebhooks(worker: WebhookWorker): Promise<number> {
-  const relayed = await relayEvents(worker.pool)
-  const due = await claimDue(worker)
-  const attempts = await Promise.allSettled(due.map((delivery) => attempt(worker, delivery)))
-  const broken = attempts.find((result) => result.status === 'rejected')
-  if (broken) throw broken.reason
-  return relayed + due.length
-}
-
-async function claimDue({ pool, clock }: WebhookWorker): Promise<Delivery[]> {
-  const nowMs = clock()
-  const { rows } = await pool.query<Delivery>(
-    `WITH due AS MATERIALIZED (
-       SELECT waiting.id, webhook.url, webhook.sealed_secret
-       FROM webhook CROSS JOIN LATERAL (
-         SELECT id FROM webhook_delivery
-         WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $1
-         ORDER BY next_attempt_at LIMIT $3 FOR UPDATE SKIP LOCKED
-       ) waiting
-       WHERE webhook.disabled_at IS NULL LIMIT $4
-     )
-     UPDATE webhook_delivery SET attempt = attempt + 1, next_attempt_at = $2 FROM due
-     WHERE webhook_delivery.id = due.id
-     RETURNING webhook_delivery.*, due.url, due.sealed_secret`,
-    [new Date(nowMs), new Date(nowMs + leaseMs), claimedPerWebhook, claimedAtOnce],
-  )
-  return rows
-}
-
-async function attempt(worker: WebhookWorker, delivery: Delivery): Promise<void> {
-  const { pool, keyring, sender, clock } = worker
-  const { event_id, organization_id, webhook_id } = delivery
-  const key = await dataKeyOf(pool, keyring, organization_id)
-  const outcome = await sender.send({
-    id: event_id,
-    url: delivery.url,
-    secret: key.open(delivery.sealed_secret, webhookSecretPlace(webhook_id)),
-    timestampS: Math.floor(clock() / 1000),
-    body: JSON.stringify({
-      type: delivery.type,
-      timestamp: delivery.created_at.toISOString(),
-      organizationId: organization_id,
-      data: delivery.payload,
-    }),
-  })
+/** Sends a claimed delivery once and writes what became of it. */
+export async function attemptDelivery(worker: WebhookWorker, delivery: Delivery): Promise<void> {
+  const { pool, clock } = worker
+  const outcome = await send(worker, delivery)
   if (outcome.delivered) return markDelivered(pool, delivery.id, clock())
   const delayMs = outcome.gone ? undefined : retryDelaysMs[delivery.attempt - 1]
   if (delayMs === undefined) return disable(worker, delivery, outcome)
@@ -122,6 +73,29 @@ async function attempt(worker: WebhookWorker, delivery: Delivery): Promise<void>
     new Date(clock() + delayMs),
     outcome.reason,
   ])
+}
+
+async function send({ pool, keyring, sender, clock }: WebhookWorker, delivery: Delivery): Promise<WebhookOutcome> {
+  const { organization_id, webhook_id } = delivery
+  const key = await dataKeyOf(pool, keyring, organization_id)
+  let secret: string
+  try {
+    secret = key.open(delivery.sealed_secret, webhookSecretPlace(webhook_id))
+  } catch {
+    return { delivered: false, reason: 'could not be signed', gone: false }
+  }
+  return sender.send({
+    id: delivery.event_id,
+    url: delivery.url,
+    secret,
+    timestampS: Math.floor(clock() / 1000),
+    body: JSON.stringify({
+      type: delivery.type,
+      timestamp: delivery.created_at.toISOString(),
+      organizationId: organization_id,
+      data: delivery.payload,
+    }),
+  })
 }
 
 const markDelivered = async (pool: Queryable, id: string, nowMs: number): Promise<void> => {
