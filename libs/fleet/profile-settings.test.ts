@@ -28,11 +28,12 @@ const codeOf = (action: () => unknown) => {
 test.each(
   `password Password PASSWORD wifiPassword wifi_password PRE-SHARED-KEY preSharedKey psk_key privateKey apiKey apiKeys APIKey
   passphrase passwd PSKs wpa2Psk clientSecret access.token snmpCommunity communities simPIN pin pins credentials credential
-  password1 key_2`.split(/\s+/),
+  password1 key_2 passWord pass_phrase PassPhrase apikey APIKEY wifipassword WIFIPASSWORD presharedkey sshkey oauthtoken
+  wpapsk simpin psk5g password_5G wifi-password-2.4GHz`.split(/\s+/),
 )('%s names a secret', (key) => expect(namesSecret(key)).toBe(true))
 
 test.each(
-  'keyId monkey tokenize passwordPolicy keyboard secretName communityName pinned ssid spinner mypin2x user apnName 42 $'.split(
+  'keyId monkey tokenize passwordPolicy keyboard secretName communityName pinned ssid spinner mypin2x user apnName 42 $ spin turkey hotkey passwordAge band5g 5G'.split(
     ' ',
   ),
 )('%s does not name a secret', (key) => expect(namesSecret(key)).toBe(false))

@@ -13,14 +13,23 @@ const secretWords = new Set(
   ].flat(),
 )
 
+// Written as one word, a secret is still told by how the word ends; not by "key" or "pin" alone, as in monkey and spin.
+const secretEnding =
+  /(?:passwords?|passphrases?|passwds?|psks?|secrets?|tokens?|credentials?|(?:api|auth|private|shared|secret|access|encryption|wep|wpa|ssh|vpn|ssl|tls)keys?|simpins?)$/
+
+// The band a setting is for says nothing about it: psk5g, password_2.4GHz.
+const band = /\d+(?:\.\d+)?\s*(?:ghz|g)(?!\p{L})/giu
+
 // PSKs | APIKey → API, Key | wifiPassword → wifi, Password. Digits and separators end a word and are none themselves.
 const word = /\p{Lu}{2,}s(?!\p{L})|\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+/gu
 
 /**
  * True when the last word of a settings key says that its value is a secret: `wifiPassword`, `PRE-SHARED-KEY`,
- * `snmp_community`, `apiKeys`; but not `keyId` or `monkey`.
+ * `snmp_community`, `apiKeys`, `passPhrase`, `WIFIPASSWORD`; but not `keyId` or `monkey`.
  */
 export function namesSecret(key: string): boolean {
-  const lastWord = key.match(word)?.at(-1)
-  return lastWord !== undefined && secretWords.has(lastWord.toLowerCase())
+  const words = (key.replace(band, ' ').match(word) ?? []).map((one) => one.toLowerCase())
+  const last = words.at(-1)
+  if (last === undefined) return false
+  return secretWords.has(last) || secretWords.has(words.slice(-2).join('')) || secretEnding.test(last)
 }
