@@ -266,6 +266,33 @@ test('a key that may not read the fleet is told so', async () => {
   expect(await page.getByRole('alert').textContent()).toContain('fleet:read')
 })
 
+test('a key that reads no organization is told so where one is needed', async () => {
+  const path = `/orgs/${product.organizationId}/api-keys`
+  const body = { name: 'groups only', scopes: ['group:read', 'config:read', 'job:read'] }
+  const { key } = await product.call<{ key: string }>('POST', path, body, product.adminKey)
+  const { page } = await read('#/groups', { key, expectedStatuses: [403] })
+  for (const view of ['Groups', 'Profiles', 'Jobs']) {
+    await page.getByRole('link', { name: view }).click()
+    await page.getByRole('alert').getByText('org:read').waitFor()
+  }
+})
+
+test('a key that is revoked while it is used leads to the sign-in, which says why', async () => {
+  const path = `/orgs/${product.organizationId}/api-keys`
+  const body = { name: 'for a moment', role: 'viewer' }
+  const { id, key } = await product.call<{ id: string; key: string }>('POST', path, body, product.adminKey)
+  const { page } = await read('#/jobs', { key, expectedStatuses: [401] })
+  await page.getByRole('heading', { name: 'Jobs' }).waitFor()
+  await fetch(`${product.url}${path}/${id}`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${product.adminKey}` },
+  })
+  await page.getByRole('alert').getByText('revoked or has expired').waitFor()
+  await page.getByLabel('API key').fill(product.demoKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Jobs' }).waitFor()
+})
+
 test('behind a path prefix everything works the same', async () => {
   const proxy = await serveBelow('/tools/routerfleet', product.url)
   const { page, seesMap } = await read('', {}, proxy.url)

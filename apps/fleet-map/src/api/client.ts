@@ -29,8 +29,12 @@ const base = new URL('.', document.baseURI)
 /** The API key of this tab, or null when signed out. It lives in session storage only and never in an address. */
 export const apiKey = signal<string | null>(sessionStorage.getItem(storageKey))
 
+/** True when the service ended this tab's session: it no longer takes the key. */
+export const keyWasRefused = signal(false)
+
 export function signIn(key: string): void {
   sessionStorage.setItem(storageKey, key)
+  keyWasRefused.value = false
   apiKey.value = key
 }
 
@@ -89,7 +93,10 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
     title?: string
     errors?: { pointer: string; detail: string }[]
   }
-  if (response.status === 401 && !options.key) signOut()
+  if (response.status === 401 && !options.key) {
+    keyWasRefused.value = true
+    signOut()
+  }
   const retryAfter = Number(response.headers.get('Retry-After'))
   throw new ApiError(
     response.status,

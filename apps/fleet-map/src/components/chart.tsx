@@ -68,7 +68,7 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
         scales: { x: { time: true } },
         axes: [
           { ...axis, size: 26, space: isLong ? 96 : 60, values: (_: uPlot, seconds: number[]) => seconds.map(tick) },
-          { ...axis, size: 44 },
+          { ...axis, size: 44, space: 20 },
         ],
         series: [
           { value: (_: uPlot, seconds: number | null) => (seconds === null ? '' : dayAndTime(seconds * 1_000)) },

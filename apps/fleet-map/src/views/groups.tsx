@@ -10,13 +10,13 @@ import { homeOrganizationId } from '../state/session.ts'
 import { goTo, linkTo, place } from '../state/url.ts'
 import { GroupDetail } from './group-detail.tsx'
 import { GroupDialog } from './group-dialog.tsx'
-import { OrganizationPicker } from './shell.tsx'
+import { OrganizationPicker, WithoutOrganization } from './shell.tsx'
 
 /** Groups of the organization, and the members of the one that is chosen. */
 export function GroupsView() {
   const org = homeOrganizationId.value
   const chosen = place.value.params.group
-  if (!org) return <Loading />
+  if (!org) return <WithoutOrganization />
   return (
     <div class="page">
       <div class="page-inner">{chosen ? <GroupDetail org={org} id={chosen} /> : <GroupList org={org} />}</div>

@@ -9,13 +9,13 @@ import { homeOrganizationId } from '../state/session.ts'
 import { linkTo, place } from '../state/url.ts'
 import { BatchDetail } from './batch-detail.tsx'
 import { ProgressBar } from './batch-progress.tsx'
-import { OrganizationPicker } from './shell.tsx'
+import { OrganizationPicker, WithoutOrganization } from './shell.tsx'
 
 /** Batches of jobs, live, and the one that is chosen with what happened to each device. */
 export function JobsView() {
   const org = homeOrganizationId.value
   const chosen = place.value.params.batch
-  if (!org) return <Loading />
+  if (!org) return <WithoutOrganization />
   return (
     <div class="page">
       <div class="page-inner">{chosen ? <BatchDetail org={org} id={chosen} /> : <BatchList org={org} />}</div>

@@ -8,7 +8,7 @@ import { Chips, type Column, Table } from '../components/table.tsx'
 import { secretPaths } from '../state/profile-settings.ts'
 import { homeOrganizationId } from '../state/session.ts'
 import { ApplyToGroup, ProfileDialog } from './profile-dialogs.tsx'
-import { OrganizationPicker } from './shell.tsx'
+import { OrganizationPicker, WithoutOrganization } from './shell.tsx'
 
 /** Config profiles: what routers are told. Secrets can be set and replaced, never read back. */
 export function ProfilesView() {
@@ -16,7 +16,7 @@ export function ProfilesView() {
   const list = usePages<Profile>(org ? `/orgs/${org}/configs` : null, {})
   const [editing, setEditing] = useState<Profile | 'new' | null>(null)
   const [applying, setApplying] = useState<Profile | null>(null)
-  if (!org) return <Loading />
+  if (!org) return <WithoutOrganization />
   const columns: Column<Profile>[] = [
     {
       title: 'Name',

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { signOut } from '../api/client.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
+import { Loading } from '../components/states.tsx'
 import { organizationId, organizations } from '../state/session.ts'
 import { theme, toggleTheme } from '../state/theme.ts'
 import { linkTo, place, setParams } from '../state/url.ts'
@@ -47,6 +48,20 @@ export const Shell = ({ children }: { children: ComponentChildren }) => (
 function focusContent() {
   document.getElementById('content')?.focus()
 }
+
+/** In the place of a view that works inside one organization, as long as none is known. */
+export const WithoutOrganization = () =>
+  organizations.value === undefined ? (
+    <Loading />
+  ) : (
+    <div class="state" role="alert">
+      <strong>No organization</strong>
+      <p>
+        Your key names no organization that this page could show. Ask an administrator of yours for the scope{' '}
+        <code>org:read</code>.
+      </p>
+    </div>
+  )
 
 /** Chooses an organization; stays away when there is nothing to choose from. */
 export function OrganizationPicker({ allowAll }: { allowAll: boolean }) {

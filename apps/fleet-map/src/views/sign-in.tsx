@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks'
-import { ApiError, call, signIn } from '../api/client.ts'
+import { ApiError, call, keyWasRefused, signIn } from '../api/client.ts'
 import { FailureNotice } from '../components/notice.tsx'
 
 /** Asks for the API key once and tries it before keeping it for this tab. */
 export function SignIn() {
-  const [error, setError] = useState<string>()
+  const [error, setError] = useState(
+    keyWasRefused.value ? 'The key was revoked or has expired: sign in again.' : undefined,
+  )
   const [busy, setBusy] = useState(false)
   const submit = async (event: Event) => {
     event.preventDefault()
@@ -18,7 +20,7 @@ export function SignIn() {
       const refused = failure instanceof ApiError && failure.status === 401
       setError(
         refused
-          ? 'The service does not know this key. It may have been revoked or mistyped.'
+          ? 'The service does not know this key. It may have been revoked, have expired or be mistyped.'
           : (failure as Error).message,
       )
       setBusy(false)
