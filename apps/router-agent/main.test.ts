@@ -15,12 +15,15 @@ afterEach(async () => {
   for (const step of cleanUp.splice(0).reverse()) await step()
 })
 
-async function startProgram(baseUrl: string, ...options: string[]) {
+async function startProgram(
+  baseUrl: string,
+  { options = [], environment = {} }: { options?: string[]; environment?: Record<string, string> } = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), 'agent-main-'))
   const child = fork(program, ['--base-url', baseUrl, '--state-dir', folder, '--serial', 'S-1', ...options], {
     execPath: node,
     silent: true,
-    env: { ...process.env, ENROLLMENT_KEY: 'fle_test', REPORT_EVERY_MS: '200' },
+    env: { ...process.env, ENROLLMENT_KEY: 'fle_test', REPORT_EVERY_MS: '200', ...environment },
   })
   const ended = once(child, 'exit')
   cleanUp.push(async () => {
@@ -52,7 +55,7 @@ test('reports a whole drive and ends; the token stays with its owner', async () 
     'Timestamp,Longitude,Latitude,Speed,Operatorname,NetworkMode,RSRP,RSRQ,SNR,CQI,RSSI,LACHEX,RAWCELLID,NRxRSRP,NRxRSRQ'
   const drive = join(await mkdtemp(join(tmpdir(), 'agent-drive-')), 'drive.csv')
   await writeFile(drive, [header, ...Array.from({ length: 60 }, (_, second) => row(second))].join('\n'))
-  const { ended, folder } = await startProgram(peer.baseUrl, '--drive', drive, '--speed', '60')
+  const { ended, folder } = await startProgram(peer.baseUrl, { options: ['--drive', drive, '--speed', '60'] })
   expect(await ended).toEqual([0, null])
 
   const samples = peer.reports().flatMap((report) => report.samples)
@@ -87,12 +90,23 @@ test('ends when its parent lets go of the channel', async () => {
   expect((await ended)[0]).toBe(0)
 })
 
-test('a wrong option is one sentence and code 2', async () => {
-  const { child, ended } = await startProgram('not an address')
+async function refusal(baseUrl: string, options: string[], environment: Record<string, string> = {}) {
+  const { child, ended } = await startProgram(baseUrl, { options, environment })
   let said = ''
   child.stderr?.on('data', (chunk) => {
     said += chunk
   })
   expect(await ended).toEqual([2, null])
-  expect(said).toMatch(/BASE_URL/)
+  expect(said.trim().split('\n')).toHaveLength(1)
+  return said
+}
+
+test('a wrong option is one sentence and code 2', async () => {
+  expect(await refusal('not an address', [])).toMatch(/BASE_URL/)
+})
+
+test('so is a router that has neither a token nor an enrollment key, and a drive that is not there', async () => {
+  const { baseUrl } = await startPeer()
+  expect(await refusal(baseUrl, [], { ENROLLMENT_KEY: '' })).toMatch(/ENROLLMENT_KEY/)
+  expect(await refusal(baseUrl, ['--drive', '/nowhere/drive.csv'])).toMatch(/drive cannot be read/)
 })

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createBackoff } from './backoff.ts'
 import { readAgentConfig } from './config.ts'
-import { restartExitCode } from './restart.ts'
+import { misconfiguredExitCode, restartExitCode } from './restart.ts'
 
 // What init is on a router: starts the agent, and again when a job asked for it or when it crashed.
 const program = fileURLToPath(new URL('./router-process.ts', import.meta.url))
@@ -16,7 +16,7 @@ try {
   readAgentConfig(arguments_)
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exit(2)
+  process.exit(misconfiguredExitCode)
 }
 
 const crashes = createBackoff({ baseMs: 500, maxMs: 30_000 })
@@ -37,7 +37,7 @@ for (;;) {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, forward)
   process.off('disconnect', leave)
 
-  if (code === 0 || stopping.signal.aborted) process.exit(code ?? 0)
+  if (code === 0 || code === misconfiguredExitCode || stopping.signal.aborted) process.exit(code ?? 0)
   if (performance.now() - startedAt > longRunMs) crashes.reset()
   if (code !== restartExitCode) await delay(crashes.next())
 }

@@ -9,7 +9,7 @@ import { createDriveSource } from './drive-source.ts'
 import { createEdgeClient } from './edge-client.ts'
 import { createHostSource, mergeSources } from './host-source.ts'
 import { createLog } from './log.ts'
-import { restartExitCode } from './restart.ts'
+import { misconfiguredExitCode, restartExitCode } from './restart.ts'
 import { openSampleBuffer } from './sample-buffer.ts'
 import { openStateFile } from './state-file.ts'
 
@@ -22,6 +22,12 @@ const pool = new ConnectionPool({ connections: 4, keepAliveTimeout: 60_000 })
 const state = await openStateFile(folder, config.FIRMWARE)
 if (config.DEVICE_TOKEN !== undefined) await state.update({ token: config.DEVICE_TOKEN })
 
+if (state.read().token === undefined && config.ENROLLMENT_KEY === undefined) {
+  refuse(
+    'This router has no token yet: give it an enrollment key in ENROLLMENT_KEY, or a token of its own in DEVICE_TOKEN.',
+  )
+}
+
 const rebootReason = state.read().restartReason
 const host = createHostSource({ firmware: () => state.read().firmware, rebootReason, bootedAtMs })
 const replayStartedAtMs = config.REPLAY_STARTED_AT_MS ?? bootedAtMs
@@ -29,7 +35,7 @@ const resumedAtMs = config.RESTARTED ? bootedAtMs : replayStartedAtMs
 const drive =
   config.DRIVE === undefined
     ? undefined
-    : createDriveSource(readDrive(await readFile(config.DRIVE, 'utf8')), config.SPEED, replayStartedAtMs, resumedAtMs)
+    : createDriveSource(readDrive(await textOf(config.DRIVE)), config.SPEED, replayStartedAtMs, resumedAtMs)
 const source = drive ? mergeSources(config.STAY ? { ...drive, isExhausted: () => false } : drive, host) : host
 
 const agent = createAgent({
@@ -64,3 +70,12 @@ const end = await agent.run()
 log('ended', { kind: end.kind })
 await pool.destroy()
 process.exit(end.kind === 'restart' ? restartExitCode : 0)
+
+function refuse(sentence: string): never {
+  process.stderr.write(`${sentence}\n`)
+  process.exit(misconfiguredExitCode)
+}
+
+function textOf(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: Error) => refuse(`The drive cannot be read: ${error.message}.`))
+}
