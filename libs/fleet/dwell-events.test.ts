@@ -74,6 +74,11 @@ describe('announceDwell', () => {
       ['started 0', 'ended 0 99'],
     ],
     [
+      'one that is recovered short, found whole again and then ends is one',
+      [stay(0, null), stay(90, null), stay(90, null, { withdrawn: true }), stay(0, null), stay(0, 99)],
+      ['started 0', 'ended 0 99'],
+    ],
+    [
       'one whose end was lost ends before the next starts',
       [stay(0, null), stay(90, null, { lat: 51 })],
       ['started 0', 'ended 0 ?', 'started 90'],
