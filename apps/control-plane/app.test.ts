@@ -164,6 +164,7 @@ describe('the published contract', () => {
     const html = await page.text()
     for (const path of Object.keys(document.paths)) expect(html).toContain(`<code>${path}</code>`)
     expect(html).not.toMatch(/(?:src|href)="https?:|<script/)
+    expect(html.replaceAll(/<pre>[^<]*<\/pre>/g, '')).not.toContain('`')
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
   })
 })

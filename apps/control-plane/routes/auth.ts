@@ -37,6 +37,13 @@ export const authRoutes: Route[] = [
       400: { description: '`error`: invalid_request, unsupported_grant_type or invalid_scope.' },
       401: { description: '`error`: invalid_client.' },
     },
+    example: {
+      body: {
+        grant_type: 'client_credentials',
+        client_id: '4f1c0de27a11c3e9',
+        client_secret: 'flk_4f1c0de27a11c3e9_…',
+      },
+    },
     adaptError: (error) =>
       error.members?.error ? error : withOauthError(error, error.status === 401 ? 'invalid_client' : 'invalid_request'),
     handle: async ({ ctx, services, body, http }) => {

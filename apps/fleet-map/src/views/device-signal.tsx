@@ -17,6 +17,12 @@ const alignmentSentence: Record<string, string> = {
   none: 'position unknown',
 }
 
+/** A router on its way measures more often than it has a fix; what came after the last one is placed by the next. */
+function placeOf({ alignment, ts }: NonNullable<MapDevice['signal']>, fix: MapDevice['location']): string {
+  if (alignment === 'none' && fix && ts > fix.ts) return 'known with the next fix'
+  return alignmentSentence[alignment] ?? alignment
+}
+
 /** The newest measurement, what limits it, and how surely its place is known. */
 export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
   const signal = onMap?.signal
@@ -66,7 +72,7 @@ export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
         <div>
           <dt>Measured where</dt>
           <dd>
-            {alignmentSentence[signal.alignment] ?? signal.alignment}
+            {placeOf(signal, onMap.location)}
             {signal.alignErrorM === null ? '' : ` (± ${Math.round(signal.alignErrorM)} m)`}
           </dd>
         </div>
