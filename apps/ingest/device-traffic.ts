@@ -6,8 +6,8 @@ type Traffic = { tokens: number; refilledAtMs: number; window: number; windowByt
 export type DeviceTraffic = {
   /** Counts one request. Throws 429 with `Retry-After` when the device is over its rate. */
   admit(deviceId: string, nowMs: number): void
-  /** Counts bytes taken on for the device. */
-  count(deviceId: string, bytes: number, nowMs: number): void
+  /** Counts bytes taken on for the device with a request that turned out to be worth several. */
+  count(deviceId: string, bytes: number, requests: number, nowMs: number): void
   /** True when the device has sent more in this minute than the mean device did in the last one. */
   isOverFairShare(deviceId: string, nowMs: number): boolean
 }
@@ -60,8 +60,10 @@ export function createDeviceTraffic(limits: { requestsPerMinute: number; burst: 
         headers: { 'Retry-After': String(waitSeconds) },
       })
     },
-    count(deviceId, bytes, nowMs) {
+    count(deviceId, bytes, requests, nowMs) {
       const traffic = trafficOf(deviceId, nowMs)
+      // One was taken at admission; more than there are is a debt, which delays the next request.
+      traffic.tokens -= requests - 1
       if (traffic.window !== window) {
         traffic.window = window
         traffic.windowBytes = 0

@@ -245,6 +245,16 @@ test('429: a device may burst, then keeps to its rate', async () => {
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
 })
 
+test('429: samples strewn over many days count as many requests, and all of them are taken', async () => {
+  const strewn = report(Array.from({ length: 80 }, (_, day) => sample({ ts: Date.now() - day * 86_400_000 })))
+  for (let sent = 0; sent < 4; sent += 1) {
+    expect(await send({ body: strewn })).toMatchObject({ status: 202, body: { accepted: 80 } })
+  }
+  const refused = await send({ body: report([sample()]) })
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(20)
+})
+
 test('429: an address that keeps failing to authenticate, but not the good tokens behind it', async () => {
   const headers = { authorization: `Bearer ${issueToken('fld').token}`, 'x-forwarded-for': '198.51.100.7' }
   const statuses: number[] = []

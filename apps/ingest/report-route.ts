@@ -11,6 +11,7 @@ import type { DeviceTraffic } from './device-traffic.ts'
 import type { FailedAuthentications } from './failed-authentications.ts'
 import type { OpenJobs } from './open-jobs.ts'
 import { decompress, readBody, readReportHead } from './read-report.ts'
+import { requestsWorth } from './report-cost.ts'
 import type { ReportMetrics } from './report-metrics.ts'
 import { answer, answerProblem, requestIdOf, type StraightRoute } from './straight-answer.ts'
 
@@ -67,7 +68,7 @@ export function createReportRoute(parts: ReportParts): StraightRoute {
     const sampleCount = decoded.samples.length
     if (sampleCount > 0) {
       await log.append({ deviceId, organizationId, deviceClass, receivedAtMs, oldestTsMs, format, sampleCount, body })
-      traffic.count(deviceId, body.length, receivedAtMs)
+      traffic.count(deviceId, body.length, requestsWorth(decoded.samples), receivedAtMs)
       parts.onAccepted(grant, receivedAtMs)
     }
     metrics.countReport(decoded, sent.length)
