@@ -3,10 +3,12 @@ import { newId } from '#core/ids'
 import { deviceChangedChannel } from '#fleet/notices'
 import { type Listening, listen } from '#postgres/listen'
 import type { Pool } from '#postgres/pool'
-import type { DeviceAccess } from './device-access.ts'
+import { coalesce } from '#queue/coalesce'
+import type { AccessSubject, DeviceAccess } from './device-access.ts'
 
 const heartbeatMs = 1_500
 const retryMs = 500
+const refreshedTogether = 5_000
 
 /**
  * Keeps device access true to the database: every notice refreshes what it names, and a heartbeat sent through the same
@@ -21,12 +23,18 @@ export function followAccessNotices(url: string, pool: Pool, access: DeviceAcces
   let sent = 0
   const stopping = new AbortController()
   const refreshAll = () => void access.refresh().catch(() => {})
+  // Somebody may change a thousand devices in a minute; what is named while a refresh runs is refreshed together.
+  const refreshNamed = coalesce(async (subjects: readonly AccessSubject[]) => {
+    await access.refresh(subjects)
+    return () => undefined
+  }, refreshedTogether)
+  const refresh = (subject: AccessSubject) => void refreshNamed(subject).catch(() => {})
 
   const onNotice = (payload: string): void => {
     const [subject, id, beat] = payload.split(':')
     if (subject === 'beat') heard = id === instance ? Math.max(heard, Number(beat)) : heard
-    else if (subject === 'organization' && id) void access.refresh({ organizationId: id }).catch(() => {})
-    else if (subject) void access.refresh({ deviceId: subject }).catch(() => {})
+    else if (subject === 'organization' && id) refresh({ organizationId: id })
+    else if (subject) refresh({ deviceId: subject })
     else refreshAll()
   }
 

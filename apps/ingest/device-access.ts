@@ -11,9 +11,11 @@ export type DeviceAccess = {
   authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant>
   /** What a grant has become since it was given; undefined when its token is revoked or has expired. */
   current(grant: DeviceGrant): DeviceGrant | undefined
-  /** Asks again about the known tokens of a device or an organization, or about all of them. */
-  refresh(subject?: { deviceId: string } | { organizationId: string }): Promise<void>
+  /** Asks again about the known tokens of these devices and organizations, or about all; looks at every known token. */
+  refresh(subjects?: readonly AccessSubject[]): Promise<void>
 }
+
+export type AccessSubject = { deviceId: string } | { organizationId: string }
 
 const unknownLifetimeMs = 2_000
 const maxUnknown = 50_000
@@ -29,6 +31,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
   const grants = new Map<string, DeviceGrant>()
   const unknownUntilMs = new Map<string, number>()
   const lookups = new Map<string, Promise<DeviceGrant>>()
+  let refreshes = 0
 
   const find = coalesce(async (tokenHashes: readonly string[]) => {
     const found = new Map((await findGrants(db, tokenHashes)).map((grant) => [grant.tokenHash, grant]))
@@ -36,6 +39,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
   }, lookedUpTogether)
 
   async function lookUp(tokenHash: string): Promise<DeviceGrant> {
+    const refreshesBefore = refreshes
     const found = await find(tokenHash).catch(() => {
       throw new ServiceError(503, 'unavailable', 'Device tokens cannot be checked right now. Try again shortly.', {
         headers: { 'Retry-After': '2' },
@@ -43,6 +47,8 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     })
     if (found) {
       grants.set(found.tokenHash, found)
+      // What was read may be older than what a notice told meanwhile, when this token was not known yet.
+      if (refreshes !== refreshesBefore) void refresh([found]).catch(() => {})
       return found
     }
     if (unknownUntilMs.size >= maxUnknown) unknownUntilMs.clear()
@@ -74,13 +80,12 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     return known && known.expiresAtMs > clock() ? known : undefined
   }
 
-  async function refresh(subject?: { deviceId: string } | { organizationId: string }): Promise<void> {
+  async function refresh(subjects?: readonly AccessSubject[]): Promise<void> {
+    refreshes += 1
+    const meant = subjects && new Set(subjects.map(idOf))
     const concerned: string[] = []
-    for (const [tokenHash, grant] of grants) {
-      const meant =
-        subject === undefined ||
-        ('deviceId' in subject ? grant.deviceId === subject.deviceId : grant.organizationId === subject.organizationId)
-      if (meant) concerned.push(tokenHash)
+    for (const [tokenHash, { deviceId, organizationId }] of grants) {
+      if (!meant || meant.has(deviceId) || meant.has(organizationId)) concerned.push(tokenHash)
     }
     for (let start = 0; start < concerned.length; start += refreshBatch) {
       const batch = concerned.slice(start, start + refreshBatch)
@@ -95,6 +100,8 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
 
   return { authenticate, current, refresh }
 }
+
+const idOf = (subject: AccessSubject) => ('deviceId' in subject ? subject.deviceId : subject.organizationId)
 
 function bearerToken(authorization: string | undefined): string | undefined {
   if (authorization?.startsWith('Bearer ')) return authorization.slice(7).trim()
