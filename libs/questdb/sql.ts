@@ -60,8 +60,7 @@ export function openQuestdbSql(url: string, options: { applicationName: string; 
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** Epoch milliseconds as the text QuestDB takes for a timestamp parameter; it knows four digits of a year. */
-export const timestampParameter = (ms: number): string =>
-  new Date(Math.min(Math.max(ms, 0), latestMs)).toISOString()
+export const timestampParameter = (ms: number): string => new Date(Math.min(Math.max(ms, 0), latestMs)).toISOString()
 
 /** Configuration's address of the SQL server; user and password may stand in the URL or in variables of their own. */
 export function questdbSqlUrl(config: {
