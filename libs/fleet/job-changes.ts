@@ -9,7 +9,7 @@ import {
   type Refusal,
 } from '#fleet/job-states'
 import { tenantTransaction } from '#fleet/tenant'
-import { type Connection, type Pool, type TransactionOptions, transaction } from '#postgres/pool'
+import { type Connection, type Pool, startingOver, type TransactionOptions, transaction } from '#postgres/pool'
 
 /**
  * Why a queued job is not offered to the queue by itself: its batch offers it, in its turn, as nothing has happened to it
@@ -243,31 +243,20 @@ export const workChannel = 'job_work'
 export const wakeWorker = (connection: Pick<Connection, 'query'>) =>
   connection.query(`SELECT pg_notify('${workChannel}', '')`)
 
-const deadlockDetected = '40P01'
-const attempts = 5
-
 /**
  * A transaction that starts over when it was the victim of a deadlock: locks are taken in order, but batch counters of
  * several batches, and devices freed by different jobs, can still meet crosswise. With an organization it runs under the
  * tenant's role; the worker and the device edge, which serve all organizations, pass null.
  */
-export async function jobTransaction<Result>(
+export const jobTransaction = <Result>(
   pool: Pool,
   organizationId: string | null,
   work: (connection: Connection) => Promise<Result>,
   options: TransactionOptions = {},
-): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return organizationId === null
-        ? await transaction(pool, work, options)
-        : await tenantTransaction({ pool }, [organizationId], work)
-    } catch (error) {
-      const deadlock = error instanceof Error && 'code' in error && error.code === deadlockDetected
-      if (!deadlock || attempt === attempts) throw error
-    }
-  }
-}
+): Promise<Result> =>
+  organizationId === null
+    ? startingOver(() => transaction(pool, work, options))
+    : tenantTransaction({ pool }, [organizationId], work)
 
 /**
  * Takes queued jobs back from the queue: 'rollout' until their batch lets them go, 'device' until the exclusive job that

@@ -67,3 +67,20 @@ test('the lock ends with its transaction, also inside a larger one', async () =>
     expect((await outer.query<{ count: number }>(countAll)).rows[0]?.count).toBe(5)
   })
 })
+
+test('two that lock the same rows crosswise both get through', async () => {
+  const { rows } = await pool.query<{ id: string }>('SELECT id FROM device WHERE organization_id = $1', [mine])
+  const [one, other] = rows.map(({ id }) => id)
+  const met = Promise.withResolvers<void>()
+  let locked = 0
+  const rename = (name: string, first: string | undefined, second: string | undefined) =>
+    tenantTransaction({ pool }, [mine], async (db) => {
+      await db.query('UPDATE device SET name = $2 WHERE id = $1', [first, name])
+      locked += 1
+      if (locked === 2) met.resolve()
+      await met.promise
+      await db.query('UPDATE device SET name = $2 WHERE id = $1', [second, name])
+    })
+  await Promise.all([rename('a', one, other), rename('b', other, one)])
+  expect(locked).toBe(3)
+})

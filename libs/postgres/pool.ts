@@ -63,6 +63,21 @@ export async function transaction<Result>(
   }
 }
 
+const deadlockDetected = '40P01'
+const attempts = 5
+
+/** Runs a transaction again when it was the victim of a deadlock; whatever `work` does must be undone with it. */
+export async function startingOver<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      const deadlock = error instanceof Error && 'code' in error && error.code === deadlockDetected
+      if (!deadlock || attempt === attempts) throw error
+    }
+  }
+}
+
 /**
  * A pool whose every connection is this one, inside its open transaction. Lets verbs that open transactions themselves
  * take part in a larger one; whoever opened the connection commits and releases it.
