@@ -19,15 +19,17 @@ export async function recoverTracks(
 ): Promise<void> {
   const deviceIds = [...tracks.keys()]
   const recent = { fromMs: receivedBeforeMs - lookBackMs, toMs: Number.POSITIVE_INFINITY, receivedBeforeMs }
-  const stays = await readDwells(questdb, deviceIds, { ...recent, fromMs: receivedBeforeMs - longestStayMs })
+  // A stay that went on afterwards has been written again since: it only says how far to look back.
+  const lately = { fromMs: receivedBeforeMs - longestStayMs, toMs: recent.toMs }
+  const stays = await readDwells(questdb, deviceIds, lately)
   const [reports, rows] = await Promise.all([
     readFixReports(questdb, deviceIds, recent, maxRows),
     readCellularRows(questdb, deviceIds, recent, maxRows),
   ])
   for (const [deviceId, track] of tracks) {
-    const stay = stays.get(deviceId)?.findLast(({ withdrawn }) => !withdrawn)
+    const stay = stays.get(deviceId)?.findLast((one) => !one.withdrawn && one.arrivedAtMs < recent.fromMs)
     let known = reports.get(deviceId) ?? []
-    if (stay && stay.arrivedAtMs < recent.fromMs && stay.lastInsideAtMs >= recent.fromMs) {
+    if (stay && stay.lastInsideAtMs >= recent.fromMs) {
       const whole = { ...recent, fromMs: stay.arrivedAtMs }
       known = (await readFixReports(questdb, [deviceId], whole, maxRows)).get(deviceId) ?? known
     }
