@@ -68,6 +68,10 @@ export type DeviceAlignment = {
   unsettled: () => TimeRange | null
   /** Says that what was unsettled is being aligned again. */
   settled: () => void
+  /** When the oldest fix in memory was first reported. */
+  firstFixMs: () => number | undefined
+  /** Says that what is not in memory may belong with the fixes from here on: they have to be worked through again. */
+  distrust: (fromMs: number) => void
   /** To be kept across restarts. */
   state: () => DeviceAlignmentState
 }
@@ -230,6 +234,10 @@ export function createDeviceAlignment(
       open !== null && openDwellRows === 'stale' ? { fromMs: open.arrivedAtMs, toMs: open.lastInsideAtMs } : null,
     settled: () => {
       if (openDwellRows === 'stale') openDwellRows = 'settled'
+    },
+    firstFixMs: () => fixes[0]?.firstReportMs,
+    distrust: (fromMs) => {
+      staleFromMs = Math.min(staleFromMs ?? fromMs, fromMs)
     },
     state: () => ({
       fixes,

@@ -2,7 +2,7 @@ import { readNewestTimes } from '#questdb/device-times'
 import type { QuestdbSql } from '#questdb/sql'
 import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
-import { createDeviceTrack, type DeviceTrack, settleWhenQuiet } from './device-track.ts'
+import { askForPast, createDeviceTrack, type DeviceTrack, settleWhenQuiet } from './device-track.ts'
 import { recoverTracks } from './recover-tracks.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
@@ -22,8 +22,11 @@ export type DeviceStates = {
   of(deviceId: string): DeviceState
   /** Devices whose tracks have something to be aligned again; looks at every device. */
   dirty(): [string, DeviceState][]
-  /** Makes at most so many devices dirty that are quiet and whose open stay lags behind its fixes; looks at every device. */
-  settleQuiet(nowMs: number, most: number): [string, DeviceState][]
+  /**
+   * Makes at most so many devices dirty whose past is unknown, or that are quiet while their open stay lags behind its
+   * fixes; looks at every device.
+   */
+  settle(nowMs: number, most: number): [string, DeviceState][]
   /** Forgets devices that have not been used for an hour. */
   evict(nowMs: number): void
 }
@@ -87,11 +90,12 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
       for (const [deviceId, state] of states) if (state.track.dirty.length > 0) dirty.push([deviceId, state])
       return dirty
     },
-    settleQuiet(nowMs, most) {
+    settle(nowMs, most) {
       const settling: [string, DeviceState][] = []
       for (const [deviceId, state] of states) {
         if (settling.length >= most) break
-        if (settleWhenQuiet(state.track, state.usedAtMs, nowMs)) settling.push([deviceId, state])
+        if (askForPast(state.track) || settleWhenQuiet(state.track, state.usedAtMs, nowMs))
+          settling.push([deviceId, state])
       }
       return settling
     },

@@ -14,6 +14,8 @@ type Owner = Arrival & { newestFixMs: number }
 export type DeviceTrack = {
   deviceClass: DeviceClass
   alignment: DeviceAlignment
+  /** Nothing that is stored but not in memory can belong to the stay in which the fixes in memory begin. */
+  isPastKnown: boolean
   /** Times whose rows are to be aligned again from what is stored; few and disjoint. */
   dirty: TimeRange[]
   /** The open stay as it was last written. */
@@ -32,6 +34,7 @@ export type TrackStep = { rows: StoredCellularRow[]; dwells: { row: DwellRow; or
 export const createDeviceTrack = (deviceClass: DeviceClass): DeviceTrack => ({
   deviceClass,
   alignment: createDeviceAlignment(dwellPolicies[deviceClass]),
+  isPastKnown: false,
   dirty: [],
   written: undefined,
   unwritten: undefined,
@@ -111,6 +114,19 @@ export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: nu
   track.alignment.settled()
   track.unwritten = undefined
   track.settledAtMs = nowMs
+  return true
+}
+
+/**
+ * Has a device that was silent for so long that it was forgotten worked through again from its first fix on: it may have
+ * stood there all the time. Says whether it did.
+ */
+export function askForPast(track: DeviceTrack): boolean {
+  const fromMs = track.isPastKnown ? undefined : track.alignment.firstFixMs()
+  if (fromMs === undefined) return false
+  track.isPastKnown = true
+  track.alignment.distrust(fromMs)
+  markDirty(track, { fromMs, toMs: fromMs })
   return true
 }
 

@@ -167,7 +167,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const startedMs = Date.now()
     if (!realignTurns.isDue(startedMs)) return
     const late = realignTurns.inOrder(states.dirty())
-    const settling = isBacklogged() ? [] : states.settleQuiet(startedMs, maxDirty - late.length)
+    const settling = isBacklogged() ? [] : states.settle(startedMs, maxDirty - late.length)
     const dirty = [...late, ...settling]
     if (dirty.length === 0) return realignTurns.ended({ startedMs, endedMs: startedMs, isLeftOver: false })
     if (firstRowAtMs !== undefined) {

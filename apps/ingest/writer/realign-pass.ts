@@ -3,6 +3,7 @@ import {
   readDwells,
   readFixReports,
   type StoredCellularRow,
+  type StoredDwell,
   type StoredFixReport,
 } from '#questdb/device-tracks'
 import type { QuestdbSql } from '#questdb/sql'
@@ -21,7 +22,10 @@ export type Realigned = {
 }
 
 /** How far around a dirty range the fixes are read until a fresh start is found on each side. */
-const reachesMs = [60 * 60_000, 12 * 60 * 60_000, 7 * 24 * 60 * 60_000]
+const longestReachMs = 7 * 24 * 60 * 60_000
+const reachesMs = [60 * 60_000, 12 * 60 * 60_000, longestReachMs]
+/** A fix each second for longer than the longest reach; of RF rows, which are larger, only the oldest are aligned again. */
+const maxFixes = 1_000_000
 const maxRows = 200_000
 
 /**
@@ -84,18 +88,39 @@ async function readWindow(questdb: QuestdbSql, deviceId: string, track: DeviceTr
   let window = realignWindow([], range, policy)
   for (const reachMs of reachesMs) {
     const reach = { fromMs: range.fromMs - reachMs, toMs: range.toMs + reachMs }
-    around = (await readFixReports(questdb, [deviceId], reach, maxRows)).get(deviceId) ?? []
+    around = (await readFixReports(questdb, [deviceId], reach, maxFixes)).get(deviceId) ?? []
     window = realignWindow(distinctFixes(around), range, policy)
     if (
       Number.isFinite(window.reports.fromMs) &&
       (Number.isFinite(window.reports.toMs) || !Number.isFinite(range.toMs))
     )
       break
+    const stay = reachMs === longestReachMs ? await stayAcross(questdb, deviceId, window.reports, reach) : undefined
+    if (stay) {
+      reach.fromMs = stay.arrivedAtMs
+      around = (await readFixReports(questdb, [deviceId], reach, maxFixes)).get(deviceId) ?? []
+    }
     // Beyond this reach the rows are left as they are: they are no worse than they were.
     window = { reports: clip(window.reports, reach), rows: clip(window.rows, reach) }
   }
   const { fromMs, toMs } = window.reports
   return { window, reports: around.filter(({ tsMs }) => tsMs >= fromMs && tsMs <= toMs) }
+}
+
+/**
+ * The stay that was going on where what was read begins in the middle of something: its arrival is as good a beginning, and
+ * without it the rest of a long stay would be taken for another one.
+ */
+async function stayAcross(
+  questdb: QuestdbSql,
+  deviceId: string,
+  found: TimeRange,
+  reach: TimeRange,
+): Promise<StoredDwell | undefined> {
+  if (Number.isFinite(found.fromMs)) return undefined
+  const before = { fromMs: Number.NEGATIVE_INFINITY, toMs: reach.fromMs }
+  const last = (await readDwells(questdb, [deviceId], before)).get(deviceId)?.findLast(({ withdrawn }) => !withdrawn)
+  return last && last.lastInsideAtMs >= reach.fromMs ? last : undefined
 }
 
 const clip = (range: TimeRange, reach: TimeRange): TimeRange => ({

@@ -16,7 +16,7 @@ afterAll(() => questdb.end())
 
 test('a stay that went on after the moment is recovered from its beginning, as it was then', async () => {
   const [deviceId, organizationId] = [newId(), newId()]
-  const arrivedAtMs = Date.UTC(2026, 4, 4, 8)
+  const arrivedAtMs = Date.now() - 4 * 60 * minuteMs
   const at = (minute: number) => ({ tsMs: arrivedAtMs + minute * minuteMs, deviceId, organizationId })
   const fixes = Array.from({ length: 121 }, (_, minute) => ({ ...at(minute), lat: 50, lon: 8, usable: true }))
   await storeRows(questdb, 'location', fixes)
@@ -28,4 +28,5 @@ test('a stay that went on after the moment is recovered from its beginning, as i
   const { dwell } = track.alignment.state()
   expect(dwell.stay?.anchor.firstReportMs).toBe(arrivedAtMs)
   expect(dwell.stay?.last.lastReportMs).toBe(at(104).tsMs)
+  expect(track.isPastKnown).toBe(true)
 })

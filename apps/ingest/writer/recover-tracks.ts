@@ -1,18 +1,34 @@
 import { readCellularRows, readDwells, readFixReports } from '#questdb/device-tracks'
 import type { QuestdbSql } from '#questdb/sql'
+import { distinctFixes } from '#telemetry/distinct-fixes'
+import { dwellPolicies, isFreshStart } from '#telemetry/dwell'
 import { type DeviceTrack, markDirty, noteOwner } from './device-track.ts'
 
 /** Interpolation and the rows that may still change never reach further back than this. */
 const lookBackMs = 20 * 60_000
-/** A stay that began earlier is told from its last day; its beginning is found again when it is realigned. */
+/** A stay that began earlier is looked for when the track is worked through again. */
 const longestStayMs = 24 * 60 * 60_000
 const maxRows = 200_000
+
+/** What so many devices report in the time that is looked back on fits into one answer, a few times a second each. */
+const readTogether = 50
 
 /**
  * Brings the tracks of devices to where they were before `receivedBeforeMs`, from what is stored: the last fixes and RF
  * rows, and all fixes of a stay that was going on. A recovered track goes on as if it had never been forgotten.
  */
 export async function recoverTracks(
+  questdb: QuestdbSql,
+  tracks: ReadonlyMap<string, DeviceTrack>,
+  receivedBeforeMs: number,
+): Promise<void> {
+  const all = [...tracks]
+  for (let start = 0; start < all.length; start += readTogether) {
+    await recoverSome(questdb, new Map(all.slice(start, start + readTogether)), receivedBeforeMs)
+  }
+}
+
+async function recoverSome(
   questdb: QuestdbSql,
   tracks: ReadonlyMap<string, DeviceTrack>,
   receivedBeforeMs: number,
@@ -29,9 +45,15 @@ export async function recoverTracks(
   for (const [deviceId, track] of tracks) {
     const stay = stays.get(deviceId)?.findLast((one) => !one.withdrawn && one.arrivedAtMs < recent.fromMs)
     let known = reports.get(deviceId) ?? []
+    const policy = dwellPolicies[track.deviceClass]
+    track.isPastKnown = distinctFixes(known).some((fix, index, fixes) => {
+      const previous = fixes[index - 1]
+      return previous !== undefined && isFreshStart(previous, fix, policy)
+    })
     if (stay && stay.lastInsideAtMs >= recent.fromMs) {
       const whole = { ...recent, fromMs: stay.arrivedAtMs }
       known = (await readFixReports(questdb, [deviceId], whole, maxRows)).get(deviceId) ?? known
+      track.isPastKnown = true
     }
     for (const report of known) noteOwner(track, report, [report])
     const step = track.alignment.apply(known, rows.get(deviceId) ?? [])

@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from '#test/database'
 import { type IngestProcess, startIngestProcess } from '#test/ingest-process'
 import { questdbConnection } from '#test/questdb'
 import { newOrganization, newReportingDevices, type ReportingDevice } from '#test/reporting-device'
+import { storeRows } from '#test/telemetry-rows'
 import { until } from '#test/until'
 
 let database: TestDatabase
@@ -210,6 +211,50 @@ test('an open stay that was reported bit by bit ends as if all had come at once'
       device.id,
     ])
     return dwell?.fix_count === '30'
+  })
+})
+
+test('a stay of weeks goes on as one though the writer has forgotten the device', async () => {
+  const weeksMs = 16 * 86_400_000
+  const arrivedAtMs = Date.now() - weeksMs
+  const stepMs = 20 * 60_000
+  const at = (step: number) => ({ tsMs: arrivedAtMs + step * stepMs, deviceId: device.id, ...owner })
+  const owner = { organizationId: device.organizationId }
+  const steps = Math.floor(weeksMs / stepMs)
+  const fixes = Array.from({ length: steps }, (_, step) => ({ ...at(step), lat: 50, lon: 8, usable: true }))
+  await storeRows(questdb, 'location', fixes)
+  const lastInsideAtMs = at(steps - 1).tsMs
+  const place = { lat: 50, lon: 8, radiusM: 0, fixCount: 1, gap: true }
+  await storeRows(questdb, 'dwell', [{ ...at(0), ...place, id: 'stay', lastInsideAtMs, departedAtMs: null }])
+  const nowMs = Date.now()
+  await report([
+    { kind: 'location', ts: nowMs - 60_000, lat: 50, lon: 8 },
+    { kind: 'location', ts: nowMs, lat: 51, lon: 8 },
+  ])
+  await eventually('it is one stay that has ended', async () => {
+    const stays = await questdb.query<{ ts: number; departed_at: number | null }>(
+      'SELECT ts, departed_at FROM dwell WHERE device_id = $1 AND NOT withdrawn',
+      [device.id],
+    )
+    return stays.length === 1 && stays[0]?.ts === arrivedAtMs && stays[0].departed_at === nowMs - 60_000
+  })
+})
+
+test('a router that was switched off when it arrived stood there all night', async () => {
+  const nowMs = Date.now()
+  const hoursAgo = (hours: number) => nowMs - hours * 3_600_000
+  const known = { deviceId: device.id, organizationId: device.organizationId, lon: 8, usable: true }
+  await storeRows(questdb, 'location', [
+    { ...known, tsMs: hoursAgo(14.1), lat: 51 },
+    { ...known, tsMs: hoursAgo(14), lat: 50 },
+  ])
+  await report([{ kind: 'location', ts: nowMs, lat: 50, lon: 8 }])
+  await eventually('the night is its stay', async () => {
+    const [stay, ...others] = await questdb.query<{ ts: number; last_inside_at: number; gap: boolean }>(
+      'SELECT ts, last_inside_at, gap FROM dwell WHERE device_id = $1 AND NOT withdrawn',
+      [device.id],
+    )
+    return others.length === 0 && stay?.ts === hoursAgo(14) && stay.last_inside_at === nowMs && stay.gap
   })
 })
 
