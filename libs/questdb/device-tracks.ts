@@ -60,6 +60,21 @@ export async function readFixReports(
   return reports
 }
 
+/** Where a device was last before a time, from reports received before another; undefined when it never said. */
+export async function readLastPosition(
+  questdb: QuestdbSql,
+  deviceId: string,
+  { beforeMs, receivedBeforeMs }: { beforeMs: number; receivedBeforeMs: number },
+): Promise<{ lat: number; lon: number } | undefined> {
+  // The device's index is walked backwards and left at the first row.
+  const [row] = await questdb.queryArrays<[number, number]>(
+    `SELECT lat, lon FROM location WHERE device_id = $1 AND ts < $2 AND received_at < $3 AND usable
+      ORDER BY ts DESC LIMIT 1`,
+    [deviceId, timestampParameter(Math.min(beforeMs, farFuture)), timestampParameter(receivedBeforeMs)],
+  )
+  return row && { lat: row[0], lon: row[1] }
+}
+
 const cellularColumns = tables.cellular.columns
 const cellularSelection = ['device_id', 'ts', 'org_id', ...cellularColumns.map(({ name }) => name)].join(', ')
 

@@ -68,8 +68,8 @@ export type DeviceAlignment = {
   unsettled: () => TimeRange | null
   /** Says that what was unsettled is being aligned again. */
   settled: () => void
-  /** When the oldest fix in memory was first reported. */
-  firstFixMs: () => number | undefined
+  /** The oldest fix in memory. */
+  firstFix: () => DistinctFix | undefined
   /** Says that what is not in memory may belong with the fixes from here on: they have to be worked through again. */
   distrust: (fromMs: number) => void
   /** To be kept across restarts. */
@@ -235,7 +235,7 @@ export function createDeviceAlignment(
     settled: () => {
       if (openDwellRows === 'stale') openDwellRows = 'settled'
     },
-    firstFixMs: () => fixes[0]?.firstReportMs,
+    firstFix: () => fixes[0],
     distrust: (fromMs) => {
       staleFromMs = Math.min(staleFromMs ?? fromMs, fromMs)
     },

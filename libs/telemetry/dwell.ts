@@ -151,8 +151,10 @@ export function detectDwells(fixes: readonly DistinctFix[], policy: DwellPolicy)
  * decided before such a jump never depends on what comes after it, and the other way round, so that late data needs
  * to be worked through only from one jump to another.
  */
-export const isFreshStart = (previous: DistinctFix, fix: DistinctFix, policy: DwellPolicy): boolean =>
+export const isFreshStart = (previous: Position, fix: Position, policy: DwellPolicy): boolean =>
   distanceM(previous, fix) > 2 * policy.radiusM
+
+type Position = { lat: number; lon: number }
 
 /** The same for the same device and arrival, in the layout of a UUIDv7 so that it sorts by arrival. */
 export function dwellId(deviceId: string, arrivedAtMs: number): string {

@@ -3,7 +3,7 @@ import type { QuestdbSql } from '#questdb/sql'
 import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
 import { askForPast, createDeviceTrack, type DeviceTrack, settleWhenQuiet } from './device-track.ts'
-import { recoverTracks } from './recover-tracks.ts'
+import { findPasts, recoverTracks } from './recover-tracks.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
 /** What the writer keeps in memory of one device; all of it can be read back from the database. */
@@ -63,8 +63,10 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
     }
     // Devices without a row in the last day have no track to go on with.
     const known = new Set(newest.map(({ deviceId }) => deviceId))
-    for (const deviceId of deviceIds) if (!known.has(deviceId)) tracks.delete(deviceId)
-    if (tracks.size > 0) await recoverTracks(questdb, tracks, receivedBeforeMs)
+    const [silent, heardOf] = [new Map(tracks), new Map(tracks)]
+    for (const deviceId of deviceIds) (known.has(deviceId) ? silent : heardOf).delete(deviceId)
+    await recoverTracks(questdb, heardOf, receivedBeforeMs)
+    await findPasts(questdb, silent, receivedBeforeMs)
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { Arrival, StoredCellularRow } from '#questdb/device-tracks'
 import { createDeviceAlignment, type DeviceAlignment, type TimeRange } from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
-import { type DeviceClass, type Dwell, dwellId, dwellPolicies } from '#telemetry/dwell'
+import { type DeviceClass, type Dwell, dwellId, dwellPolicies, isFreshStart } from '#telemetry/dwell'
 import type { RowOrigin } from '#telemetry/ilp'
 
 /** A stay as the `dwell` table holds it. */
@@ -14,8 +14,8 @@ type Owner = Arrival & { newestFixMs: number }
 export type DeviceTrack = {
   deviceClass: DeviceClass
   alignment: DeviceAlignment
-  /** Nothing that is stored but not in memory can belong to the stay in which the fixes in memory begin. */
-  isPastKnown: boolean
+  /** Where the device was before what is in memory, as long as it may have stayed there since. */
+  past: { lat: number; lon: number } | undefined
   /** Times whose rows are to be aligned again from what is stored; few and disjoint. */
   dirty: TimeRange[]
   /** The open stay as it was last written. */
@@ -34,7 +34,7 @@ export type TrackStep = { rows: StoredCellularRow[]; dwells: { row: DwellRow; or
 export const createDeviceTrack = (deviceClass: DeviceClass): DeviceTrack => ({
   deviceClass,
   alignment: createDeviceAlignment(dwellPolicies[deviceClass]),
-  isPastKnown: false,
+  past: undefined,
   dirty: [],
   written: undefined,
   unwritten: undefined,
@@ -118,13 +118,16 @@ export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: nu
 }
 
 /**
- * Has a device that was silent for so long that it was forgotten worked through again from its first fix on: it may have
- * stood there all the time. Says whether it did.
+ * Has a device that was silent for so long that it was forgotten worked through again from its first fix on, if it may
+ * have stood there all the time. Says whether it did.
  */
 export function askForPast(track: DeviceTrack): boolean {
-  const fromMs = track.isPastKnown ? undefined : track.alignment.firstFixMs()
-  if (fromMs === undefined) return false
-  track.isPastKnown = true
+  const first = track.past && track.alignment.firstFix()
+  if (!track.past || !first) return false
+  const hasMoved = isFreshStart(track.past, first, dwellPolicies[track.deviceClass])
+  track.past = undefined
+  if (hasMoved) return false
+  const fromMs = first.firstReportMs
   track.alignment.distrust(fromMs)
   markDirty(track, { fromMs, toMs: fromMs })
   return true

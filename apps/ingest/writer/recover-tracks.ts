@@ -1,7 +1,7 @@
-import { readCellularRows, readDwells, readFixReports } from '#questdb/device-tracks'
+import { readCellularRows, readDwells, readFixReports, readLastPosition } from '#questdb/device-tracks'
 import type { QuestdbSql } from '#questdb/sql'
-import { distinctFixes } from '#telemetry/distinct-fixes'
-import { dwellPolicies, isFreshStart } from '#telemetry/dwell'
+import { distinctFixes, type FixReport } from '#telemetry/distinct-fixes'
+import { type DwellPolicy, dwellPolicies, isFreshStart } from '#telemetry/dwell'
 import { type DeviceTrack, markDirty, noteOwner } from './device-track.ts'
 
 /** Interpolation and the rows that may still change never reach further back than this. */
@@ -42,22 +42,39 @@ async function recoverSome(
     readFixReports(questdb, deviceIds, recent, maxRows),
     readCellularRows(questdb, deviceIds, recent, maxRows),
   ])
+  const whole = new Set<string>()
   for (const [deviceId, track] of tracks) {
     const stay = stays.get(deviceId)?.findLast((one) => !one.withdrawn && one.arrivedAtMs < recent.fromMs)
     let known = reports.get(deviceId) ?? []
-    const policy = dwellPolicies[track.deviceClass]
-    track.isPastKnown = distinctFixes(known).some((fix, index, fixes) => {
-      const previous = fixes[index - 1]
-      return previous !== undefined && isFreshStart(previous, fix, policy)
-    })
     if (stay && stay.lastInsideAtMs >= recent.fromMs) {
-      const whole = { ...recent, fromMs: stay.arrivedAtMs }
-      known = (await readFixReports(questdb, [deviceId], whole, maxRows)).get(deviceId) ?? known
-      track.isPastKnown = true
-    }
+      const sinceArrival = { ...recent, fromMs: stay.arrivedAtMs }
+      known = (await readFixReports(questdb, [deviceId], sinceArrival, maxRows)).get(deviceId) ?? known
+      whole.add(deviceId)
+    } else if (hasMoved(known, dwellPolicies[track.deviceClass])) whole.add(deviceId)
     for (const report of known) noteOwner(track, report, [report])
     const step = track.alignment.apply(known, rows.get(deviceId) ?? [])
     for (const range of step.dirty) markDirty(track, range)
     if (step.open) track.written = { arrivedAtMs: step.open.arrivedAtMs, lastInsideAtMs: step.open.lastInsideAtMs }
   }
+  await findPasts(questdb, new Map([...tracks].filter(([deviceId]) => !whole.has(deviceId))), receivedBeforeMs)
+}
+
+/** Whatever came before has nothing to do with where the device was in the end. */
+const hasMoved = (reports: readonly FixReport[], policy: DwellPolicy): boolean =>
+  distinctFixes(reports).some((fix, index, fixes) => {
+    const previous = fixes[index - 1]
+    return previous !== undefined && isFreshStart(previous, fix, policy)
+  })
+
+/** Notes where devices were before what is in memory of them. */
+export async function findPasts(
+  questdb: QuestdbSql,
+  tracks: ReadonlyMap<string, DeviceTrack>,
+  receivedBeforeMs: number,
+): Promise<void> {
+  const find = async ([deviceId, track]: readonly [string, DeviceTrack]) => {
+    const beforeMs = track.alignment.firstFix()?.firstReportMs ?? Number.POSITIVE_INFINITY
+    track.past = await readLastPosition(questdb, deviceId, { beforeMs, receivedBeforeMs })
+  }
+  await Promise.all([...tracks].map(find))
 }
