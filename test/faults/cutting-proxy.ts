@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
 export type CuttingProxy = {
   port: number
@@ -47,10 +48,13 @@ export async function startCuttingProxy(target: { host: string; port: number }):
       sockets.delete(upstream)
       client.destroy()
     })
+    // What is delayed delays what follows: a bad link loses bytes, but never changes their order.
+    let passed = Promise.resolve()
     client.on('data', (bytes) => {
-      const pass = () => upstream.writable && upstream.write(bytes)
-      if (hostile && Math.random() < 0.1) setTimeout(pass, Math.random() * 50)
-      else pass()
+      const waitMs = hostile && Math.random() < 0.1 ? Math.random() * 50 : 0
+      passed = passed
+        .then(() => (waitMs > 0 ? delay(waitMs) : undefined))
+        .then(() => void (upstream.writable && upstream.write(bytes)))
       damage(client, upstream)
     })
     upstream.pipe(client)
