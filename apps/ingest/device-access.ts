@@ -48,12 +48,24 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     if (found) {
       grants.set(found.tokenHash, found)
       // What was read may be older than what a notice told meanwhile, when this token was not known yet.
-      if (refreshes !== refreshesBefore) void refresh([found]).catch(() => {})
+      if (refreshes !== refreshesBefore) void askAgain(tokenHash).catch(() => {})
       return found
     }
     if (unknownUntilMs.size >= maxUnknown) unknownUntilMs.clear()
     unknownUntilMs.set(tokenHash, clock() + unknownLifetimeMs)
     throw tokenRefused()
+  }
+
+  /** Only this token, together with others: thousands may come at once while notices do, and a refresh looks at all. */
+  async function askAgain(tokenHash: string): Promise<void> {
+    let refreshesBefore: number
+    let found: DeviceGrant | undefined
+    do {
+      refreshesBefore = refreshes
+      found = await find(tokenHash)
+    } while (refreshes !== refreshesBefore)
+    if (found) grants.set(tokenHash, found)
+    else grants.delete(tokenHash)
   }
 
   function authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant> {
