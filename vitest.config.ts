@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { summaryReporter } from './test/support/summary-reporter.ts'
 
-const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**']
+const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attacks/**']
 const pureLibraries = ['libs/core/**/*.test.ts', 'libs/telemetry/**/*.test.ts']
 
 /** `pure` needs no engines and answers in a second; `engines` gets a real Postgres and a real QuestDB for the run. */

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { LogFullError } from '#telemetry-log/log'
 import { openSegmentLog } from '#telemetry-log/segment-log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
+import { mountSmallDisk, NoSmallDiskError } from '#test/small-disk'
 import { until } from '#test/until'
 import { type Fault, type Finding, SkipFault } from './fault.ts'
 import { startReportLoad } from './report-load.ts'
@@ -17,28 +17,24 @@ const mebibyte = 1024 ** 2
 export const diskFull: Fault = {
   name: 'disk-full',
   async run() {
-    const small = mountSmallDisk(2)
-    const large = mountSmallDisk(160)
+    const small = newSmallDisk(2)
+    const large = newSmallDisk(160)
     try {
-      return [...(await fillLog(small)), ...(await fillUnderLoad(large))]
+      return [...(await fillLog(small.folder)), ...(await fillUnderLoad(large.folder))]
     } finally {
-      for (const folder of [small, large]) {
-        execFileSync('umount', ['--lazy', folder])
-        rmSync(folder, { recursive: true })
-      }
+      small.remove()
+      large.remove()
     }
   },
 }
 
-function mountSmallDisk(mebibytes: number): string {
+function newSmallDisk(mebibytes: number): { folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'routerfleet-disk-'))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'none', folder], { stdio: 'ignore' })
-  } catch {
-    rmSync(folder, { recursive: true })
-    throw new SkipFault('needs the right to mount a small disk (run as root on Linux).')
+    return { folder, remove: mountSmallDisk(folder, mebibytes) }
+  } catch (error) {
+    throw error instanceof NoSmallDiskError ? new SkipFault(error.message) : error
   }
-  return folder
 }
 
 /** The log itself, up to the last byte of its disk. */

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate } from '#postgres/migrate'
 import { openPool } from '#postgres/pool'
-import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { openQuestdbSql } from '#questdb/sql'
 import { type IngestPlace, type IngestProcess, startIngestProcess } from '#test/ingest-process'
 import { newOrganization, newReportingDevices, type ReportingDevice } from '#test/reporting-device'
+import { countRows, figuresOf } from '#test/stored-telemetry'
 import { until } from '#test/until'
 import { type PostgresEngine, startPostgres } from '../../apps/stack/engines/postgres.ts'
 import { freePort } from '../../apps/stack/engines/process.ts'
@@ -25,8 +26,6 @@ export type Scene = {
   verify(accepted: number): Promise<Finding[]>
   close(): Promise<void>
 }
-
-const tables = ['cellular', 'location', 'system', 'connection'] as const
 
 /** Real engines, a real ingest and registered devices in a throw-away folder; every part can be killed and started again. */
 export async function openScene(
@@ -111,26 +110,4 @@ async function verify(scene: Scene, accepted: number): Promise<Finding[]> {
   } finally {
     await questdb.end()
   }
-}
-
-async function countRows(questdb: QuestdbSql): Promise<{ rows: number; distinct: number }> {
-  let rows = 0
-  let distinct = 0
-  for (const table of tables) {
-    await questdb.query(`SELECT wait_wal_table('${table}')`)
-    const [all] = await questdb.query<{ found: string }>(`SELECT count() AS found FROM ${table}`)
-    const [apart] = await questdb.query<{ found: string }>(
-      `SELECT count() AS found FROM (SELECT DISTINCT ts, device_id FROM ${table})`,
-    )
-    rows += Number(all?.found)
-    distinct += Number(apart?.found)
-  }
-  return { rows, distinct }
-}
-
-/** What ingest says of its samples at /metrics. */
-export async function figuresOf(ingestUrl: string): Promise<Record<string, number>> {
-  const text = await (await fetch(`${ingestUrl}/metrics`)).text()
-  const lines = text.matchAll(/^telemetry_([a-z_]+)(?:\{[^}]*\})? (\S+)$/gm)
-  return Object.fromEntries([...lines].map(([, name = '', value]) => [name, Number(value)]))
 }

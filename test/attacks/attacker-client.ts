@@ -1,0 +1,96 @@
+import { Agent, request } from 'node:http'
+
+export type AttackerCall = {
+  url: string
+  method?: string
+  headers?: Record<string, string>
+  json?: unknown
+  body?: string | Buffer
+  /** Aborts the request; the tally then counts "aborted". */
+  signal?: AbortSignal
+  timeoutMs?: number
+}
+
+export type AttackerAnswer = {
+  status: number
+  /** The problem's code, when the answer is a problem document. */
+  code: string | undefined
+  headers: Record<string, string | string[] | undefined>
+  body: string
+}
+
+export type AttackerClient = {
+  /** Sends a request and counts its answer; undefined when none came. */
+  call(call: AttackerCall): Promise<AttackerAnswer | undefined>
+  /** Counts what a request by other means was answered. */
+  count(answer: string, times?: number): void
+  answers: Record<string, number>
+  close(): void
+}
+
+/**
+ * A client that counts what it is answered and gives up when `stop` aborts. It calls from an address of its own, so that
+ * limits by address do not meet the bystander.
+ */
+export function openAttackerClient(
+  stop: AbortSignal,
+  { localAddress = attackerAddress }: { localAddress?: string | undefined } = {},
+): AttackerClient {
+  const agent = new Agent({ keepAlive: true })
+  const answers: Record<string, number> = {}
+  const count = (answer: string, times = 1) => {
+    answers[answer] = (answers[answer] ?? 0) + times
+  }
+
+  function exchange(call: AttackerCall): Promise<AttackerAnswer> {
+    const { url, method = 'GET', json, timeoutMs = 120_000 } = call
+    const body = json === undefined ? call.body : JSON.stringify(json)
+    const headers = { ...(json === undefined ? {} : { 'content-type': 'application/json' }), ...call.headers }
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs), ...(call.signal ? [call.signal] : [])])
+    return new Promise((resolve, reject) => {
+      const sent = request(url, { method, headers, agent, signal, ...(localAddress && { localAddress }) })
+      sent.on('error', reject)
+      sent.on('response', (answer) => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.on('error', reject)
+        answer.on('end', () => {
+          const text = Buffer.concat(chunks).toString()
+          resolve({ status: answer.statusCode ?? 0, code: codeOf(text), headers: answer.headers, body: text })
+        })
+      })
+      sent.end(body)
+    })
+  }
+
+  return {
+    answers,
+    count,
+    async call(call) {
+      try {
+        const answer = await exchange(call)
+        count(answer.code === undefined ? String(answer.status) : `${answer.status} ${answer.code}`)
+        return answer
+      } catch (error) {
+        count(reasonOf(error))
+        return undefined
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** Linux has the whole of 127.0.0.0/8 on its loopback; elsewhere the attacker shares the bystander's address. */
+export const attackerAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
+
+function codeOf(text: string): string | undefined {
+  if (!text.startsWith('{"type"')) return undefined
+  return /"code":"([^"]*)"/.exec(text)?.[1]
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'AbortError') return 'aborted'
+  if (error.name === 'TimeoutError') return 'no answer in time'
+  return 'code' in error && error.code === 'ECONNREFUSED' ? 'connection refused' : 'connection closed'
+}

@@ -1,0 +1,160 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { countRows, figuresOf } from '#test/stored-telemetry'
+import { until } from '#test/until'
+import type { Finding } from '../faults/fault.ts'
+import type { Attack, AttackOptions, AttackReport, ProbeName } from './attack.ts'
+import type { Figures } from './bystander-messages.ts'
+import { countConnections, leftBehind } from './connections.ts'
+import type { Session } from './session.ts'
+
+/** What the bystander may wait, and how much an app may grow. */
+const limitsMs: Record<ProbeName, number> = {
+  controlPlaneLivez: 500,
+  ingestLivez: 500,
+  deviceList: 500,
+  reportQueryable: 10_000,
+}
+const memoryLimitMib = 300
+
+const drainLimitMs = 15_000
+const backlogLimitMs = 90_000
+const connectionsLimitMs = 15_000
+
+export type Outcome = { answers: AttackReport['answers']; findings: readonly Finding[] }
+
+/**
+ * Waits for a calm moment and returns what the bystander waits in it; undefined when the service does not calm down.
+ */
+export async function measureCalm({ bystander, target }: Session, calmMs: number): Promise<Figures | undefined> {
+  const giveUpMs = Date.now() + 45_000
+  while (Date.now() < giveUpMs) {
+    await bystander.begin()
+    await delay(calmMs)
+    const calm = await bystander.figures()
+    const isCalm = Object.values(calm.waits).every(({ failures }) => failures === 0)
+    const waitsLittle = probeNames.every((name) => calm.waits[name].longestMs < limitsMs[name] + calm.stallMs)
+    const { backlog_samples: backlog = 0 } = await figuresOf(target.ingestUrl).catch(() => ({ backlog_samples: 1e9 }))
+    if (isCalm && waitsLittle && backlog < 100) return calm
+  }
+  return undefined
+}
+
+const probeNames = Object.keys(limitsMs) as ProbeName[]
+
+/** Runs an attack and compares what the bystander met with the limits. */
+export async function carryOut(
+  attack: Attack,
+  session: Session,
+  calm: Figures,
+  options: AttackOptions,
+): Promise<Outcome> {
+  const { target, bystander } = session
+  const connections = await countConnections(target.pool)
+  const endsBefore = target.apps.unexpectedEnds().length
+  await bystander.follow(session.pids())
+  await bystander.begin()
+  const startedMs = Date.now()
+  const report = await attack.run(target, options)
+  const seconds = (Date.now() - startedMs) / 1_000
+  await bystander.follow(session.pids())
+  // What an attack has left to do still delays others after its last request.
+  await bystander.drain(drainLimitMs)
+  const figures = await bystander.figures()
+  session.acknowledged += report.acceptedSamples ?? 0
+  const ends = target.apps.unexpectedEnds().slice(endsBefore)
+  return {
+    answers: report.answers,
+    findings: [
+      { what: 'the attack ended', held: !options.signal.aborted, detail: `after ${seconds.toFixed(1)} s` },
+      ...waitFindings(attack, figures, calm),
+      ...memoryFindings(figures),
+      { what: 'no restart', held: ends.length === 0, detail: ends.length === 0 ? 'none' : ends.join('; ') },
+      await connectionFinding(session, connections),
+      ...(await storedFindings(session)),
+      ...(report.findings ?? []),
+    ],
+  }
+}
+
+function waitFindings(attack: Attack, figures: Figures, calm: Figures): Finding[] {
+  return probeNames.map((name) => {
+    const { longestMs, count, failures, lastFailure } = figures.waits[name]
+    const before = calm.waits[name].longestMs
+    const noiseMs = Math.max(figures.stallMs, before)
+    const judged = !attack.exempt?.includes(name)
+    const failed = failures === 0 ? '' : `, ${failures} not answered well, last: ${lastFailure}`
+    const limit = judged ? `limit ${limitsMs[name]} + ${ms(noiseMs)}` : 'not judged'
+    return {
+      what: `bystander's ${name}`,
+      held: !judged || longestMs <= limitsMs[name] + noiseMs,
+      detail: `${ms(longestMs)} at most of ${count} (calm ${ms(before)}, machine ${ms(figures.stallMs)}, ${limit})${failed}`,
+    }
+  })
+}
+
+function memoryFindings({ memory }: Figures): Finding[] {
+  return Object.entries(memory).flatMap(([name, { beforeMib, peakMib, grownMib }]) => {
+    const isApp = name in { controlPlane: 1, ingest: 1, worker: 1 }
+    // The engines have limits of their own.
+    if (!isApp && name !== 'tree') return []
+    const detail = `${grownMib.toFixed(0)} MiB (${beforeMib.toFixed(0)} → ${peakMib.toFixed(0)})`
+    return [{ what: `memory of ${name}`, held: !isApp || grownMib < memoryLimitMib, detail }]
+  })
+}
+
+async function connectionFinding({ target }: Session, before: Map<string, number>): Promise<Finding> {
+  const what = 'no connection left behind'
+  let left: string[] = []
+  try {
+    const after = await until(
+      what,
+      async () => {
+        const now = await countConnections(target.pool)
+        left = leftBehind(before, now)
+        return left.length === 0 && now
+      },
+      connectionsLimitMs,
+    )
+    return { what, held: true, detail: `${sum(before)} before, ${sum(after)} after` }
+  } catch (error) {
+    return { what, held: false, detail: left.join(', ') || String(error) }
+  }
+}
+
+const sum = (counts: Map<string, number>) => [...counts.values()].reduce((total, count) => total + count, 0)
+
+/** Accepted = stored, by ingest's own figures, by the rows there are, and by what senders were told. */
+async function storedFindings(session: Session): Promise<Finding[]> {
+  const { target, bystander } = session
+  const figures = () => figuresOf(target.ingestUrl)
+  try {
+    const told = session.acknowledged + (await bystander.figures()).acceptedSamples
+    const before = await until('the backlog is stored', async () => isStored(await figures()), backlogLimitMs)
+    const { rows, distinct } = await countRows(target.questdb)
+    const after = await figures()
+    const { samples_stored_total: stored = 0, samples_dead_lettered_total: dead = 0 } = before
+    const { samples_accepted_total: acceptedAfter = 0, samples_replaced_total: replaced = 0 } = after
+    return [
+      {
+        what: 'accepted = stored',
+        held: dead === 0 && rows >= stored && rows <= acceptedAfter - replaced && rows === distinct,
+        detail: `${before.samples_accepted_total} accepted, ${rows} rows (${distinct} distinct), ${dead} dead letters`,
+      },
+      {
+        what: 'acknowledged = kept',
+        held: acceptedAfter >= told,
+        detail: `${told} acknowledged, ${acceptedAfter} in the log`,
+      },
+    ]
+  } catch (error) {
+    const now = await figures().catch(() => ({}))
+    return [{ what: 'accepted = stored', held: false, detail: `${String(error)} ${JSON.stringify(now)}` }]
+  }
+}
+
+/** The figures when nothing waits but what the bystander has just sent. */
+function isStored(figures: Record<string, number>): Record<string, number> | undefined {
+  return (figures.backlog_samples ?? 1) <= 2 ? figures : undefined
+}
+
+const ms = (value: number) => `${value.toFixed(0)} ms`

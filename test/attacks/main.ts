@@ -1,0 +1,99 @@
+import { parseArgs } from 'node:util'
+import { SkipFault } from '../faults/fault.ts'
+import type { Attack } from './attack.ts'
+import { attacks } from './attacks.ts'
+import { carryOut, measureCalm, type Outcome } from './judge.ts'
+import { openSession, type Session } from './session.ts'
+
+// npm run test:attacks -- [--quick] [--only NAME]: a hostile client against real processes, with a bystander whose
+// requests are timed; exit code 1 when a limit broke.
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true } },
+})
+const chosen = attacks.filter(({ name }) => values.only === undefined || values.only.includes(name))
+if (chosen.length === 0) {
+  console.error(`There is no attack ${values.only}. There are: ${attacks.map(({ name }) => name).join(', ')}.`)
+  process.exit(2)
+}
+
+const calmMs = values.quick ? 2_000 : 5_000
+/** How long an attack may go on by itself, and how long it may take to end after that. */
+const attackLimitMs = values.quick ? 45_000 : 600_000
+const endLimitMs = 150_000
+
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  // Told again, it leaves at once; what still runs is killed on the way out.
+  process.on(signal, () => (interrupted.signal.aborted ? process.exit(1) : interrupted.abort()))
+}
+
+let session: Session | undefined
+let broken = 0
+try {
+  for (const attack of chosen) broken += await runAttack(attack)
+} finally {
+  await session?.close()
+}
+console.log(`\n${broken === 0 ? 'All limits held.' : `${broken} limits broke.`}`)
+process.exit(broken === 0 ? 0 : 1)
+
+/** Runs one attack, prints what it met, and returns how many limits broke. */
+async function runAttack(attack: Attack): Promise<number> {
+  if (interrupted.signal.aborted) return 1
+  const startedMs = Date.now()
+  const { answers, findings } = await outcomeOf(attack).catch(explain)
+  console.log(`\n${attack.name} (${((Date.now() - startedMs) / 1000).toFixed(0)} s): ${attack.about}`)
+  console.log(`  answers  ${inWords(answers)}`)
+  for (const { what, held, detail } of findings) console.log(`  ${held ? 'held  ' : 'BROKEN'}  ${what}: ${detail}`)
+  return findings.filter(({ held }) => !held).length
+}
+
+async function outcomeOf(attack: Attack): Promise<Outcome> {
+  const { signal: stop } = interrupted
+  if (attack.target !== undefined) await closeSession()
+  session ??= await openSession(attack.target ?? {}, stop)
+  let calm = await measureCalm(session, calmMs)
+  if (calm === undefined && attack.target === undefined) {
+    // An earlier attack has left the service in a state that must not be blamed on this one.
+    await closeSession()
+    session = await openSession({}, stop)
+    calm = await measureCalm(session, calmMs)
+  }
+  if (calm === undefined) throw new Error('The service was not calm before the attack.')
+  const limit = AbortSignal.timeout(attackLimitMs)
+  const signal = AbortSignal.any([stop, limit])
+  try {
+    return await inTime(carryOut(attack, session, calm, { quick: values.quick, signal }))
+  } finally {
+    if (attack.target !== undefined || limit.aborted) await closeSession()
+  }
+}
+
+/** Rejects when the work has not ended in time, or the run is interrupted. */
+function inTime<Result>(work: Promise<Result>): Promise<Result> {
+  work.catch(() => {})
+  const stop = AbortSignal.any([interrupted.signal, AbortSignal.timeout(attackLimitMs + endLimitMs)])
+  const stopped = new Promise<never>((_, reject) => {
+    stop.addEventListener('abort', () => reject(new Error(`The attack did not end: ${stop.reason}`)))
+  })
+  return Promise.race([work, stopped])
+}
+
+async function closeSession(): Promise<void> {
+  const open = session
+  session = undefined
+  await open?.close()
+}
+
+function inWords(answers: Outcome['answers']): string {
+  const parts = Object.entries(answers).sort(([, one], [, other]) => other - one)
+  return parts.map(([answer, count]) => `${count} × ${answer}`).join(', ') || 'none'
+}
+
+function explain(error: unknown): Outcome {
+  if (error instanceof SkipFault) {
+    return { answers: {}, findings: [{ what: 'skipped', held: true, detail: error.message }] }
+  }
+  const detail = error instanceof Error ? (error.stack ?? '') : String(error)
+  return { answers: {}, findings: [{ what: 'the run itself', held: false, detail }] }
+}

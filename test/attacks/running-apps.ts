@@ -1,0 +1,61 @@
+import { type App, startApp } from '../../apps/stack/apps.ts'
+import type { DataFolder } from '../../apps/stack/data-folder.ts'
+import type { Services } from '../../apps/stack/services.ts'
+import { type Started, type Supervised, supervise } from '../../apps/stack/supervise.ts'
+
+export const appNames = ['controlPlane', 'ingest', 'worker'] as const
+export type AppName = (typeof appNames)[number]
+
+/** The apps as supervised processes: one that ends is started again, as the start command does. */
+export type RunningApps = {
+  pids(): Record<AppName, number>
+  /** A sentence for each process that ended although nobody stopped it, and for each start that failed. */
+  unexpectedEnds(): readonly string[]
+  /** Ends a process on purpose and resolves when its successor answers. */
+  restart(name: AppName, signal: NodeJS.Signals): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts ingest and the worker, then the control plane. */
+export async function startApps(services: Services, folder: DataFolder, signal: AbortSignal): Promise<RunningApps> {
+  const ends: string[] = []
+  const expected = new Set<AppName>()
+  const restarts = new Map<AppName, () => void>()
+  const running = new Map<AppName, Supervised<Started>>()
+
+  async function keep(name: AppName, app: App): Promise<void> {
+    const part = await supervise(
+      (stopped) => startApp(app, folder, AbortSignal.any([signal, stopped])),
+      (event) => {
+        if (event.kind === 'restarted') return restarts.get(name)?.()
+        if (expected.has(name)) return
+        ends.push(event.kind === 'ended' ? `${name} ${event.how}` : `${name} did not start: ${event.reason}`)
+      },
+    )
+    running.set(name, part)
+  }
+  const stop = async () => {
+    await Promise.all([...running.values()].map((part) => part.stop()))
+  }
+  const pidOf = (name: AppName) => running.get(name)?.current().pid ?? 0
+
+  try {
+    await Promise.all([keep('ingest', services.ingest), keep('worker', services.worker)])
+    await keep('controlPlane', services.controlPlane)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    pids: () => ({ controlPlane: pidOf('controlPlane'), ingest: pidOf('ingest'), worker: pidOf('worker') }),
+    unexpectedEnds: () => ends,
+    async restart(name, how) {
+      expected.add(name)
+      const restarted = new Promise<void>((resolve) => restarts.set(name, resolve))
+      process.kill(pidOf(name), how)
+      await restarted
+      expected.delete(name)
+    },
+    stop,
+  }
+}
