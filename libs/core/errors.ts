@@ -1,8 +1,11 @@
 /** One violation inside a request body or query; `pointer` is an RFC 6901 JSON pointer or a parameter name. */
 export type FieldError = { pointer: string; code: string; detail: string }
 
-/** Statuses the service answers deliberately; everything else is a 500 without an inner message. */
-export type ErrorStatus = 400 | 401 | 402 | 403 | 404 | 405 | 409 | 412 | 413 | 415 | 422 | 429 | 503
+/**
+ * Statuses the service answers deliberately; everything else is a 500 without an inner message. 499 only appears in logs
+ * and metrics: the client closed the connection before the answer.
+ */
+export type ErrorStatus = 400 | 401 | 402 | 403 | 404 | 405 | 409 | 412 | 413 | 415 | 422 | 429 | 499 | 503
 
 type ErrorExtras = {
   errors?: FieldError[]
@@ -47,3 +50,11 @@ export const insufficientScope = (scope: string) =>
 
 export const conflict = (code: string, detail: string, members?: Record<string, unknown>) =>
   new ServiceError(409, code, detail, members ? { members } : {})
+
+/** The error of a request whose client closed the connection. */
+export const clientGone = () => new ServiceError(499, 'client_closed_request', 'The client closed the connection.')
+
+/** Throws `clientGone` once the signal has aborted. */
+export function throwIfGone(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw clientGone()
+}

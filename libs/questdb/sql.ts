@@ -1,14 +1,18 @@
 import pg from 'pg'
+import { throwIfGone } from '#core/errors'
 import type { Secret } from '#core/secret'
 
 /** A value bound to `$1…`: times go as ISO text, since QuestDB reads a bound number as microseconds. */
 export type SqlValue = string | number | boolean | null
 
 export type QuestdbSql = {
-  /** Runs one statement and returns its rows as objects named by column; LONG columns stay text. */
-  query<Row>(text: string, values?: SqlValue[]): Promise<Row[]>
+  /**
+   * Runs one statement and returns its rows as objects named by column; LONG columns stay text. When `signal`
+   * aborts, this throws 499 and QuestDB stops the statement, because its connection is closed.
+   */
+  query<Row>(text: string, values?: SqlValue[], signal?: AbortSignal): Promise<Row[]>
   /** The same with each row as an array in column order: a third cheaper for results of many rows. */
-  queryArrays<Row extends unknown[]>(text: string, values?: SqlValue[]): Promise<Row[]>
+  queryArrays<Row extends unknown[]>(text: string, values?: SqlValue[], signal?: AbortSignal): Promise<Row[]>
   end(): Promise<void>
 }
 
@@ -50,10 +54,39 @@ export function openQuestdbSql(url: string, options: { applicationName: string; 
   // An idle connection lost to a restart is replaced at the next query; without a listener it ends the process.
   pool.on('error', () => {})
   return {
-    query: async <Row>(text: string, values: SqlValue[] = []) => (await pool.query(text, values)).rows as Row[],
-    queryArrays: async <Row extends unknown[]>(text: string, values: SqlValue[] = []) =>
-      (await pool.query({ text, values, rowMode: 'array' })).rows as Row[],
+    query: async <Row>(text: string, values: SqlValue[] = [], signal?: AbortSignal) =>
+      (await runQuery(pool, { text, values }, signal)).rows as Row[],
+    queryArrays: async <Row extends unknown[]>(text: string, values: SqlValue[] = [], signal?: AbortSignal) =>
+      (await runQuery(pool, { text, values, rowMode: 'array' }, signal)).rows as Row[],
     end: () => pool.end(),
+  }
+}
+
+type Statement = { text: string; values: SqlValue[]; rowMode?: 'array' }
+
+async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal | undefined): Promise<pg.QueryResult> {
+  if (!signal) return pool.query(statement)
+  throwIfGone(signal)
+  const client = await pool.connect()
+  let isReleased = false
+  const release = (error?: Error) => {
+    if (!isReleased) client.release(error)
+    isReleased = true
+  }
+  // A client that is released with an error closes its connection, and QuestDB stops a query whose client is gone.
+  const onAbort = () => release(new Error('The caller is gone.'))
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    throwIfGone(signal)
+    const result = await client.query(statement)
+    release()
+    return result
+  } catch (error) {
+    release(error instanceof Error ? error : new Error(String(error)))
+    throwIfGone(signal)
+    throw error
+  } finally {
+    signal.removeEventListener('abort', onAbort)
   }
 }
 

@@ -1,0 +1,84 @@
+import { clientGone, ServiceError, throwIfGone } from '#core/errors'
+
+export type FairQueue = {
+  /**
+   * Runs work when it is the owner's turn. Owners that wait take turns, whatever number of requests each has. Throws 429
+   * `too_many_reads` when the owner has too much waiting, and 499 when the signal aborts before the work began.
+   */
+  run<Result>(owner: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
+}
+
+export type FairQueueLimits = { maxRunning: number; maxRunningPerOwner: number; maxWaitingPerOwner: number }
+
+type Owner = { running: number; waiting: Set<() => void> }
+
+const retryAfterSeconds = 2
+
+/** Shares a limited number of places between owners, so that one owner cannot occupy all of them. */
+export function createFairQueue(limits: FairQueueLimits): FairQueue {
+  // In order of turns: an owner whose work starts goes to the end.
+  const owners = new Map<string, Owner>()
+  let running = 0
+
+  const startWaiting = (): void => {
+    for (const [name, owner] of owners) {
+      if (running >= limits.maxRunning) return
+      const [start] = owner.waiting
+      if (!start || owner.running >= limits.maxRunningPerOwner) continue
+      owner.waiting.delete(start)
+      owner.running++
+      running++
+      owners.delete(name)
+      owners.set(name, owner)
+      start()
+    }
+  }
+
+  const leave = (name: string, owner: Owner): void => {
+    if (owner.running === 0 && owner.waiting.size === 0) owners.delete(name)
+  }
+
+  const waitForTurn = (name: string, owner: Owner, signal: AbortSignal | undefined): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const onAbort = () => {
+        owner.waiting.delete(start)
+        leave(name, owner)
+        reject(clientGone())
+      }
+      const start = () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      signal?.addEventListener('abort', onAbort, { once: true })
+      owner.waiting.add(start)
+      startWaiting()
+    })
+
+  return {
+    async run(name, work, signal) {
+      throwIfGone(signal)
+      const owner = owners.get(name) ?? { running: 0, waiting: new Set() }
+      if (owner.waiting.size >= limits.maxWaitingPerOwner) throw tooMany(limits.maxWaitingPerOwner)
+      owners.set(name, owner)
+      await waitForTurn(name, owner, signal)
+      try {
+        return await work()
+      } finally {
+        owner.running--
+        running--
+        leave(name, owner)
+        startWaiting()
+      }
+    },
+  }
+}
+
+const tooMany = (maxWaiting: number) =>
+  new ServiceError(
+    429,
+    'too_many_reads',
+    `More than ${maxWaiting} reads are waiting. Retry in ${retryAfterSeconds} s.`,
+    {
+      headers: { 'Retry-After': String(retryAfterSeconds) },
+    },
+  )
