@@ -5,6 +5,8 @@ import { fieldTable } from '#telemetry/fields'
 import { distinct, flag, instantIn, pageQuery, repeatable, text, uuid } from '../schemas.ts'
 
 const maxMinutes = 129_600
+// No dwell is kept longer.
+const maxDwellSeconds = 34_560_000
 
 /** minLon,minLat,maxLon,maxLat; minLon may be greater than maxLon to span the antimeridian. */
 const boundingBox = z
@@ -79,7 +81,13 @@ export const dwellsQuery = z.strictObject({
   sinceMinutes: window.sinceMinutes.unwrap().optional(),
   from: instantIn().optional(),
   to: instantIn().optional(),
-  minDurationS: z.coerce.number().int().min(0).optional(),
+  minDurationS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(maxDwellSeconds)
+    .optional()
+    .describe('Shortest length, 400 days at most.'),
   ongoing: flag().optional(),
   ...pageQuery,
 })

@@ -22,13 +22,16 @@ export const momentToken = ({ epoch, revision, timeMs }: Moment): string =>
   `${epoch}-${revision.toString(36)}-${timeMs.toString(36)}`
 
 const tokenPattern = /^([0-9a-f]{8})-([0-9a-z]{1,11})-([0-9a-z]{1,11})$/
+const latestMs = Date.UTC(9999, 11, 31)
 
 /** Reads an `asOf` back. Throws 400 when it is none. */
 export function parseMomentToken(token: string): Moment {
-  const [, epoch, revision, time] = tokenPattern.exec(token) ?? []
-  if (epoch === undefined || revision === undefined || time === undefined) {
+  const [, epoch = '', revisionDigits = '', timeDigits = ''] = tokenPattern.exec(token) ?? []
+  const revision = Number.parseInt(revisionDigits, 36)
+  const timeMs = Number.parseInt(timeDigits, 36)
+  if (!Number.isSafeInteger(revision) || !(timeMs <= latestMs)) {
     const detail = 'Send the asOf of an earlier answer.'
     throw badRequest(detail, [{ pointer: 'since', code: 'invalid_since', detail }])
   }
-  return { epoch, revision: Number.parseInt(revision, 36), timeMs: Number.parseInt(time, 36) }
+  return { epoch, revision, timeMs }
 }
