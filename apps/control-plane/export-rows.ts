@@ -1,8 +1,7 @@
 import type { Device } from '#fleet/device-rows'
+import { type CsvValue, csvLines } from './csv.ts'
 
-type Cell = string | number | null | undefined
-
-const columns: Record<string, (device: Device) => Cell> = {
+const columns: Record<string, (device: Device) => CsvValue> = {
   id: (device) => device.id,
   organizationId: (device) => device.organizationId,
   serial: (device) => device.serial,
@@ -20,31 +19,18 @@ const columns: Record<string, (device: Device) => Cell> = {
   createdAt: (device) => device.createdAt,
   updatedAt: (device) => device.updatedAt,
 }
+const cells = Object.values(columns)
 
-/** How an export begins, and how each device continues it. */
+/** The media type of each export format, how the file begins, and the text of some devices. */
 export const exportFormats = {
   csv: {
     mediaType: 'text/csv; charset=utf-8',
-    head: `${Object.keys(columns).join(',')}\r\n`,
-    line: (device: Device) =>
-      `${Object.values(columns)
-        .map((cellOf) => csvCell(cellOf(device)))
-        .join(',')}\r\n`,
+    head: csvLines([Object.keys(columns)]),
+    lines: (devices: readonly Device[]) => csvLines(devices.map((device) => cells.map((cellOf) => cellOf(device)))),
   },
   ndjson: {
     mediaType: 'application/x-ndjson',
     head: '',
-    line: (device: Device) => `${JSON.stringify(device)}\n`,
+    lines: (devices: readonly Device[]) => devices.map((device) => `${JSON.stringify(device)}\n`).join(''),
   },
 } as const
-
-/**
- * One CSV cell (RFC 4180). Text that a spreadsheet would run as a formula gets an apostrophe in front, as OWASP advises;
- * numbers are never text.
- */
-export function csvCell(value: Cell): string {
-  if (value === null || value === undefined) return ''
-  if (typeof value === 'number') return String(value)
-  const harmless = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
-  return /[",\r\n;']/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
-}

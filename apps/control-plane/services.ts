@@ -8,6 +8,7 @@ import type { HttpMetrics } from '#http/metrics'
 import type { RateLimiter } from '#http/rate-limit'
 import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
+import type { Readers } from '#questdb/readers'
 import type { QuestdbSql } from '#questdb/sql'
 import type { Authenticator } from './authentication.ts'
 import type { FleetMaps } from './fleet-map/fleet-maps.ts'
@@ -17,6 +18,8 @@ import type { DeviceEdge } from './proxy.ts'
 export type Services = {
   pool: Pool
   questdb: QuestdbSql
+  /** QuestDB shared fairly between callers: what routes read with. */
+  readers: Readers
   fleetMaps: FleetMaps
   clock: Clock
   plans: Plans

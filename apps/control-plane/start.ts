@@ -13,12 +13,15 @@ import { createRateLimiter } from '#http/rate-limit'
 import { createLogger } from '#http/request-log'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
+import { createReaders } from '#questdb/readers'
 import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
 import { createAuthenticator } from './authentication.ts'
 import type { Config } from './config.ts'
 import { createFleetMaps } from './fleet-map/fleet-maps.ts'
 import { createDeviceEdge } from './proxy.ts'
 import type { Services } from './services.ts'
+
+const questdbConnections = 16
 
 /** Opens everything the routes reach, and says how to close it again. */
 export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
@@ -47,13 +50,18 @@ export async function openServices(config: Config): Promise<{ services: Services
     ? new Redis(config.REDIS_URL, { enableOfflineQueue: false, maxRetriesPerRequest: 1 })
     : undefined
   redis?.on('error', () => {})
-  const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'control-plane', maxConnections: 16 })
-  const fleetMaps = createFleetMaps({ pool, questdb, clock })
+  const questdb = openQuestdbSql(questdbSqlUrl(config), {
+    applicationName: 'control-plane',
+    maxConnections: questdbConnections,
+  })
+  const readers = createReaders(questdb, questdbConnections)
+  const fleetMaps = createFleetMaps({ pool, readers, clock })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
 
   const services: Services = {
     pool,
     questdb,
+    readers,
     fleetMaps,
     clock,
     plans,

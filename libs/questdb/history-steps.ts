@@ -1,4 +1,4 @@
-import { type OwnedRange, ownedRows } from '#questdb/owned-rows'
+import { clipRanges, type OwnedRange, ownedRows } from '#questdb/owned-rows'
 import type { QuestdbSql } from '#questdb/sql'
 import { fieldsOf, type Kind } from '#telemetry/fields'
 import { columnName } from '#telemetry/tables'
@@ -43,25 +43,47 @@ export async function historySteps(
   const perKind = await Promise.all(
     query.kinds.map(async (kind) => {
       const endMs = position && (kind > position.kind ? position.tsMs + stepSeconds * 1_000 : position.tsMs)
-      const owned = ownedRows(
-        deviceId,
-        ranges.map((range) => ({ ...range, toMs: Math.min(range.toMs, endMs ?? range.toMs) })),
-      )
-      if (!owned) return []
-      const names = steppedFields(kind)
-      const statistics = names.map(columnName).map((column) => `min(${column}), avg(${column}), max(${column})`)
-      const rows = await questdb.queryArrays(
-        `SELECT timestamp_floor('${stepSeconds}s', ts) step, count() samples, ${statistics.join(', ')}
-         FROM ${kind} WHERE ${owned.text} GROUP BY step ORDER BY step DESC LIMIT $${owned.values.length + 1}`,
-        [...owned.values, limit],
-      )
-      return rows.map((row) => stepOf(kind, names, row))
+      return newestSteps(questdb, kind, deviceId, clipRanges(ranges, 0, endMs ?? Number.POSITIVE_INFINITY), query)
     }),
   )
   return perKind
     .flat()
     .sort((a, b) => (a.ts === b.ts ? (a.kind < b.kind ? -1 : 1) : a.ts < b.ts ? 1 : -1))
     .slice(0, limit)
+}
+
+// How many times as long the next stretch is when one had too few steps.
+const stretchGrowth = 8
+
+/**
+ * Reads stretch after stretch, the newest first, until there are enough steps: the first stretch holds `limit` steps when
+ * none is empty. One query over the whole range would summarize all of it again for every page.
+ */
+async function newestSteps(
+  questdb: QuestdbSql,
+  kind: Kind,
+  deviceId: string,
+  ranges: readonly OwnedRange[],
+  { limit, stepSeconds }: { limit: number; stepSeconds: number },
+): Promise<HistoryStep[]> {
+  const names = steppedFields(kind)
+  const statistics = names.map(columnName).map((column) => `min(${column}), avg(${column}), max(${column})`)
+  const stepMs = stepSeconds * 1_000
+  const startMs = Math.min(...ranges.map(({ fromMs }) => fromMs))
+  const steps: HistoryStep[] = []
+  let toMs = Math.ceil(Math.max(...ranges.map((range) => range.toMs)) / stepMs) * stepMs
+  for (let stretch = limit * stepMs; toMs > startMs && steps.length < limit; stretch *= stretchGrowth) {
+    const owned = ownedRows(deviceId, clipRanges(ranges, toMs - stretch, toMs))
+    toMs -= stretch
+    if (!owned) continue
+    const rows = await questdb.queryArrays(
+      `SELECT timestamp_floor('${stepSeconds}s', ts) step, count() samples, ${statistics.join(', ')}
+       FROM ${kind} WHERE ${owned.text} GROUP BY step ORDER BY step DESC LIMIT $${owned.values.length + 1}`,
+      [...owned.values, limit - steps.length],
+    )
+    for (const row of rows) steps.push(stepOf(kind, names, row))
+  }
+  return steps
 }
 
 function stepOf(kind: Kind, names: readonly string[], row: readonly unknown[]): HistoryStep {

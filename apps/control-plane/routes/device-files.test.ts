@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { seedDevices } from '#test/seed-devices'
-import { csvCell } from '../export-rows.ts'
 
 let api: TestControlPlane
 beforeAll(async () => {
@@ -228,16 +227,4 @@ describe('GET /devices/export', () => {
     expect((await api.call('GET', '/devices/export', { token })).status).toBe(403)
     expect((await api.call('GET', `/devices/export?orgId=${newId()}`, { token: key })).status).toBe(404)
   })
-})
-
-describe('csvCell', () => {
-  test.each([
-    ['=1+1', '"\'=1+1"'],
-    ['@SUM(A1)', '"\'@SUM(A1)"'],
-    ['-2', '"\'-2"'],
-    ['a"b', '"a""b"'],
-    ['plain', 'plain'],
-    [-2, '-2'],
-    [null, ''],
-  ])('writes %s as %s', (value, cell) => expect(csvCell(value)).toBe(cell))
 })

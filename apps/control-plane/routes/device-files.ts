@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { exportDevices } from '#fleet/device-export'
+import { openDeviceExport } from '#fleet/device-export'
 import { importDevices } from '#fleet/device-import'
 import { decodeText } from '#http/body'
 import { exportFormats } from '../export-rows.ts'
+import { guardedStream } from '../guarded-stream.ts'
 import { maxImportRows, readImportRows } from '../import-rows.ts'
 import { writeErrors } from '../openapi-errors.ts'
 import { type Route, route } from '../route.ts'
@@ -63,7 +64,8 @@ export const deviceFileRoutes: Route[] = [
     method: 'get',
     path: '/devices/export',
     summary: 'Export devices as a file',
-    description: 'All devices a list with these filters shows, newest first, streamed.',
+    description:
+      'All devices a list with these filters shows, newest first, streamed. The connection breaks off before the end when the key is revoked meanwhile.',
     tag,
     access: 'device:read',
     query: z.strictObject({ format: z.enum(['csv', 'ndjson']).default('csv'), ...deviceFilter }),
@@ -75,15 +77,20 @@ export const deviceFileRoutes: Route[] = [
       },
       404: { description: 'No such organization for you.' },
     },
-    handle: async ({ ctx, query: { format, ...filter } }) => {
-      const { mediaType, head, line } = exportFormats[format]
-      const pages = await exportDevices(ctx, filter)
-      async function* chunks() {
-        const encoder = new TextEncoder()
-        yield encoder.encode(head)
-        for await (const devices of pages) yield encoder.encode(devices.map(line).join(''))
-      }
-      return new Response(ReadableStream.from(chunks()), {
+    handle: async ({ ctx, services, http, query: { format, ...filter } }) => {
+      const { mediaType, head, lines } = exportFormats[format]
+      const devices = await openDeviceExport(ctx, filter)
+      let start: string = head
+      const body = guardedStream(http, services, {
+        check: async () => devices.check(await services.authenticator.authenticate(http.req.header('authorization'))),
+        async next() {
+          const page = await devices.next()
+          const text = page && start + lines(page)
+          start = ''
+          return text
+        },
+      })
+      return new Response(body, {
         headers: {
           'content-type': mediaType,
           'content-disposition': `attachment; filename="devices.${format}"`,

@@ -4,10 +4,12 @@ import { type Kind, kinds } from '#telemetry/fields'
 import { qualities } from '#telemetry/quality'
 import { alignments } from '#telemetry/rows'
 import { recordFieldsSchema } from '#telemetry/schemas'
+import { guardedStream } from '../guarded-stream.ts'
+import { requestReader, sharedReader } from '../request-reader.ts'
 import { type Route, type RouteInput, route } from '../route.ts'
 import { instantIn, instantOut } from '../schemas.ts'
 import { type HistoryCursor, openHistory } from '../telemetry/history.ts'
-import { streamHistory, streamTypes } from '../telemetry/history-stream.ts'
+import { historyText, streamTypes } from '../telemetry/history-stream.ts'
 import { readLatest } from '../telemetry/latest.ts'
 
 const params = z.object({
@@ -130,7 +132,7 @@ const latest = route({
   answers: { 200: { description: 'Null for kinds never reported', schema: latestSchema }, ...hidden },
   async handle(input) {
     requireModel(input)
-    return { status: 200, body: await readLatest(input.ctx, input.services.questdb, input.params.deviceId) }
+    return { status: 200, body: await readLatest(input.ctx, sharedReader(input), input.params.deviceId) }
   },
 })
 
@@ -139,7 +141,7 @@ const history = route({
   path: '/api/:modelSegment/:deviceId/telemetry/history',
   summary: 'Telemetry of one device over a time window',
   description:
-    'Newest first, equal times by kind. The plan may narrow the window, which `window.limitedBy` then says. CSV and NDJSON are streamed.',
+    'Newest first, equal times by kind. The plan may narrow the window, which `window.limitedBy` then says. CSV and NDJSON are streamed; the connection breaks off before the end when the key is revoked or the device deleted meanwhile.',
   tag: 'Telemetry',
   access: 'telemetry:read',
   params,
@@ -154,13 +156,19 @@ const history = route({
   },
   async handle(input) {
     requireModel(input)
-    const { ctx, services, query, params } = input
+    const { ctx, services, query, params, http } = input
     const cursor = query.cursor === undefined ? undefined : services.cursors.open(query.cursor, boundTo(input))
     const position = cursor === undefined ? undefined : (JSON.parse(cursor) as HistoryCursor)
-    const found = await openHistory(ctx, services.questdb, params.deviceId, query, position)
+    const reader = requestReader(input)
+    const found = await openHistory(ctx, reader, params.deviceId, query, position)
     if (query.format !== 'json') {
-      const stream = streamHistory(found, query, query.format, { limit: query.limit, after: position?.after })
-      return new Response(stream, { headers: { 'content-type': streamTypes[query.format] } })
+      const reopen = async () => {
+        const principal = await services.authenticator.authenticate(http.req.header('authorization'))
+        return openHistory({ ...ctx, principal }, reader, params.deviceId, query, found)
+      }
+      const start = { limit: query.limit, after: position?.after }
+      const body = guardedStream(http, services, historyText(found, query, query.format, start, reopen))
+      return new Response(body, { headers: { 'content-type': streamTypes[query.format] } })
     }
     const { items, next } = await found.page(query.limit ?? defaultItems, position?.after)
     const { fromMs, toMs, requestedMinutes, limitedBy } = found.window

@@ -2,6 +2,8 @@ import type { HistoryPosition } from '#questdb/history'
 import { steppedFields } from '#questdb/history-steps'
 import { recordFields } from '#questdb/records'
 import { type Kind, kinds } from '#telemetry/fields'
+import { type CsvValue, csvLines } from '../csv.ts'
+import type { GuardedSource } from '../guarded-stream.ts'
 import type { History, HistoryItem, HistoryQuery } from './history.ts'
 
 export type StreamFormat = 'csv' | 'ndjson'
@@ -14,33 +16,42 @@ export const streamTypes: Record<StreamFormat, string> = {
 // Large enough that a page's query pays, small enough that a slow reader costs little memory.
 const pageSize = 2_000
 
-/** The whole history, or its first `limit` items, as text; one page at a time is in memory, read when it is asked for. */
-export function streamHistory(
-  history: History,
+/**
+ * The history from `after` on, or its first `limit` items, as text; one page at a time is in memory. `reopen` is called
+ * again and again while the text is read: it throws when the caller may no longer read the history.
+ */
+export function historyText(
+  first: History,
   query: HistoryQuery,
   format: StreamFormat,
   start: { limit?: number | undefined; after?: HistoryPosition | undefined },
-): ReadableStream<Uint8Array> {
+  reopen: () => Promise<History>,
+): GuardedSource {
   const columns = format === 'csv' ? csvColumns(query) : []
-  const line =
+  const textOf =
     format === 'csv'
-      ? (item: HistoryItem) => csvLine(columns, item)
-      : (item: HistoryItem) => `${JSON.stringify(item)}\n`
-  const encoder = new TextEncoder()
+      ? (items: readonly HistoryItem[]) => csvLines(items.map((item) => columns.map((column) => valueAt(item, column))))
+      : (items: readonly HistoryItem[]) => items.map((item) => `${JSON.stringify(item)}\n`).join('')
+  let head = format === 'csv' ? csvLines([columns]) : ''
+  let history = first
   let left = start.limit ?? Number.POSITIVE_INFINITY
   let after = start.after
-  return new ReadableStream({
-    start(controller) {
-      if (format === 'csv') controller.enqueue(encoder.encode(`${columns.join(',')}\r\n`))
+  let isDone = false
+  return {
+    async check() {
+      history = await reopen()
     },
-    async pull(controller) {
+    async next() {
+      if (isDone) return null
       const { items, next } = await history.page(Math.min(pageSize, left), after)
       left -= items.length
       after = next?.after
-      if (items.length > 0) controller.enqueue(encoder.encode(items.map(line).join('')))
-      if (!next || left <= 0) controller.close()
+      isDone = !next || left <= 0
+      const text = head + textOf(items)
+      head = ''
+      return text
     },
-  })
+  }
 }
 
 /** `ts`, `kind` and every field of the kinds asked for; a field two kinds share is one column. */
@@ -53,19 +64,9 @@ function csvColumns(query: HistoryQuery): string[] {
   return [...new Set(['ts', 'kind', 'samples', ...statistics])]
 }
 
-const csvLine = (columns: readonly string[], item: HistoryItem): string =>
-  `${columns.map((column) => csvCell(valueAt(item, column))).join(',')}\r\n`
-
-function valueAt(item: HistoryItem, column: string): unknown {
+function valueAt(item: HistoryItem, column: string): CsvValue {
   const [name = '', statistic] = column.split('.')
-  if (statistic === undefined) return (item as Record<string, unknown>)[name]
-  const fields = (item as { fields: Record<string, Record<string, unknown>> }).fields
+  if (statistic === undefined) return (item as Record<string, CsvValue>)[name]
+  const fields = (item as { fields: Record<string, Record<string, CsvValue>> }).fields
   return fields[name]?.[statistic]
-}
-
-/** RFC 4180: quoted only where it must be; null is an empty cell. */
-function csvCell(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

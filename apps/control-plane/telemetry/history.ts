@@ -3,10 +3,11 @@ import { type ReadableDevice, readableTelemetry } from '#fleet/telemetry-access'
 import { type HistoryPosition, historyPage } from '#questdb/history'
 import { type HistoryStep, historySteps } from '#questdb/history-steps'
 import type { OwnedRange } from '#questdb/owned-rows'
+import type { Reader } from '#questdb/readers'
 import { maskSensitive, type StoredSample, type TelemetryRecord } from '#questdb/records'
 import type { QuestdbSql } from '#questdb/sql'
 import { type Kind, kinds, sensitiveFieldNames } from '#telemetry/fields'
-import { planStartMs, type RequestedWindow, requestedWindow, type WindowQuery } from './window.ts'
+import { clockAheadMs, planStartMs, type RequestedWindow, requestedWindow, type WindowQuery } from './window.ts'
 
 export type HistoryQuery = WindowQuery & { kind?: Kind | undefined; stepSeconds?: number | undefined }
 
@@ -18,6 +19,8 @@ export type HistoryItem = TelemetryRecord | HistoryStep
 /** A device's history as one caller may read it, before any page of it is read. */
 export type History = {
   deviceId: string
+  /** When the window was settled; opened again with it, a history keeps its window. */
+  nowMs: number
   window: RequestedWindow & { limitedBy: 'plan' | null }
   /** The next `limit` items behind `after`; `next` is null when there are no more. */
   page(limit: number, after?: HistoryPosition): Promise<{ items: HistoryItem[]; next: HistoryCursor | null }>
@@ -30,10 +33,10 @@ const cursorHoldsMs = 3_600_000
 /** Settles what the caller may read of a device in this window. Throws 404, 403, and 400 for a wrong window. */
 export async function openHistory(
   ctx: FleetContext,
-  questdb: QuestdbSql,
+  reader: Reader,
   deviceId: string,
   query: HistoryQuery,
-  cursor?: HistoryCursor,
+  cursor?: Pick<HistoryCursor, 'nowMs'>,
 ): Promise<History> {
   const nowMs = Math.max(cursor?.nowMs ?? 0, ctx.clock() - (cursor ? cursorHoldsMs : 0))
   const asked = requestedWindow(query, nowMs, defaultMinutes)
@@ -49,9 +52,10 @@ export async function openHistory(
   const read = query.stepSeconds === undefined ? readSamples : readSteps(query.stepSeconds)
   return {
     deviceId: device.deviceId,
+    nowMs,
     window,
     async page(limit, after) {
-      const found = await read(questdb, device, ranges, { kinds: wanted, limit: limit + 1, position: after })
+      const found = await read(reader.questdb, device, ranges, { kinds: wanted, limit: limit + 1, position: after })
       const items = found.slice(0, limit)
       const last = items.at(-1)
       const more = found.length > limit && last
@@ -64,7 +68,8 @@ function readableRanges(device: ReadableDevice, window: RequestedWindow, nowMs: 
   return device.intervals.map((interval) => ({
     organizationId: interval.organizationId,
     fromMs: Math.max(window.fromMs, interval.fromMs ?? 0, planStartMs(interval.historyDays, nowMs)),
-    toMs: Math.min(window.toMs, interval.toMs ?? Number.POSITIVE_INFINITY),
+    // Nothing is accepted that was measured later, and a search must not begin thousands of years ahead.
+    toMs: Math.min(window.toMs, nowMs + clockAheadMs + cursorHoldsMs, interval.toMs ?? Number.POSITIVE_INFINITY),
   }))
 }
 

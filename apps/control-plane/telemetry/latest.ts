@@ -1,8 +1,8 @@
 import type { FleetContext } from '#fleet/context'
 import { readableTelemetry } from '#fleet/telemetry-access'
 import { latestSamples } from '#questdb/latest'
+import type { Reader } from '#questdb/readers'
 import type { TelemetryRecord } from '#questdb/records'
-import type { QuestdbSql } from '#questdb/sql'
 import type { Kind } from '#telemetry/fields'
 import { visibleRecord } from './history.ts'
 import { clockAheadMs } from './window.ts'
@@ -15,7 +15,7 @@ export type LatestTelemetry = { deviceId: string; asOf: string } & Record<Kind, 
 const registryLagMs = 60_000
 
 /** The newest sample of each kind, null for kinds the device never reported. Throws 404 and 403. */
-export async function readLatest(ctx: FleetContext, questdb: QuestdbSql, deviceId: string): Promise<LatestTelemetry> {
+export async function readLatest(ctx: FleetContext, reader: Reader, deviceId: string): Promise<LatestTelemetry> {
   const device = await readableTelemetry(ctx, deviceId)
   const nowMs = ctx.clock()
   // A router silent for weeks is sought from its last report backwards, not from now.
@@ -26,7 +26,7 @@ export async function readLatest(ctx: FleetContext, questdb: QuestdbSql, deviceI
     fromMs: fromMs ?? 0,
     toMs: toMs ?? Number.POSITIVE_INFINITY,
   }))
-  const found = await latestSamples(questdb, device.deviceId, ranges, newestMs)
+  const found = await latestSamples(reader.questdb, device.deviceId, ranges, newestMs)
   const shown = (kind: Kind): LatestRecord | null => {
     const sample = found[kind]
     if (!sample) return null
