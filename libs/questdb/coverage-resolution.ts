@@ -1,3 +1,4 @@
+import { ServiceError } from '#core/errors'
 import { countCells, votedCells } from '#questdb/coverage'
 import type { VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
@@ -5,25 +6,14 @@ import type { QuestdbSql } from '#questdb/sql'
 const coarsestResolution = 4
 const resolutions = [10, 9, 8, 7, 6, 5, coarsestResolution]
 
-const maxCells = 5_000
+const fewCells = 5_000
 // A list of cells this long is still looked at one by one to see how many of them count.
 const maxListed = 100_000
 
-/** A resolution, and which of its cells to fetch: all when there is no list of them. */
-export type FetchedCells = { resolution: number; cells: VoteFilter['cells'] }
+/** A resolution and its voted cells that count; no list when all of them do and they are few. */
+export type ChosenCells = { resolution: number; h3: string[] | undefined }
 
 type Counts = (h3: string) => boolean
-
-/** The voted cells of a resolution that count; no list when they are too many to ask for one by one. */
-export async function cellsAt(
-  questdb: QuestdbSql,
-  filters: readonly VoteFilter[],
-  resolution: number,
-  counts: Counts | undefined,
-): Promise<FetchedCells> {
-  const h3 = counts && (await listCells(questdb, filters, resolution)).filter(counts)
-  return { resolution, cells: h3 && h3.length <= maxCells ? { resolution, h3 } : undefined }
-}
 
 /** The H3 resolution that suits a map at this zoom. */
 export function resolutionForZoom(zoom: number): number {
@@ -33,29 +23,61 @@ export function resolutionForZoom(zoom: number): number {
   return zoom <= 13 ? 9 : 10
 }
 
+/**
+ * The voted cells of a resolution that `counts` accepts. Throws 400 `too_many_cells` for more than `maxCells`, or when too
+ * many would have to be looked at.
+ */
+export async function cellsAt(
+  questdb: QuestdbSql,
+  filters: readonly VoteFilter[],
+  resolution: number,
+  { counts, maxCells }: { counts: Counts | undefined; maxCells: number },
+): Promise<ChosenCells> {
+  const atMost = await countAtMost(questdb, filters, resolution)
+  if (!counts && atMost <= fewCells) return { resolution, h3: undefined }
+  if (atMost > maxListed) throw tooManyCells(resolution, maxCells)
+  const h3 = await listCells(questdb, filters, resolution, counts)
+  if (h3.length > maxCells) throw tooManyCells(resolution, maxCells)
+  return { resolution, h3 }
+}
+
 /** The finest resolution at which at most 5,000 cells come back; `counts` says whether a cell does. */
 export async function finestFitting(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
-  counts: Counts | undefined,
-): Promise<FetchedCells> {
+  { counts, maxCells }: { counts: Counts | undefined; maxCells: number },
+): Promise<ChosenCells> {
   for (const resolution of resolutions) {
-    const perFilter = await Promise.all(filters.map((filter) => countCells(questdb, filter, resolution)))
-    const atMost = perFilter.reduce((sum, cells) => sum + cells, 0)
-    if (atMost <= maxCells) return cellsAt(questdb, filters, resolution, counts)
-    if (atMost > maxListed) continue
-    if (counts) {
-      const fetched = await cellsAt(questdb, filters, resolution, counts)
-      if (fetched.cells) return fetched
-    } else if (filters.length > 1 && (await listCells(questdb, filters, resolution)).length <= maxCells) {
-      return { resolution, cells: undefined }
-    }
+    const atMost = await countAtMost(questdb, filters, resolution)
+    if (!counts && atMost <= fewCells) return { resolution, h3: undefined }
+    // Without a box the cells of one organization are counted exactly.
+    if (atMost > maxListed || (atMost > fewCells && !counts && filters.length === 1)) continue
+    const h3 = await listCells(questdb, filters, resolution, counts)
+    if (h3.length <= fewCells) return { resolution, h3 }
   }
-  return cellsAt(questdb, filters, coarsestResolution, undefined)
+  return cellsAt(questdb, filters, coarsestResolution, { counts, maxCells })
+}
+
+async function countAtMost(questdb: QuestdbSql, filters: readonly VoteFilter[], resolution: number): Promise<number> {
+  const perFilter = await Promise.all(filters.map((filter) => countCells(questdb, filter, resolution)))
+  return perFilter.reduce((sum, cells) => sum + cells, 0)
 }
 
 /** Each voted cell of a resolution once, though several organizations may have it. */
-async function listCells(questdb: QuestdbSql, filters: readonly VoteFilter[], resolution: number): Promise<string[]> {
+export async function listCells(
+  questdb: QuestdbSql,
+  filters: readonly VoteFilter[],
+  resolution: number,
+  counts: Counts = () => true,
+): Promise<string[]> {
   const lists = await Promise.all(filters.map((filter) => votedCells(questdb, filter, resolution)))
-  return [...new Set(lists.flat())]
+  return [...new Set(lists.flat())].filter(counts)
+}
+
+function tooManyCells(resolution: number, maxCells: number): ServiceError {
+  const detail = `There are more than ${maxCells} coverage cells at resolution ${resolution}. Send a smaller bbox or a coarser h3Resolution, or neither h3Resolution nor zoom.`
+  return new ServiceError(400, 'too_many_cells', detail, {
+    errors: [{ pointer: 'h3Resolution', code: 'too_many_cells', detail }],
+    members: { maxCells },
+  })
 }

@@ -17,13 +17,18 @@ export type SinrCount = { h3: string; sinrBin: number; votes: number }
 
 /**
  * Votes gathered by cells of a resolution from 4 to 10. SINR is counted apart by `countSinr`: nothing asks how it goes
- * with RSRP, and counts by both would be nearly as many as the votes.
+ * with RSRP, and counts by both would be nearly as many as the votes. At most `limit` counts are returned.
  */
-export async function countVotes(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<VoteCount[]> {
+export async function countVotes(
+  questdb: QuestdbSql,
+  filter: VoteFilter,
+  resolution: number,
+  limit: number,
+): Promise<VoteCount[]> {
   const source = voteSource(filter)
   const rows = await questdb.queryArrays<VoteColumns>(
     `SELECT ${parentCell(resolution)} cell, rat, plmn, rsrp_bin, sum(votes) votes, max(last_at) last_at
-     FROM ${source.text} GROUP BY cell, rat, plmn, rsrp_bin`,
+     FROM ${source.text} GROUP BY cell, rat, plmn, rsrp_bin LIMIT ${limit}`,
     source.values,
   )
   return rows.map(([cell, rat, plmn, rsrpBin, votes, lastAtMs]) => ({

@@ -1,43 +1,74 @@
+import { LRUCache } from 'lru-cache'
+import { throwIfGone } from '#core/errors'
 import type { DwellRow } from '#questdb/dwells'
+import type { Reader } from '#questdb/readers'
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
 import { nearestRank } from '#telemetry/coverage'
 import type { DwellSignal } from '#telemetry/dwell-signal'
 
 export type DwellSignals = {
   /** The signal of each dwell, by dwell id; an ongoing one until `toMs`. */
-  read(dwells: readonly DwellRow[], toMs: number): Promise<Map<string, DwellSignal>>
+  read(reader: Reader, dwells: readonly DwellRow[], toMs: number): Promise<Map<string, DwellSignal>>
 }
 
+/** `version`: the version of the table the figures were read from, or an older one. `tookMs`: how long reading took. */
+type Kept = { signal: Promise<DwellSignal>; version: string; readAtMs: number; tookMs: number }
+
 const maxKept = 50_000
-const keptMs = 60_000
+const longestLifeMs = 10 * 60_000
 const atOnce = 4
+// While rows arrive, a dwell's figures are read again after this many times as long as reading took, so that reading
+// takes a twentieth of the time at most. Those of an ordinary dwell take milliseconds.
+const lifePerCost = 20
+const longestStaleMs = 10_000
 
-/** Reads dwells' signals, each for a minute at most once: late data may still change those that are over. */
-export function createDwellSignals(questdb: QuestdbSql): DwellSignals {
-  const kept = new Map<string, { signal: Promise<DwellSignal>; readAtMs: number }>()
+/** Reads dwells' signals and keeps them until rows arrive that may change them. */
+export function createDwellSignals(): DwellSignals {
+  const kept = new LRUCache<string, Kept>({ max: maxKept, ttl: longestLifeMs })
 
-  const read = (dwell: DwellRow, toMs: number): Promise<DwellSignal> => {
+  const isCurrent = ({ version, readAtMs, tookMs }: Kept, presentVersion: string): boolean =>
+    version === presentVersion || performance.now() - readAtMs < Math.min(longestStaleMs, tookMs * lifePerCost)
+
+  const read = (reader: Reader, version: string, dwell: DwellRow, toMs: number): Promise<DwellSignal> => {
     const key = `${dwell.organizationId} ${dwell.id} ${dwell.departedAtMs}`
     const known = kept.get(key)
-    if (known && known.readAtMs > toMs - keptMs) return known.signal
-    if (kept.size >= maxKept) kept.clear()
-    const signal = readSignal(questdb, dwell, dwell.departedAtMs ?? toMs)
-    kept.set(key, { signal, readAtMs: toMs })
-    signal.catch(() => kept.delete(key))
+    if (known && isCurrent(known, version)) return known.signal
+    const readAtMs = performance.now()
+    // Others may wait for the same figures.
+    const signal = readSignal(reader.detached().questdb, dwell, dwell.departedAtMs ?? toMs)
+    const entry: Kept = { signal, version, readAtMs, tookMs: 0 }
+    kept.set(key, entry)
+    signal.then(
+      () => {
+        entry.tookMs = performance.now() - readAtMs
+      },
+      () => kept.delete(key),
+    )
     return signal
   }
 
   return {
-    async read(dwells, toMs) {
+    async read(reader, dwells, toMs) {
       const signals = new Map<string, DwellSignal>()
+      if (dwells.length === 0) return signals
+      const version = await cellularVersion(reader.questdb)
       const left = dwells.values()
       const worker = async () => {
-        for (const dwell of left) signals.set(dwell.id, await read(dwell, toMs))
+        for (const dwell of left) {
+          throwIfGone(reader.signal)
+          signals.set(dwell.id, await read(reader, version, dwell, toMs))
+        }
       }
       await Promise.all(Array.from({ length: atOnce }, worker))
       return signals
     },
   }
+}
+
+/** Changes whenever rows that arrived become visible in the table of RF samples. */
+async function cellularVersion(questdb: QuestdbSql): Promise<string> {
+  const [row] = await questdb.queryArrays<[string]>(`SELECT "writerTxn" FROM wal_tables() WHERE name = 'cellular'`)
+  return row?.[0] ?? ''
 }
 
 async function readSignal(questdb: QuestdbSql, dwell: DwellRow, toMs: number): Promise<DwellSignal> {

@@ -48,6 +48,8 @@ export type DwellRange = {
   nowMs: number
   minDurationMs?: number | undefined
   ongoing?: boolean | undefined
+  /** Dwells whose centre lies inside; minLon > maxLon spans the antimeridian. */
+  bbox?: readonly [minLon: number, minLat: number, maxLon: number, maxLat: number] | undefined
   /** Only those behind this one in the order of the list. */
   after?: { arrivedAtMs: number; deviceId: string } | undefined
   limit?: number | undefined
@@ -86,6 +88,12 @@ export async function dwellsTouching(questdb: QuestdbSql, range: DwellRange): Pr
   if (range.minDurationMs !== undefined) {
     const end = `coalesce(departed_at::long, ${bind(range.nowMs * 1_000)}::long)`
     conditions.push(`${end} - ts::long >= ${bind(range.minDurationMs * 1_000)}::long`)
+  }
+  if (range.bbox) {
+    const [minLon, minLat, maxLon, maxLat] = range.bbox
+    const either = minLon <= maxLon ? 'AND' : 'OR'
+    conditions.push(`lat >= ${bind(minLat)} AND lat <= ${bind(maxLat)}`)
+    conditions.push(`(lon >= ${bind(minLon)} ${either} lon <= ${bind(maxLon)})`)
   }
   if (range.after) {
     const arrived = time(range.after.arrivedAtMs)

@@ -4,18 +4,21 @@ import { deviceIdsWith, latecomers } from '#fleet/fleet-map/registry'
 import type { Revisions } from '#fleet/fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet/fleet-map/shared-lists'
 import type { Pool } from '#postgres/pool'
-import { countSinr, countVoters, countVotes } from '#questdb/coverage'
 import { cellCentre, coverageAreas } from '#questdb/coverage-areas'
-import { type CoverageCell, coverageCells } from '#questdb/coverage-cells'
+import type { CoverageCell } from '#questdb/coverage-cells'
+import { readCells } from '#questdb/coverage-read'
 import { cellsAt, finestFitting } from '#questdb/coverage-resolution'
 import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
-import type { QuestdbSql } from '#questdb/sql'
+import type { Reader, Readers } from '#questdb/readers'
+import { cacheBytes, maxCells } from './memory-limits.ts'
 
 /** An organization and how far back its plan and the reader look. */
 export type OrganizationWindow = { organizationId: string; windowMs: number }
 
 /** What of the coverage somebody wants to see. */
 export type CoverageRequest = {
+  /** On whose share it is read, when nobody else has asked for the same. */
+  owner: string
   organizations: readonly OrganizationWindow[]
   h3Resolution: number | undefined
   bbox: BoundingBox | undefined
@@ -28,24 +31,30 @@ export type CoverageRequest = {
 
 export type CoverageLists = SharedLists<CoverageRequest, { h3Resolution: number }, CoverageCell>
 
-type Sources = { pool: Pool; questdb: QuestdbSql; clock: Clock; revisions: Revisions }
+type Sources = { pool: Pool; readers: Readers; clock: Clock; revisions: Revisions }
 
 // The views lag by up to a minute and a half; with this a reader sees nothing older than two minutes.
 const longestLifeMs = 25_000
+const cellBytes = 1_200
 
 /** Coverage cells, counted from the votes and shared among all who look at the same. */
 export const createCoverageLists = (sources: Sources): CoverageLists =>
   createSharedLists({
     ...sources,
     longestLifeMs,
-    keyOf: ({ members: _members, ...request }) => JSON.stringify(request),
+    maxBytes: cacheBytes.coverageLists,
+    itemBytes: cellBytes,
+    keyOf: ({ members: _members, owner: _owner, ...request }) => JSON.stringify(request),
     // The resolution is part of an index: after a change of it every cell is another one.
     identify: (cell) => cell.h3,
     contentOf: (cell) => JSON.stringify(cell),
-    make: (request) => readCells(sources, request),
+    make: (request, signal) => {
+      const reader = sources.readers.of(request.owner, signal)
+      return reader.heavy(() => readCoverageCells(sources, reader, request))
+    },
   })
 
-async function readCells({ pool, questdb, clock }: Sources, request: CoverageRequest) {
+async function readCoverageCells({ pool, clock }: Sources, { questdb }: Reader, request: CoverageRequest) {
   const nowMs = clock()
   const { bbox, tags, members, rat, plmn } = request
   const areas = bbox && coverageAreas(bbox)
@@ -60,18 +69,10 @@ async function readCells({ pool, questdb, clock }: Sources, request: CoverageReq
     }),
   )
   // The areas reach far over the box: of all the votes in them only those that will be shown are fetched.
-  const { resolution: h3Resolution, cells } =
+  const limits = { counts: inside, maxCells }
+  const chosen =
     request.h3Resolution === undefined
-      ? await finestFitting(questdb, filters, inside)
-      : await cellsAt(questdb, filters, request.h3Resolution, inside)
-  const ofEach = <Counted>(count: (questdb: QuestdbSql, filter: VoteFilter, resolution: number) => Promise<Counted>) =>
-    Promise.all(filters.map((filter) => count(questdb, { ...filter, cells }, h3Resolution)))
-  // One after the other: each keeps all of QuestDB's workers busy, and connections are needed for other readers.
-  const votes = await ofEach(countVotes)
-  const sinrCounts = await ofEach(countSinr)
-  const counted = await ofEach(countVoters)
-  const voters = new Map<string, number>()
-  for (const [h3, devices] of counted.flatMap((counts) => [...counts])) voters.set(h3, (voters.get(h3) ?? 0) + devices)
-  const items = coverageCells(votes.flat(), sinrCounts.flat(), voters)
-  return { facts: { h3Resolution }, items: inside ? items.filter(({ h3 }) => inside(h3)) : items }
+      ? await finestFitting(questdb, filters, limits)
+      : await cellsAt(questdb, filters, request.h3Resolution, limits)
+  return { facts: { h3Resolution: chosen.resolution }, items: await readCells(questdb, filters, chosen) }
 }

@@ -1,17 +1,21 @@
 import type { Clock } from '#core/clock'
-import { type BoundingBox, contains } from '#fleet/fleet-map/filter'
+import { ServiceError } from '#core/errors'
+import type { BoundingBox } from '#fleet/fleet-map/filter'
 import { deviceIdsWith, ownershipOf } from '#fleet/fleet-map/registry'
 import type { Revisions } from '#fleet/fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet/fleet-map/shared-lists'
 import type { Pool } from '#postgres/pool'
 import type { DwellSignals } from '#questdb/dwell-signals'
 import { type DwellRow, dwellsTouching } from '#questdb/dwells'
-import type { QuestdbSql } from '#questdb/sql'
+import type { Reader, Readers } from '#questdb/readers'
 import type { DwellSignal } from '#telemetry/dwell-signal'
 import { clockAheadMs } from '../telemetry/window.ts'
 import type { OrganizationWindow } from './coverage-lists.ts'
+import { cacheBytes, maxDwells } from './memory-limits.ts'
 
 export type DwellRequest = {
+  /** On whose share it is read, when nobody else has asked for the same. */
+  owner: string
   organizations: readonly OrganizationWindow[]
   bbox: BoundingBox | undefined
   groupId: string | undefined
@@ -24,35 +28,53 @@ export type SignalledDwell = { row: DwellRow; signal: DwellSignal | null }
 
 export type DwellLists = SharedLists<DwellRequest, null, SignalledDwell>
 
-type Sources = { pool: Pool; questdb: QuestdbSql; dwellSignals: DwellSignals; clock: Clock; revisions: Revisions }
+type Sources = { pool: Pool; readers: Readers; dwellSignals: DwellSignals; clock: Clock; revisions: Revisions }
 
 const longestLifeMs = 25_000
 const maxSignalled = 500
+const dwellBytes = 700
 
 /** Dwells that touch a window, shared among all who look at the same. */
 export const createDwellLists = (sources: Sources): DwellLists =>
   createSharedLists({
     ...sources,
     longestLifeMs,
-    keyOf: ({ members: _members, ...request }) => JSON.stringify(request),
+    maxBytes: cacheBytes.dwellLists,
+    itemBytes: dwellBytes,
+    keyOf: ({ members: _members, owner: _owner, ...request }) => JSON.stringify(request),
     identify: ({ row }) => row.id,
     contentOf: (dwell) => JSON.stringify(dwell),
-    make: (request) => readDwells(sources, request),
+    make: (request, signal) => {
+      const reader = sources.readers.of(request.owner, signal)
+      return reader.heavy(() => readDwells(sources, reader, request))
+    },
   })
 
-async function readDwells({ pool, questdb, dwellSignals, clock }: Sources, request: DwellRequest) {
+async function readDwells({ pool, dwellSignals, clock }: Sources, reader: Reader, request: DwellRequest) {
   const nowMs = clock()
   const { bbox, tags, members } = request
   const perOrganization = await Promise.all(
     request.organizations.map(async ({ organizationId, windowMs }) => {
-      const range = { organizationId, fromMs: nowMs - windowMs, toMs: nowMs + clockAheadMs, nowMs }
+      const range = { organizationId, fromMs: nowMs - windowMs, toMs: nowMs + clockAheadMs, nowMs, bbox }
       const deviceIds = tags || members ? await deviceIdsWith(pool, organizationId, { tags, members }) : undefined
-      return visibleDwells(pool, organizationId, await dwellsTouching(questdb, { ...range, deviceIds }))
+      const found = await dwellsTouching(reader.questdb, { ...range, deviceIds, limit: maxDwells + 1 })
+      if (found.length > maxDwells) throw tooManyDwells()
+      return visibleDwells(pool, organizationId, found)
     }),
   )
-  const rows = perOrganization.flat().filter(({ lat, lon }) => !bbox || contains(bbox, lat, lon))
-  const signals = rows.length <= maxSignalled ? await dwellSignals.read(rows, nowMs) : new Map<string, DwellSignal>()
+  const rows = perOrganization.flat()
+  if (rows.length > maxDwells) throw tooManyDwells()
+  const signals =
+    rows.length <= maxSignalled ? await dwellSignals.read(reader, rows, nowMs) : new Map<string, DwellSignal>()
   return { facts: null, items: rows.map((row) => ({ row, signal: signals.get(row.id) ?? null })) }
+}
+
+function tooManyDwells(): ServiceError {
+  const detail = `More than ${maxDwells} dwells touch the window. Send a shorter window or a smaller bbox, leave dwells out of include, or read them page by page from /fleet/dwells.`
+  return new ServiceError(400, 'too_many_dwells', detail, {
+    errors: [{ pointer: 'sinceMinutes', code: 'too_many_dwells', detail }],
+    members: { maxDwells },
+  })
 }
 
 /** Those that began while the organization owned the device; none of a deleted device. */

@@ -1,20 +1,28 @@
 import type { FleetContext } from '#fleet/context'
 import { groupMembers, mappedOrganizations } from '#fleet/fleet-map/access'
-import { contains } from '#fleet/fleet-map/filter'
 import { deviceIdsWith } from '#fleet/fleet-map/registry'
 import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/dwells'
+import type { Reader } from '#questdb/readers'
 import { planStartMs, requestedWindow } from '../telemetry/window.ts'
 import { visibleDwells } from './dwell-lists.ts'
 import { dwellView } from './dwell-view.ts'
 import type { FleetMaps } from './fleet-maps.ts'
 import type { DwellsQuery } from './query.ts'
 
-type Position = { nowMs: number; arrivedAtMs: number; deviceId: string }
+/** A dwell's place in the list, which is in order of arrival, the newest first, and of device ids. */
+type Place = { arrivedAtMs: number; deviceId: string }
+type Position = Place & { nowMs: number }
 
 const defaultMinutes = 1_440
 
 /** Dwells that touch the window, newest arrival first. Throws 404, 403, and 400 for a wrong window. */
-export async function listDwells(ctx: FleetContext, fleet: FleetMaps, query: DwellsQuery, after: string | undefined) {
+export async function listDwells(
+  ctx: FleetContext,
+  fleet: FleetMaps,
+  reader: Reader,
+  query: DwellsQuery,
+  after: string | undefined,
+) {
   const position = after === undefined ? undefined : (JSON.parse(after) as Position)
   const nowMs = position?.nowMs ?? ctx.clock()
   const window = requestedWindow(query, nowMs, defaultMinutes)
@@ -22,7 +30,7 @@ export async function listDwells(ctx: FleetContext, fleet: FleetMaps, query: Dwe
   const members = query.groupId === undefined ? undefined : await groupMembers(ctx, organizations, query.groupId)
   const { tag, deviceId } = query
   const perOrganization = await Promise.all(
-    organizations.map(async ({ organizationId, historyDays }): Promise<DwellRow[]> => {
+    organizations.map(async ({ organizationId, historyDays }): Promise<FoundDwells> => {
       const filter = { tags: tag, members }
       const wanted = tag || members ? await deviceIdsWith(ctx.pool, organizationId, filter) : undefined
       const range: DwellRange = {
@@ -33,41 +41,66 @@ export async function listDwells(ctx: FleetContext, fleet: FleetMaps, query: Dwe
         deviceIds: deviceId === undefined ? wanted : [deviceId].filter((id) => wanted?.includes(id) ?? true),
         minDurationMs: query.minDurationS === undefined ? undefined : query.minDurationS * 1_000,
         ongoing: query.ongoing,
+        bbox: query.bbox,
         after: position,
       }
-      return visiblePage(ctx, fleet, range, query)
+      return visibleAfter(ctx, reader, range, query.limit + 1)
     }),
   )
-  const found = perOrganization
-    .flat()
-    .sort((a, b) => b.arrivedAtMs - a.arrivedAtMs || (a.deviceId < b.deviceId ? -1 : 1))
-  const rows = found.slice(0, query.limit)
-  const signals = await fleet.dwellSignals.read(rows, nowMs)
-  const last = rows.at(-1)
-  const next: Position | null =
-    last && found.length > rows.length ? { nowMs, arrivedAtMs: last.arrivedAtMs, deviceId: last.deviceId } : null
+  const { rows, next } = mergePages(perOrganization, query.limit)
+  const signals = await fleet.dwellSignals.read(reader, rows, nowMs)
   return {
     items: rows.map((row) => dwellView(row, signals.get(row.id) ?? null, nowMs)),
-    nextAfter: next && JSON.stringify(next),
+    nextAfter: next && JSON.stringify({ nowMs, ...next } satisfies Position),
   }
 }
 
-/** Reads on until a page and one more are visible, or there are no more. */
-async function visiblePage(
-  ctx: FleetContext,
-  fleet: FleetMaps,
+/** `stoppedAt`: the search ended here before the page was full; undefined when it is full or nothing follows. */
+type FoundDwells = { rows: DwellRow[]; stoppedAt?: Place | undefined }
+
+const smallestStep = 1_000
+const maxSteps = 10
+
+/**
+ * The next visible dwells, `pageSize` at most. Rows of deleted and transferred devices are skipped; a search that finds
+ * little else stops after 10 queries, and the next page goes on from there.
+ */
+async function visibleAfter(
+  { pool }: FleetContext,
+  { questdb }: Reader,
   range: DwellRange,
-  { bbox, limit }: DwellsQuery,
-): Promise<DwellRow[]> {
+  pageSize: number,
+): Promise<FoundDwells> {
   const visible: DwellRow[] = []
-  const pageSize = limit + 1
   let after = range.after
-  for (;;) {
-    const rows = await dwellsTouching(fleet.questdb, { ...range, after, limit: pageSize })
-    const owned = await visibleDwells(ctx.pool, range.organizationId, rows)
-    visible.push(...owned.filter(({ lat, lon }) => !bbox || contains(bbox, lat, lon)))
+  for (let step = 0; step < maxSteps; step++) {
+    // Hidden rows are rare: most pages are the first query's.
+    const limit = step === 0 ? pageSize : Math.max(smallestStep, pageSize)
+    const rows = await dwellsTouching(questdb, { ...range, after, limit })
+    visible.push(...(await visibleDwells(pool, range.organizationId, rows)))
     const last = rows.at(-1)
-    if (visible.length >= pageSize || rows.length < pageSize || !last) return visible.slice(0, pageSize)
-    after = { arrivedAtMs: last.arrivedAtMs, deviceId: last.deviceId }
+    if (visible.length >= pageSize) return { rows: visible.slice(0, pageSize) }
+    if (rows.length < limit || !last) return { rows: visible }
+    after = placeOf(last)
   }
+  return { rows: visible, stoppedAt: after }
 }
+
+/** One page of several organizations' dwells: nothing behind the place where one of the searches stopped. */
+function mergePages(found: readonly FoundDwells[], limit: number): { rows: DwellRow[]; next: Place | null } {
+  const stops = found.flatMap(({ stoppedAt }) => (stoppedAt ? [stoppedAt] : [])).sort(newestFirst)
+  const [stop] = stops
+  const known = found
+    .flatMap(({ rows }) => rows)
+    .filter((row) => !stop || newestFirst(row, stop) <= 0)
+    .sort(newestFirst)
+  const rows = known.slice(0, limit)
+  const last = rows.at(-1)
+  if (last && known.length > rows.length) return { rows, next: placeOf(last) }
+  return { rows, next: stop ?? null }
+}
+
+const placeOf = ({ arrivedAtMs, deviceId }: DwellRow): Place => ({ arrivedAtMs, deviceId })
+
+const newestFirst = (a: Place, b: Place): number =>
+  b.arrivedAtMs - a.arrivedAtMs || (a.deviceId === b.deviceId ? 0 : a.deviceId < b.deviceId ? -1 : 1)

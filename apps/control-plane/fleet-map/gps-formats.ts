@@ -3,7 +3,8 @@ import { deviceColumns, deviceShaper, selectPaths } from '#fleet/fleet-map/devic
 import { cellFeature, columnar, type Feature, lineFeature, pointFeature } from '#fleet/fleet-map/formats'
 import type { CoverageCell } from '#questdb/coverage-cells'
 import { dwellPaths, dwellView } from './dwell-view.ts'
-import type { GpsPicture, GpsRequest } from './gps.ts'
+import type { GpsPicture } from './gps.ts'
+import type { GpsRequest } from './gps-request.ts'
 import { thresholds } from './thresholds.ts'
 
 export const gpsContentTypes = {

@@ -1,26 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { FleetContext } from '#fleet/context'
-import { groupMembers, type MappedOrganization, mappedOrganizations } from '#fleet/fleet-map/access'
 import { type DeviceFilter, isOpen } from '#fleet/fleet-map/filter'
+import type { OrganizationMap } from '#fleet/fleet-map/organization-map'
 import { departedSince, existingDevices } from '#fleet/fleet-map/registry'
-import { type Moment, momentToken, parseMomentToken } from '#fleet/fleet-map/revisions'
-import {
-  type DevicePosition,
-  type MapWindow,
-  type Seen,
-  type Selection,
-  selectDevices,
-} from '#fleet/fleet-map/selection'
+import { type Moment, momentToken } from '#fleet/fleet-map/revisions'
+import { type MapWindow, type Seen, type Selection, selectDevices } from '#fleet/fleet-map/selection'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
+import type { Reader } from '#questdb/readers'
 import { deviceTrails, type TrailPoint } from '#questdb/trails'
 import { clockAheadMs } from '../telemetry/window.ts'
 import type { CoverageLists } from './coverage-lists.ts'
 import type { DwellLists } from './dwell-lists.ts'
 import type { FleetMaps } from './fleet-maps.ts'
-import type { GpsQuery, Included } from './query.ts'
-
-/** Where a page of devices ended, and what its answer showed of time and change. */
-export type GpsCursor = { asOf: string; after: DevicePosition }
+import { filterKey, type GpsCursor, type GpsRequest, scopeOf, windowsOf } from './gps-request.ts'
 
 /** All one answer is made of, before it takes a format. */
 export type GpsPicture = {
@@ -37,101 +29,103 @@ export type GpsPicture = {
   etag: string
 }
 
-type OrganizationView = MappedOrganization & { windowMs: number }
+type Fleet = Omit<FleetMaps, 'streams'>
 
-const minuteMs = 60_000
-const dayMs = 86_400_000
-const defaultInclude: readonly Included[] = ['devices', 'coverage', 'dwells']
 const maxDevices = 100_000
 
-/** What a reader may see with a query, settled before anything is read; equal for all who may share an answer. */
-export type GpsRequest = {
-  query: GpsQuery
-  include: ReadonlySet<Included>
-  organizations: OrganizationView[]
-  members: ReadonlySet<string> | undefined
-  since: Moment | undefined
-  cursor: GpsCursor | undefined
-  limitedBy: 'plan' | null
-}
-
-/** Settles which organizations, devices and times a query is about. Throws 404, 403 and 400. */
-export async function openGps(ctx: FleetContext, query: GpsQuery, cursor?: GpsCursor): Promise<GpsRequest> {
-  const since = query.since === undefined ? undefined : parseMomentToken(query.since)
-  const isAskedFor = (part: Included) => query.include?.includes(part) ?? false
-  const found = await mappedOrganizations(
-    ctx,
-    query.orgId,
-    isAskedFor('coverage') ? ['fleetGps', 'coverage'] : ['fleetGps'],
-  )
-  const members = query.groupId === undefined ? undefined : await groupMembers(ctx, found, query.groupId)
-  const organizations = found.map((organization) => ({
-    ...organization,
-    windowMs: Math.min(query.sinceMinutes * minuteMs, organization.historyDays * dayMs),
-  }))
-  const isLimited = organizations.some(({ windowMs }) => windowMs < query.sinceMinutes * minuteMs)
-  return {
-    query,
-    include: new Set<Included>((query.include as Included[] | undefined) ?? defaultInclude),
-    organizations,
-    members,
-    since,
-    cursor,
-    limitedBy: isLimited ? 'plan' : null,
-  }
-}
-
 /** Reads the picture a request asks for. */
-export async function readGps(ctx: FleetContext, fleet: FleetMaps, request: GpsRequest): Promise<GpsPicture> {
+export async function readGps(
+  ctx: FleetContext,
+  fleet: Fleet,
+  reader: Reader,
+  request: GpsRequest,
+): Promise<GpsPicture> {
+  const [picture] = await readGpsSince(ctx, fleet, reader, [request])
+  if (!picture) throw new Error('Every request has a picture.')
+  return picture
+}
+
+/**
+ * Reads the pictures of requests that differ in nothing but `since`. All show the same moment, so that readers who have
+ * seen different things have seen the same afterwards.
+ */
+export async function readGpsSince(
+  ctx: FleetContext,
+  fleet: Fleet,
+  reader: Reader,
+  requests: readonly GpsRequest[],
+): Promise<GpsPicture[]> {
+  const [request] = requests
+  if (!request) return []
+  const { maps, coverage, dwells } = await readSources(ctx, fleet, reader, request)
+  const { organizations, cursor } = request
+  // From here on nothing may be waited for until all selections are made: the maps change meanwhile.
+  const nowMs = ctx.clock()
+  const asOf =
+    cursor?.asOf ?? momentToken({ epoch: fleet.revisions.epoch, revision: fleet.revisions.current(), timeMs: nowMs })
+  const windows = maps.map((map, index) => ({ map, fromMs: nowMs - (organizations[index]?.windowMs ?? 0) }))
+  const selected = requests.map((each) => ({ request: each, ...select(fleet, each, windows, asOf, nowMs) }))
+  return Promise.all(
+    selected.map(async ({ request: each, selection, gone: left }): Promise<GpsPicture> => {
+      const since = sinceHere(fleet, each)
+      const isNews = ({ revision, isGone }: { revision: number; isGone: boolean }) =>
+        since ? revision > since.revision : !isGone
+      const shown = { coverage: (coverage?.entries ?? []).filter(isNews), dwells: dwells.filter(isNews) }
+      const gone = cursor ? [] : [...new Set([...left, ...(await unseenDepartures(ctx, each, windows, since))])]
+      return {
+        asOf,
+        nowMs,
+        window: windowOf(each, nowMs),
+        h3Resolution: coverage?.facts.h3Resolution ?? null,
+        selection,
+        ...shown,
+        trails: each.include.has('trails')
+          ? await reader.heavy(() => readTrails(reader, windows, selection, nowMs))
+          : undefined,
+        gone,
+        next: selection.next && { asOf, after: selection.next },
+        etag: etagOf(fleet, each, selection, shown, gone, coverage?.facts.h3Resolution),
+      }
+    }),
+  )
+}
+
+/** The shared parts of pictures: organizations' maps, cells and dwells. */
+async function readSources(ctx: FleetContext, fleet: Fleet, reader: Reader, request: GpsRequest) {
   const { include, organizations, cursor } = request
+  const { owner, signal } = reader
   const isFirstPage = cursor === undefined
   const startedMs = ctx.clock()
   const [maps, coverage, dwells] = await Promise.all([
     include.has('devices') || include.has('trails')
       ? Promise.all(
-          organizations.map(({ organizationId, windowMs }) => fleet.live.read(organizationId, startedMs - windowMs)),
+          organizations.map(({ organizationId, windowMs }) =>
+            fleet.live.read(organizationId, startedMs - windowMs, owner),
+          ),
         )
       : [],
-    include.has('coverage') && isFirstPage ? readCoverage(fleet, request) : undefined,
+    include.has('coverage') && isFirstPage ? readCoverage(fleet, reader, request) : undefined,
     include.has('dwells') && isFirstPage
-      ? fleet.dwells.read({ ...scopeOf(request), organizations: windowsOf(organizations) })
+      ? fleet.dwells.read({ ...scopeOf(request), owner, organizations: windowsOf(organizations) }, signal)
       : undefined,
   ])
-  const nowMs = ctx.clock()
-  const asOf =
-    cursor?.asOf ?? momentToken({ epoch: fleet.revisions.epoch, revision: fleet.revisions.current(), timeMs: nowMs })
-  const windows = maps.map((map, index) => ({ map, fromMs: nowMs - (organizations[index]?.windowMs ?? 0) }))
-  const { selection, gone: left } = select(fleet, request, windows, asOf, nowMs)
-  const since = sinceHere(fleet, request)
-  const isNews = ({ revision, isGone }: { revision: number; isGone: boolean }) =>
-    since ? revision > since.revision : !isGone
-  const stays = await markDeleted(ctx, windows, dwells?.entries ?? [])
-  const shown = { coverage: (coverage?.entries ?? []).filter(isNews), dwells: stays.filter(isNews) }
-  const gone = isFirstPage ? [...new Set([...left, ...(await unseenDepartures(ctx, request, windows, since))])] : []
+  return { maps, coverage, dwells: await markDeleted(ctx, maps, dwells?.entries ?? []) }
+}
+
+function windowOf({ organizations, limitedBy }: GpsRequest, nowMs: number): GpsPicture['window'] {
   const longestMs = Math.max(0, ...organizations.map(({ windowMs }) => windowMs))
   return {
-    asOf,
-    nowMs,
-    window: {
-      from: new Date(nowMs - longestMs).toISOString(),
-      to: new Date(nowMs + clockAheadMs).toISOString(),
-      limitedBy: request.limitedBy,
-    },
-    h3Resolution: coverage?.facts.h3Resolution ?? null,
-    selection,
-    ...shown,
-    trails: include.has('trails') ? await readTrails(fleet, windows, selection, nowMs) : undefined,
-    gone,
-    next: selection.next && { asOf, after: selection.next },
-    etag: etagOf(fleet, request, selection, shown, gone, coverage?.facts.h3Resolution),
+    from: new Date(nowMs - longestMs).toISOString(),
+    to: new Date(nowMs + clockAheadMs).toISOString(),
+    limitedBy,
   }
 }
 
 /** The moment the reader has seen, when it was one of this process; of others only the time means anything here. */
-const sinceHere = (fleet: FleetMaps, { since }: GpsRequest): Moment | undefined =>
+const sinceHere = (fleet: Fleet, { since }: GpsRequest): Moment | undefined =>
   since?.epoch === fleet.revisions.epoch ? since : undefined
 
-function select(fleet: FleetMaps, request: GpsRequest, windows: MapWindow[], asOf: string, nowMs: number) {
+function select(fleet: Fleet, request: GpsRequest, windows: MapWindow[], asOf: string, nowMs: number) {
   const { query, members, cursor } = request
   const filter: DeviceFilter = { bbox: query.bbox, tags: query.tag, members, rat: query.rat, plmn: query.plmn }
   const key = filterKey(request)
@@ -176,37 +170,30 @@ async function unseenDepartures(
 /** The list of dwells is shared and lives a while, but what a device did that is deleted is gone for every reader at once. */
 async function markDeleted(
   ctx: FleetContext,
-  windows: readonly MapWindow[],
+  maps: readonly OrganizationMap[],
   entries: GpsPicture['dwells'],
 ): Promise<GpsPicture['dwells']> {
   const deviceIds = [...new Set(entries.map(({ item }) => item.row.deviceId))]
-  const unmapped = deviceIds.filter((deviceId) => !windows.some(({ map }) => map.device(deviceId)))
+  const unmapped = deviceIds.filter((deviceId) => !maps.some((map) => map.device(deviceId)))
   if (unmapped.length === 0) return entries
   const existing = await existingDevices(ctx.pool, unmapped)
   const deleted = new Set(unmapped.filter((deviceId) => !existing.has(deviceId)))
   return entries.map((entry) => (deleted.has(entry.item.row.deviceId) ? { ...entry, isGone: true } : entry))
 }
 
-const scopeOf = ({ query, members }: GpsRequest) => ({
-  bbox: query.bbox,
-  groupId: query.groupId,
-  members,
-  tags: query.tag,
-})
-
-const windowsOf = (organizations: readonly OrganizationView[]) =>
-  organizations.map(({ organizationId, windowMs }) => ({ organizationId, windowMs }))
-
-function readCoverage(fleet: FleetMaps, request: GpsRequest): ReturnType<CoverageLists['read']> {
+function readCoverage(fleet: Fleet, reader: Reader, request: GpsRequest): ReturnType<CoverageLists['read']> {
   const { query, organizations } = request
   const { rat, plmn, zoom } = query
   const h3Resolution = query.h3Resolution ?? (zoom === undefined ? undefined : resolutionForZoom(zoom))
   const covered = windowsOf(organizations.filter(({ coverage }) => coverage))
-  return fleet.coverage.read({ ...scopeOf(request), organizations: covered, h3Resolution, rat, plmn })
+  return fleet.coverage.read(
+    { ...scopeOf(request), owner: reader.owner, organizations: covered, h3Resolution, rat, plmn },
+    reader.signal,
+  )
 }
 
 async function readTrails(
-  fleet: FleetMaps,
+  { questdb }: Reader,
   windows: readonly MapWindow[],
   { devices }: Selection,
   nowMs: number,
@@ -218,7 +205,7 @@ async function readTrails(
       device.entry.organizationId === organizationId ? [device.entry] : [],
     )
     const deviceIds = entries.map(({ deviceId }) => deviceId)
-    const found = await deviceTrails(fleet.questdb, { organizationId, fromMs, toMs: nowMs + clockAheadMs, deviceIds })
+    const found = await deviceTrails(questdb, { organizationId, fromMs, toMs: nowMs + clockAheadMs, deviceIds })
     for (const { deviceId, ownedFromMs } of entries) {
       trails.set(
         deviceId,
@@ -229,15 +216,9 @@ async function readTrails(
   return trails
 }
 
-/** What names a filter: of these organizations the same devices pass for everyone who sends it. */
-function filterKey({ query, organizations }: GpsRequest): string {
-  const { bbox, groupId, tag, rat, plmn } = query
-  return JSON.stringify([windowsOf(organizations), bbox, groupId, tag, rat, plmn])
-}
-
 /** Over what is shown, without its ages: the same as long as the data is. */
 function etagOf(
-  fleet: FleetMaps,
+  fleet: Fleet,
   { query, organizations, cursor }: GpsRequest,
   { digest }: Selection,
   { coverage, dwells }: Pick<GpsPicture, 'coverage' | 'dwells'>,

@@ -13,6 +13,7 @@ import {
   type PositionRow,
   type SignalRow,
 } from '#questdb/fleet-gps'
+import type { Readers } from '#questdb/readers'
 import type { QuestdbSql } from '#questdb/sql'
 import { clockAheadMs } from '../telemetry/window.ts'
 
@@ -20,17 +21,21 @@ import { clockAheadMs } from '../telemetry/window.ts'
 export type LiveMaps = {
   /**
    * The organization's picture, reaching back to `fromMs`: devices as they are registered now, telemetry as it was at most
-   * a second ago, or of a large fleet at its last look, five seconds ago at most.
+   * a second ago, or of a large fleet at its last look, five seconds ago at most. QuestDB is read on the share of
+   * `owner`, also while the picture is followed.
    */
-  read(organizationId: string, fromMs: number): Promise<OrganizationMap>
+  read(organizationId: string, fromMs: number, owner: string): Promise<OrganizationMap>
   /** Stops following; what is being read ends by itself. */
   close(): void
 }
 
-type Sources = { pool: Pool; questdb: QuestdbSql; clock: Clock; revisions: Revisions }
+type Sources = { pool: Pool; readers: Readers; clock: Clock; revisions: Revisions }
+type Source = Omit<Sources, 'readers'> & { questdb: QuestdbSql }
 
 type LiveMap = {
   map: OrganizationMap
+  /** Who read it last: on their share it is followed. */
+  owner: string
   /** When the last look at the registry and at telemetry began; 0 before the first. What was visible then is in. */
   registryAsOfMs: number
   asOfMs: number
@@ -75,16 +80,19 @@ export function createLiveMaps(sources: Sources): LiveMaps {
   const lives = new Map<string, LiveMap>()
   let isClosed = false
 
-  const liveOf = (organizationId: string, nowMs: number): LiveMap => {
+  const sourceOf = ({ owner }: LiveMap): Source => ({ ...sources, questdb: sources.readers.of(owner).questdb })
+
+  const liveOf = (organizationId: string, nowMs: number, owner: string): LiveMap => {
     for (const [id, { usedAtMs }] of lives) if (nowMs - usedAtMs > forgottenAfterMs) lives.delete(id)
     const live = lives.get(organizationId) ?? newLive(organizationId, sources.revisions)
     lives.set(organizationId, live)
     live.usedAtMs = nowMs
+    live.owner = owner
     return live
   }
 
   const refreshOnce = (live: LiveMap, fromMs: number): Promise<void> => {
-    live.refreshing ??= refreshTelemetry(sources, live, fromMs).finally(() => {
+    live.refreshing ??= refreshTelemetry(sourceOf(live), live, fromMs).finally(() => {
       live.refreshing = undefined
     })
     return live.refreshing
@@ -104,12 +112,12 @@ export function createLiveMaps(sources: Sources): LiveMaps {
   }
 
   return {
-    async read(organizationId, fromMs) {
+    async read(organizationId, fromMs, owner) {
       const nowMs = clock()
-      const live = liveOf(organizationId, nowMs)
-      await refreshRegistry(sources, live)
+      const live = liveOf(organizationId, nowMs, owner)
+      await refreshRegistry(sourceOf(live), live)
       while (live.asOfMs < nowMs - toleratedMs(live) || live.reachesBackToMs > fromMs) await refreshOnce(live, fromMs)
-      if (live.newcomers.size > 0) await readNewcomers(sources, live)
+      if (live.newcomers.size > 0) await readNewcomers(sourceOf(live), live)
       follow(live, freshMs / 2)
       return live.map
     },
@@ -129,6 +137,7 @@ const toleratedMs = (live: LiveMap): number =>
 
 const newLive = (organizationId: string, revisions: Revisions): LiveMap => ({
   map: createOrganizationMap(organizationId, revisions),
+  owner: '',
   registryAsOfMs: 0,
   asOfMs: 0,
   lookMs: 0,
@@ -142,7 +151,7 @@ const newLive = (organizationId: string, revisions: Revisions): LiveMap => ({
   timer: undefined,
 })
 
-async function refreshRegistry({ pool, clock }: Sources, live: LiveMap): Promise<void> {
+async function refreshRegistry({ pool, clock }: Source, live: LiveMap): Promise<void> {
   const { map } = live
   const nowMs = clock()
   if (live.registryAsOfMs === 0) {
@@ -156,7 +165,7 @@ async function refreshRegistry({ pool, clock }: Sources, live: LiveMap): Promise
   live.registryAsOfMs = Math.max(live.registryAsOfMs, nowMs)
 }
 
-async function refreshTelemetry(sources: Sources, live: LiveMap, fromMs: number): Promise<void> {
+async function refreshTelemetry(sources: Source, live: LiveMap, fromMs: number): Promise<void> {
   const nowMs = sources.clock()
   if (live.reachesBackToMs > fromMs) await reachBack(sources, live, Math.min(fromMs, nowMs - dayMs), nowMs)
   else await readArrivals(sources, live, nowMs)
@@ -164,13 +173,13 @@ async function refreshTelemetry(sources: Sources, live: LiveMap, fromMs: number)
   live.asOfMs = nowMs
 }
 
-async function readDwells({ questdb, clock }: Sources, live: LiveMap, nowMs: number): Promise<void> {
+async function readDwells({ questdb, clock }: Source, live: LiveMap, nowMs: number): Promise<void> {
   live.map.replaceDwells(await ongoingDwells(questdb, live.map.organizationId, nowMs - retentionMs))
   live.dwellLook.ran(nowMs, clock() - nowMs)
 }
 
 /** Reads what newcomers reported so far. Many come at once by an import: then everybody's newest is read. */
-async function readNewcomers(sources: Sources, live: LiveMap): Promise<void> {
+async function readNewcomers(sources: Source, live: LiveMap): Promise<void> {
   const nowMs = sources.clock()
   const range = { fromMs: live.reachesBackToMs, toMs: nowMs + clockAheadMs }
   const newcomers = [...live.newcomers]
@@ -184,14 +193,14 @@ async function readNewcomers(sources: Sources, live: LiveMap): Promise<void> {
 }
 
 /** Reads everything between `fromMs` and what is known already. */
-async function reachBack(sources: Sources, live: LiveMap, fromMs: number, nowMs: number): Promise<void> {
+async function reachBack(sources: Source, live: LiveMap, fromMs: number, nowMs: number): Promise<void> {
   await readNewest(sources, live.map, { fromMs, toMs: Math.min(live.reachesBackToMs, nowMs + clockAheadMs) })
   live.reachesBackToMs = fromMs
   if (live.deepAsOfMs === 0) live.deepAsOfMs = nowMs
 }
 
 /** Reads what arrived since the last refresh: always of recent samples, of all others when that is due. */
-async function readArrivals(sources: Sources, live: LiveMap, nowMs: number): Promise<void> {
+async function readArrivals(sources: Source, live: LiveMap, nowMs: number): Promise<void> {
   const isDeep = live.deepLook.isDue(nowMs) || nowMs - live.asOfMs > longestRecentGapMs
   const toMs = nowMs + clockAheadMs
   const range = isDeep
@@ -210,7 +219,7 @@ async function readArrivals(sources: Sources, live: LiveMap, nowMs: number): Pro
  * Fixes newer than it are looked at always; a late one from before it only with `isLateLookedFor`.
  */
 async function readRealigned(
-  { questdb }: Sources,
+  { questdb }: Source,
   map: OrganizationMap,
   { positions, signals }: Newest,
   range: FleetRange,
@@ -233,7 +242,7 @@ async function readRealigned(
 type Newest = { positions: DeviceRow<PositionRow>[]; signals: DeviceRow<SignalRow>[] }
 
 /** Brings every device's newest fix and signal of the range into the map. */
-async function readNewest({ questdb }: Sources, map: OrganizationMap, range: FleetRange): Promise<Newest> {
+async function readNewest({ questdb }: Source, map: OrganizationMap, range: FleetRange): Promise<Newest> {
   const [positions, signals] = await Promise.all([
     fleetPositions(questdb, map.organizationId, range),
     fleetSignals(questdb, map.organizationId, range),

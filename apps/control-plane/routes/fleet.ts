@@ -4,13 +4,15 @@ import { matchesNone } from '#http/etag'
 import { notModified } from '../entity-tags.ts'
 import { readCoverage } from '../fleet-map/coverage.ts'
 import { listDwells } from '../fleet-map/dwells.ts'
-import { type GpsCursor, openGps, readGps } from '../fleet-map/gps.ts'
+import { readGps } from '../fleet-map/gps.ts'
 import { gpsBody, gpsContentTypes } from '../fleet-map/gps-formats.ts'
+import { type GpsCursor, openGps } from '../fleet-map/gps-request.ts'
 import { coverageQuery, dwellsQuery, type GpsQuery, gpsQuery } from '../fleet-map/query.ts'
 import { coverageSchema, dwellPageSchema, gpsSchema, thresholdsSchema } from '../fleet-map/schemas.ts'
-import { streamGps } from '../fleet-map/stream.ts'
 import { thresholds } from '../fleet-map/thresholds.ts'
+import { outgoingOf } from '../outgoing.ts'
 import { pageReply, pageRequest } from '../paging.ts'
+import { requestReader } from '../request-reader.ts'
 import { type Route, type RouteInput, route } from '../route.ts'
 
 const tag = 'Fleet GPS'
@@ -61,7 +63,7 @@ const gps = route({
     const position = query.cursor === undefined ? undefined : cursors.open(query.cursor, boundTo(input))
     const cursor = position === undefined ? undefined : (JSON.parse(position) as GpsCursor)
     const request = await openGps(ctx, query, cursor)
-    const picture = await readGps(ctx, fleetMaps, request)
+    const picture = await readGps(ctx, fleetMaps, requestReader(input), request)
     const headers = new Headers({ ETag: picture.etag, 'Cache-Control': 'private, no-cache', Vary: 'accept-encoding' })
     if (matchesNone(http.req.header('if-none-match'), picture.etag)) return new Response(null, { status: 304, headers })
     const nextCursor = picture.next && cursors.seal(JSON.stringify(picture.next), boundTo(input))
@@ -80,7 +82,7 @@ const stream = route({
   path: '/fleet/gps/stream',
   summary: 'Fleet GPS as server-sent events',
   description:
-    'A `snapshot` event with the answer of `/fleet/gps`, then a `delta` whenever something changed; ids are `asOf`, so that `Last-Event-ID` goes on where a connection broke.',
+    'A `snapshot` event with the answer of `/fleet/gps`, then a `delta` whenever something changed; ids are `asOf`, so that `Last-Event-ID` goes on where a connection broke. A client may have 20 streams and an organization 100; further ones are answered 429 `too_many_streams`. A client that does not read for a minute is disconnected.',
   tag,
   access: 'fleet:read',
   query: gpsQuery.safeExtend({ cursor: z.undefined().optional() }),
@@ -93,8 +95,12 @@ const stream = route({
     const since = http.req.header('last-event-id') ?? query.since
     // Refusals are answered as such before the stream begins.
     await openGps(ctx, { ...query, since })
-    const stillAllowed = () => services.authenticator.authenticate(http.req.header('authorization'))
-    const events = streamGps(ctx, services.fleetMaps, { ...query, since }, stillAllowed)
+    const events = services.fleetMaps.streams.open({
+      ctx,
+      query: { ...query, since },
+      stillAllowed: () => services.authenticator.authenticate(http.req.header('authorization')),
+      disconnect: () => outgoingOf(http)?.destroy(),
+    })
     return new Response(events, {
       headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
     })
@@ -109,9 +115,9 @@ const coverage = route({
   access: 'fleet:read',
   query: coverageQuery,
   answers: { 200: { description: 'Cells with votes', schema: coverageSchema }, ...planned, ...hidden },
-  handle: async ({ ctx, services, query }) => ({
+  handle: async (input) => ({
     status: 200,
-    body: await readCoverage(ctx, services.fleetMaps, query),
+    body: await readCoverage(input.ctx, input.services.fleetMaps, requestReader(input), input.query),
   }),
 })
 
@@ -125,7 +131,9 @@ const dwells = route({
   answers: { 200: { description: 'Newest arrival first', schema: dwellPageSchema }, ...planned, ...hidden },
   async handle(input) {
     const { after } = pageRequest(input)
-    return pageReply(input, await listDwells(input.ctx, input.services.fleetMaps, input.query, after))
+    const { ctx, services, query } = input
+    const reader = requestReader(input)
+    return pageReply(input, await reader.heavy(() => listDwells(ctx, services.fleetMaps, reader, query, after)))
   },
 })
 

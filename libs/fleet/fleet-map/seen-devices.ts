@@ -1,25 +1,30 @@
+import { LRUCache } from 'lru-cache'
+
 /** Remembers which devices an answer showed, so that the next one can say who left. */
 export type SeenDevices = {
   remember(query: string, asOf: string, deviceIds: ReadonlySet<string>): void
   recall(query: string, asOf: string): ReadonlySet<string> | undefined
+  /** Bytes of what is remembered, as estimated. */
+  keptBytes(): number
 }
 
-/** Keeps the newest answers, up to so many device ids in all. */
-export function createSeenDevices(maxIds = 2_000_000): SeenDevices {
-  const kept = new Map<string, ReadonlySet<string>>()
-  let ids = 0
+const answerBytes = 500
+// The ids themselves are the registry's strings; each set holds references to them.
+const idBytes = 40
+
+/** Keeps the answers that were used last. */
+export function createSeenDevices(maxBytes: number): SeenDevices {
+  const kept = new LRUCache<string, ReadonlySet<string>>({
+    maxSize: maxBytes,
+    sizeCalculation: (deviceIds, key) => answerBytes + 2 * key.length + deviceIds.size * idBytes,
+  })
+  const keyOf = (query: string, asOf: string) => `${asOf} ${query}`
   return {
     remember(query, asOf, deviceIds) {
-      const key = `${asOf} ${query}`
-      if (kept.has(key)) return
-      kept.set(key, deviceIds)
-      ids += deviceIds.size
-      for (const [oldest, set] of kept) {
-        if (ids <= maxIds) break
-        kept.delete(oldest)
-        ids -= set.size
-      }
+      const key = keyOf(query, asOf)
+      if (!kept.has(key)) kept.set(key, deviceIds)
     },
-    recall: (query, asOf) => kept.get(`${asOf} ${query}`),
+    recall: (query, asOf) => kept.get(keyOf(query, asOf)),
+    keptBytes: () => kept.calculatedSize,
   }
 }

@@ -10,6 +10,8 @@ function wordLists() {
     clock: () => nowMs,
     revisions: createRevisions(),
     longestLifeMs: 25_000,
+    maxBytes: 1_000_000,
+    itemBytes: 100,
     keyOf: (request) => request,
     identify: (word) => word.slice(0, 1),
     contentOf: (word) => word,

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import type { Revisions } from '#fleet/fleet-map/revisions'
+import { createSharedWork, type SharedWork } from './shared-work.ts'
 
 /** `revision`: when the item last changed. `isGone`: it was in the list before and no longer is. */
 export type Stamped<Item> = { item: Item; revision: number; isGone: boolean }
@@ -10,30 +12,31 @@ export type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[] }
 export type SharedLists<Request, Facts, Item> = {
   /**
    * The list for a request, the same for all who ask for the same, and not older than the longest life. One that is not
-   * fresh any more is answered once more when its successor is not there at once.
+   * fresh any more is answered once more when its successor is not there at once. Throws 499 when `signal` aborts while
+   * it waits.
    */
-  read(request: Request): Promise<SharedList<Facts, Item>>
+  read(request: Request, signal?: AbortSignal): Promise<SharedList<Facts, Item>>
+  /** Bytes of the lists kept, as estimated. */
+  keptBytes(): number
 }
 
 type Rules<Request, Facts, Item> = {
   clock: Clock
   revisions: Revisions
   longestLifeMs: number
+  /** Bytes of all lists together. */
+  maxBytes: number
+  /** Estimated bytes of one item in memory. */
+  itemBytes: number
   keyOf(request: Request): string
   identify(item: Item): string
   /** What of an item counts as its content; it has changed when this differs. */
   contentOf(item: Item): string
-  make(request: Request): Promise<{ facts: Facts; items: Item[] }>
+  /** `signal` aborts when nobody waits for the list any more. */
+  make(request: Request, signal: AbortSignal): Promise<{ facts: Facts; items: Item[] }>
 }
 
-/** `next`: the list that is being made to follow this one. */
-type Kept<List> = {
-  list: Promise<List>
-  madeMs: number
-  freshUntilMs: number
-  usedAtMs: number
-  next?: Promise<List> | undefined
-}
+type Kept<List> = { list: List; madeMs: number; freshUntilMs: number }
 
 const shortestLifeMs = 1_000
 // A list is fresh this many times as long as it took to make: at most a twentieth of the time goes into it.
@@ -45,63 +48,62 @@ const successorCosts = 2
 // What is made in less is waited for.
 const patienceMs = 40
 const forgottenAfterMs = 5 * 60_000
+const listBytes = 500
 
 /** Lists that are dear to make: each is made once for all who ask, lives a while, and knows what changed since before. */
 export function createSharedLists<Request, Facts, Item>(
   rules: Rules<Request, Facts, Item>,
 ): SharedLists<Request, Facts, Item> {
   type List = SharedList<Facts, Item>
-  const lists = new Map<string, Kept<List>>()
+  const lists = new LRUCache<string, Kept<List>>({
+    maxSize: rules.maxBytes,
+    sizeCalculation: ({ list }, key) => listBytes + 2 * key.length + list.entries.length * rules.itemBytes,
+    ttl: forgottenAfterMs,
+    updateAgeOnGet: true,
+    ttlResolution: 0,
+    perf: { now: rules.clock },
+  })
+  const making = new Map<string, SharedWork<List>>()
 
-  const make = async (key: string, request: Request, before: List | undefined): Promise<List> => {
+  const make = async (key: string, request: Request, signal: AbortSignal): Promise<List> => {
     const startedMs = rules.clock()
-    const { facts, items } = await rules.make(request)
-    const list = { facts, entries: stampItems(items, before?.entries ?? [], rules) }
+    const { facts, items } = await rules.make(request, signal)
+    const before = lists.peek(key)?.list.entries ?? []
+    const list = { facts, entries: stampItems(items, before, rules) }
     const endedMs = rules.clock()
     const tookMs = endedMs - startedMs
     const successorDueMs = startedMs + rules.longestLifeMs - readerPauseMs - successorCosts * tookMs
-    lists.set(key, {
-      list: Promise.resolve(list),
-      madeMs: startedMs,
-      freshUntilMs: Math.max(endedMs + shortestLifeMs, Math.min(endedMs + tookMs * lifePerCost, successorDueMs)),
-      usedAtMs: lists.get(key)?.usedAtMs ?? endedMs,
-    })
+    const freshUntilMs = Math.max(endedMs + shortestLifeMs, Math.min(endedMs + tookMs * lifePerCost, successorDueMs))
+    lists.set(key, { list, madeMs: startedMs, freshUntilMs })
     return list
   }
 
-  const renew = async (key: string, request: Request, known: Kept<List>): Promise<List> => {
-    const before = await known.list.catch(() => undefined)
-    try {
-      return await make(key, request, before)
-    } catch (error) {
-      // The next reader tries again, from what was known before.
-      known.next = undefined
-      if (!before) lists.delete(key)
-      throw error
+  const begun = (key: string, request: Request): SharedWork<List> => {
+    const known = making.get(key)
+    if (known && !known.isAbandoned()) return known
+    const work = createSharedWork((signal) => make(key, request, signal))
+    making.set(key, work)
+    const forget = () => {
+      if (making.get(key) === work) making.delete(key)
     }
-  }
-
-  const begin = (key: string, request: Request, nowMs: number): Promise<List> => {
-    const list = make(key, request, undefined)
-    lists.set(key, { list, madeMs: nowMs, freshUntilMs: Number.POSITIVE_INFINITY, usedAtMs: nowMs })
-    list.catch(() => lists.delete(key))
-    return list
+    work.result.then(forget, forget)
+    return work
   }
 
   return {
-    read(request) {
+    async read(request, signal) {
       const nowMs = rules.clock()
-      for (const [key, { usedAtMs }] of lists) if (nowMs - usedAtMs > forgottenAfterMs) lists.delete(key)
       const key = rules.keyOf(request)
       const known = lists.get(key)
-      if (!known) return begin(key, request, nowMs)
-      known.usedAtMs = nowMs
-      if (nowMs < known.freshUntilMs) return known.list
-      known.next ??= renew(key, request, known)
-      if (nowMs - known.madeMs > rules.longestLifeMs) return known.next
+      if (known && nowMs < known.freshUntilMs) return known.list
+      const work = begun(key, request)
+      if (!known || nowMs - known.madeMs > rules.longestLifeMs) return work.join(signal)
+      // The next reader tries again what fails, from what was known before.
+      work.keep()
       const asBefore = () => known.list
-      return Promise.race([known.next, delay(patienceMs).then(asBefore)]).catch(asBefore)
+      return Promise.race([work.result, delay(patienceMs).then(asBefore)]).catch(asBefore)
     },
+    keptBytes: () => lists.calculatedSize,
   }
 }
 

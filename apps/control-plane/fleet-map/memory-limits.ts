@@ -1,0 +1,27 @@
+const mebibyte = 1024 * 1024
+
+/**
+ * Bytes each cache of the fleet map may hold per process, 320 MiB together. Sizes are estimates of heap memory; the least
+ * recently used entries leave first, and what is larger than its cache is answered but not kept.
+ */
+export const cacheBytes = {
+  /** Coverage cells by filter. */
+  coverageLists: 96 * mebibyte,
+  /** Dwells by filter. */
+  dwellLists: 64 * mebibyte,
+  /** Rendered and compressed answers, for a second. */
+  answers: 64 * mebibyte,
+  /** Selections of devices, for readers who come back while nothing changed. */
+  selections: 48 * mebibyte,
+  /** Which devices an answer showed, to tell later who left. */
+  seenDevices: 48 * mebibyte,
+}
+
+/** Bytes of events that streams may hold for clients that have not taken them yet. */
+export const maxWaitingEventBytes = 64 * mebibyte
+
+/** Cells in one answer. A cell takes about a kilobyte. */
+export const maxCells = 50_000
+
+/** Dwells in one fleet GPS answer. */
+export const maxDwells = 250_000

@@ -1,0 +1,75 @@
+import { ServiceError } from '#core/errors'
+import { countSinr, countVoters, countVotes, type VoteCount } from '#questdb/coverage'
+import { type CoverageCell, coverageCells } from '#questdb/coverage-cells'
+import { type ChosenCells, listCells } from '#questdb/coverage-resolution'
+import type { VoteFilter } from '#questdb/coverage-source'
+import type { QuestdbSql } from '#questdb/sql'
+
+// So many cells are asked for by name, and counted at the same time.
+const cellsAtOnce = 5_000
+// A count takes about 250 bytes until its cell is made.
+const countsAtOnce = 400_000
+
+/** Counts the chosen cells, a part of them at a time, so that memory does not grow with the number of votes. */
+export async function readCells(
+  questdb: QuestdbSql,
+  filters: readonly VoteFilter[],
+  { resolution, h3 }: ChosenCells,
+): Promise<CoverageCell[]> {
+  const counted = h3 ? undefined : await count(questdb, filters, resolution)
+  if (counted) return counted
+  const listed = h3 ?? (await listCells(questdb, filters, resolution))
+  const items: CoverageCell[] = []
+  for (let start = 0; start < listed.length; start += cellsAtOnce) {
+    const part = await readPart(questdb, filters, resolution, listed.slice(start, start + cellsAtOnce))
+    for (const cell of part) items.push(cell)
+  }
+  return items
+}
+
+/** Cells with many different votes are counted in smaller parts. */
+async function readPart(
+  questdb: QuestdbSql,
+  filters: readonly VoteFilter[],
+  resolution: number,
+  h3: readonly string[],
+): Promise<CoverageCell[]> {
+  const cells = { resolution, h3 }
+  const counted = await count(
+    questdb,
+    filters.map((filter) => ({ ...filter, cells })),
+    resolution,
+  )
+  if (counted) return counted
+  if (h3.length <= 1) throw tooVaried()
+  const middle = Math.ceil(h3.length / 2)
+  return [
+    ...(await readPart(questdb, filters, resolution, h3.slice(0, middle))),
+    ...(await readPart(questdb, filters, resolution, h3.slice(middle))),
+  ]
+}
+
+/** Undefined when there are too many different votes to hold at the same time. */
+async function count(
+  questdb: QuestdbSql,
+  filters: readonly VoteFilter[],
+  resolution: number,
+): Promise<CoverageCell[] | undefined> {
+  // One after the other: each keeps all of QuestDB's workers busy.
+  const votes: VoteCount[] = []
+  for (const filter of filters) {
+    const limit = countsAtOnce + 1 - votes.length
+    for (const vote of await countVotes(questdb, filter, resolution, limit)) votes.push(vote)
+    if (votes.length > countsAtOnce) return undefined
+  }
+  const ofEach = <Counted>(read: (questdb: QuestdbSql, filter: VoteFilter, resolution: number) => Promise<Counted>) =>
+    Promise.all(filters.map((filter) => read(questdb, filter, resolution)))
+  const sinrCounts = await ofEach(countSinr)
+  const counted = await ofEach(countVoters)
+  const voters = new Map<string, number>()
+  for (const [h3, devices] of counted.flatMap((counts) => [...counts])) voters.set(h3, (voters.get(h3) ?? 0) + devices)
+  return coverageCells(votes, sinrCounts.flat(), voters)
+}
+
+const tooVaried = () =>
+  new ServiceError(400, 'too_many_cells', 'The votes differ too much to be counted. Send a smaller bbox or window.')
