@@ -16,7 +16,7 @@ const retryAfterSeconds = 2
 
 /** Shares a limited number of places between owners, so that one owner cannot occupy all of them. */
 export function createFairQueue(limits: FairQueueLimits): FairQueue {
-  // In order of turns: an owner whose work starts goes to the end.
+  // In order of turns: an owner whose work starts or ends goes to the end.
   const owners = new Map<string, Owner>()
   let running = 0
 
@@ -28,21 +28,21 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
       owner.waiting.delete(start)
       owner.running++
       running++
-      owners.delete(name)
-      owners.set(name, owner)
+      toEnd(name, owner)
       start()
     }
   }
 
-  const leave = (name: string, owner: Owner): void => {
-    if (owner.running === 0 && owner.waiting.size === 0) owners.delete(name)
+  const toEnd = (name: string, owner: Owner): void => {
+    owners.delete(name)
+    if (owner.running > 0 || owner.waiting.size > 0) owners.set(name, owner)
   }
 
   const waitForTurn = (name: string, owner: Owner, signal: AbortSignal | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
       const onAbort = () => {
         owner.waiting.delete(start)
-        leave(name, owner)
+        toEnd(name, owner)
         reject(clientGone())
       }
       const start = () => {
@@ -66,7 +66,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
       } finally {
         owner.running--
         running--
-        leave(name, owner)
+        toEnd(name, owner)
         startWaiting()
       }
     },

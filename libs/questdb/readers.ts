@@ -19,11 +19,14 @@ export type Readers = {
   of(owner: string, signal?: AbortSignal): Reader
 }
 
+// Fewer than QuestDB has workers for SQL, each of which runs one query at a time: others' queries find one that is free.
+const maxQueriesPerOwner = 4
+
 /** Shares the connections of `questdb` between owners. `maxConnections` is how many it has. */
 export function createReaders(questdb: QuestdbSql, maxConnections: number): Readers {
   const queries = createFairQueue({
     maxRunning: maxConnections,
-    maxRunningPerOwner: Math.max(1, Math.floor(maxConnections / 2)),
+    maxRunningPerOwner: Math.min(maxQueriesPerOwner, Math.ceil(maxConnections / 2)),
     maxWaitingPerOwner: 2_000,
   })
   const heavyReads = createFairQueue({ maxRunning: 4, maxRunningPerOwner: 2, maxWaitingPerOwner: 64 })

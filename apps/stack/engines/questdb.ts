@@ -109,6 +109,8 @@ function javaFlags(jar: string): string[] {
   ]
 }
 
+const sqlWorkers = 6
+
 /**
  * QuestDB reads every setting from an environment variable: the property's name in capitals after `QDB_`. Tables and
  * columns come only from our schema, so a wrong line is refused instead of growing a column.
@@ -134,8 +136,9 @@ function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number):
     QDB_SHARED_WRITE_WORKER_COUNT: String(workers),
     QDB_WAL_APPLY_WORKER_COUNT: String(workers),
     QDB_MAT_VIEW_REFRESH_WORKER_COUNT: String(workers),
-    // Of their own, and never only one: a short query waits neither for rows that arrive nor for a long query.
-    QDB_PG_WORKER_COUNT: String(Math.max(2, workers)),
+    // Of their own, and more than one caller's queries may take (`maxQueriesPerOwner`): a short query waits neither for
+    // rows that arrive nor for another caller's long queries.
+    QDB_PG_WORKER_COUNT: String(sqlWorkers),
     QDB_LOG_W_STDOUT_LEVEL: 'ERROR,CRITICAL,ADVISORY',
     ...restingWorkers(),
   }

@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { registerDevice, transferDevice } from '#test/registered-device'
+import { applied, refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'
+import { until } from '#test/until'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+type Organization = { id: string; key: string }
+
+const read = (organization: Organization, path: string) => api.call('GET', path, { token: organization.key })
+
+const dwell = (organization: Organization, deviceId: string, agoMs: number, fields: Record<string, unknown> = {}) => {
+  const tsMs = Date.now() - agoMs
+  return {
+    ...{ id: newId(), tsMs, receivedAtMs: tsMs, deviceId, organizationId: organization.id },
+    ...{ departedAtMs: tsMs + 10 * minuteMs, lat: 50, lon: 50, radiusM: 5, fixCount: 2, gap: false },
+    ...fields,
+  }
+}
+
+/** Watches the statements that QuestDB is sent; `onQuery` is called before each. */
+function watchQueries(onQuery: (text: string) => void): () => void {
+  const { questdb } = api.services
+  const { queryArrays } = questdb
+  questdb.queryArrays = (text, ...rest) => {
+    onQuery(text)
+    return queryArrays(text, ...rest)
+  }
+  return () => {
+    questdb.queryArrays = queryArrays
+  }
+}
+
+const readsDwells = (text: string) => text.includes('FROM dwell')
+
+describe('GET /fleet/dwells', () => {
+  test('200 finds the one dwell in a bbox among many with one query', async () => {
+    const organization = await api.newOrganization()
+    const deviceId = await registerDevice(api.services.pool, organization.id)
+    const inside = dwell(organization, deviceId, 20 * hourMs, { lat: 1, lon: 179.5 })
+    const outside = Array.from({ length: 60 }, (_, index) => dwell(organization, deviceId, (index + 2) * 15 * minuteMs))
+    await storeRows(api.services.questdb, 'dwell', [...outside, inside])
+    const texts: string[] = []
+    const stop = watchQueries((text) => texts.push(text))
+    const found = await read(organization, '/fleet/dwells?limit=1&bbox=179,0,-179,2')
+    stop()
+    expect(found.body).toMatchObject({ items: [{ id: inside.id }], nextCursor: null })
+    expect(texts.filter(readsDwells)).toHaveLength(1)
+    expect((await read(organization, '/fleet/dwells?limit=1&bbox=-179,0,179,2')).body.items).toEqual([])
+  })
+
+  /** A device that was sold: its dwells from before are stored, but its new owner does not see them. */
+  async function soldDevice(dwells: number) {
+    const [seller, buyer] = [await api.newOrganization(), await api.newOrganization()]
+    const deviceId = await registerDevice(api.services.pool, seller.id)
+    await transferDevice(api.services.pool, deviceId, buyer.id, Date.now() - minuteMs)
+    const hidden = Array.from({ length: dwells }, (_, index) => dwell(buyer, deviceId, (index + 2) * 2 * minuteMs))
+    await storeRows(api.services.questdb, 'dwell', hidden)
+    return buyer
+  }
+
+  test('200 passes over many hidden dwells with few queries', async () => {
+    const buyer = await soldDevice(400)
+    const texts: string[] = []
+    const stop = watchQueries((text) => texts.push(text))
+    expect((await read(buyer, '/fleet/dwells?limit=1')).body).toEqual({ items: [], nextCursor: null })
+    stop()
+    expect(texts.filter(readsDwells).length).toBeLessThanOrEqual(2)
+  })
+
+  test('begins no further query when its client is gone', async () => {
+    const buyer = await soldDevice(10)
+    const client = new AbortController()
+    let queries = 0
+    const stop = watchQueries((text) => {
+      if (readsDwells(text)) queries++
+      client.abort()
+    })
+    const answer = await api.fetch('/fleet/dwells?limit=1', {
+      headers: { authorization: `Bearer ${buyer.key}` },
+      signal: client.signal,
+    })
+    stop()
+    expect(answer.status).toBe(499)
+    expect(queries).toBe(1)
+  })
+
+  test('200 shows figures of rows that arrived after the first reading', async () => {
+    const organization = await api.newOrganization()
+    const deviceId = await registerDevice(api.services.pool, organization.id)
+    const over = dwell(organization, deviceId, 3 * hourMs, { departedAtMs: Date.now() - hourMs })
+    await storeRows(api.services.questdb, 'dwell', [over])
+    const sample = (agoMs: number, rsrpDbm: number): StoredRow => ({
+      ...{ tsMs: Date.now() - agoMs, deviceId, organizationId: organization.id },
+      ...{ rat: 'lte', rsrpDbm, sinrDb: 3 },
+    })
+    const figure = async () => (await read(organization, '/fleet/dwells')).body.items[0].rsrpP50Dbm
+    await storeRows(api.services.questdb, 'cellular', [sample(2.5 * hourMs, -110)])
+    expect(await figure()).toBe(-110)
+    await storeRows(api.services.questdb, 'cellular', [sample(2.4 * hourMs, -80), sample(2.3 * hourMs, -80)])
+    await until('the figure is that of all rows', async () => (await figure()) === -80, 15_000)
+  })
+
+  test('400 for a length no dwell can have', async () => {
+    const organization = await api.newOrganization()
+    for (const query of ['minDurationS=1e300', 'minDurationS=34560001', 'minDurationS=-1']) {
+      expect(await read(organization, `/fleet/dwells?${query}`)).toMatchObject({ status: 400 })
+    }
+    expect(await read(organization, '/fleet/dwells?minDurationS=34560000')).toMatchObject({ status: 200 })
+  })
+})
+
+describe('coverage of very many cells', () => {
+  const cells = 50_001
+
+  test('400 at a resolution given without a bbox, 200 at one that fits', async () => {
+    const organization = await api.newOrganization()
+    const { questdb } = api.services
+    // An index holds its resolution in bits 52-55, and digits of three bits below; those of levels 11-15 are all ones.
+    const firstCell = (0x8an << 52n) | 0x7fffn
+    await questdb.query(
+      `INSERT INTO cellular (ts, device_id, org_id, received_at, rat, rsrp_dbm, h3_5, h3_10)
+       SELECT dateadd('u', x::int, dateadd('h', -1, now())), '${newId()}', '${organization.id}', now(), 'lte', -90,
+              ${firstCell}L, ${firstCell}L + x * 32768L
+       FROM long_sequence(${cells})`,
+    )
+    await applied(questdb, 'cellular')
+    await refreshCoverage(questdb)
+    for (const path of ['/fleet/coverage?h3Resolution=10', '/fleet/gps?zoom=15']) {
+      expect(await read(organization, path)).toMatchObject({
+        status: 400,
+        body: { code: 'too_many_cells', maxCells: 50_000, errors: [{ pointer: 'h3Resolution' }] },
+      })
+    }
+    const { status, body } = await read(organization, '/fleet/coverage')
+    expect(status).toBe(200)
+    expect(body.h3Resolution).toBeLessThan(10)
+    expect(body.items.length).toBeLessThanOrEqual(5_000)
+    const finer = (await read(organization, `/fleet/coverage?h3Resolution=${body.h3Resolution + 1}`)).body
+    expect(finer.items.length).toBeGreaterThan(5_000)
+    expect(finer.items.reduce((sum: number, { samples }: { samples: number }) => sum + samples, 0)).toBe(cells)
+  })
+})

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { createFairQueue } from './fair-queue.ts'
+
+/** Work that runs until the test ends it, by the names it was started under. */
+function manualWork() {
+  const started: string[] = []
+  const ends = new Map<string, () => void>()
+  const work = (name: string) => () =>
+    new Promise<string>((resolve) => {
+      started.push(name)
+      ends.set(name, () => resolve(name))
+    })
+  const end = async (name: string) => {
+    ends.get(name)?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { started, work, end }
+}
+
+const limits = { maxRunning: 3, maxRunningPerOwner: 2, maxWaitingPerOwner: 5 }
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('a fair queue', () => {
+  test('leaves places for others, however much one owner asks for', async () => {
+    const queue = createFairQueue(limits)
+    const { started, work } = manualWork()
+    for (const name of ['a1', 'a2', 'a3', 'a4']) queue.run('a', work(name))
+    queue.run('b', work('b1'))
+    await settle()
+    expect(started).toEqual(['a1', 'a2', 'b1'])
+  })
+
+  test('lets owners that wait take turns', async () => {
+    const queue = createFairQueue({ ...limits, maxRunning: 1 })
+    const { started, work, end } = manualWork()
+    for (const name of ['a1', 'a2', 'a3']) queue.run('a', work(name))
+    for (const name of ['b1', 'b2']) queue.run('b', work(name))
+    await settle()
+    for (const name of ['a1', 'b1', 'a2', 'b2', 'a3']) {
+      expect(started.at(-1)).toBe(name)
+      await end(name)
+    }
+  })
+
+  test('gives back the place of work that failed', async () => {
+    const queue = createFairQueue({ ...limits, maxRunning: 1 })
+    await expect(queue.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+    expect(await queue.run('a', async () => 'next')).toBe('next')
+  })
+
+  test('refuses an owner with too much waiting with 429, and nobody else', async () => {
+    const queue = createFairQueue({ ...limits, maxRunning: 2 })
+    const { work, end } = manualWork()
+    for (let index = 0; index < 7; index++) queue.run('a', work(`a${index}`))
+    await expect(queue.run('a', work('a7'))).rejects.toMatchObject({
+      status: 429,
+      code: 'too_many_reads',
+      headers: { 'Retry-After': '2' },
+    })
+    const other = queue.run('b', async () => 'served')
+    await end('a0')
+    expect(await other).toBe('served')
+  })
+
+  test('never starts work whose caller is gone', async () => {
+    const queue = createFairQueue({ ...limits, maxRunning: 1 })
+    const { started, work, end } = manualWork()
+    queue.run('a', work('a1'))
+    const caller = new AbortController()
+    const waiting = queue.run('a', work('a2'), caller.signal)
+    caller.abort()
+    await expect(waiting).rejects.toMatchObject({ status: 499 })
+    await expect(queue.run('a', work('a3'), caller.signal)).rejects.toMatchObject({ status: 499 })
+    await end('a1')
+    expect(await queue.run('a', async () => 'after')).toBe('after')
+    expect(started).toEqual(['a1'])
+  })
+})
