@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { ServiceError } from '#core/errors'
 import { logFailure } from '#http/request-log'
-import { outgoingOf } from './outgoing.ts'
+import { disconnect } from './outgoing.ts'
 import type { Services } from './services.ts'
 
 export type GuardedSource = {
@@ -34,9 +34,8 @@ export function guardedStream(http: Context, services: Services, source: Guarded
     end()
     if (error instanceof ServiceError) services.logger.info({ ...idOf(http), code: error.code }, 'response_broken_off')
     else logFailure(services.logger, idOf(http).requestId, error)
-    // An error of the stream alone would be answered with a last chunk, which looks like a regular end.
-    outgoingOf(http)?.destroy()
-    controller.error(error)
+    // An error of the stream alone can be answered with a last chunk, which looks like a regular end.
+    if (!disconnect(http)) controller.error(error)
   }
   const watch = (controller: ReadableStreamDefaultController) => {
     timer = setTimeout(async () => {

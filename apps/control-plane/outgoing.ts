@@ -1,7 +1,13 @@
 import type { Context } from 'hono'
 
-type Destroyable = { destroy(): void }
+type Outgoing = { destroy(): void }
 
-/** Node's response behind the request; undefined where there is no socket, as in tests that call the app itself. */
-export const outgoingOf = (http: Context): Destroyable | undefined =>
-  (http.env as { outgoing?: Destroyable } | undefined)?.outgoing
+/**
+ * Closes the connection of a request at once, without a regular end of its answer. Returns false where there is no
+ * socket, as in tests that call the application itself.
+ */
+export function disconnect(http: Context): boolean {
+  const { outgoing } = (http.env ?? {}) as { outgoing?: Outgoing }
+  outgoing?.destroy()
+  return outgoing !== undefined
+}

@@ -7,8 +7,8 @@ export type Listener = {
   query: GpsQuery
   /** Authenticates the listener once more. Throws 401 when its credentials do not hold any longer. */
   stillAllowed(): Promise<FleetContext['principal']>
-  /** Closes the connection at once, whatever is still on its way. */
-  disconnect(): void
+  /** Closes the connection at once, whatever is still on its way; false where there is none. */
+  disconnect(): boolean
 }
 
 /** One open stream. At most one event waits for the client; `send` may only be called while it takes one. */
@@ -85,8 +85,7 @@ export function createEventStream(
     breakOff() {
       if (isClosed) return
       close()
-      listener.disconnect()
-      controller?.error(new Error('The stream was broken off.'))
+      if (!listener.disconnect()) controller?.error(new Error('The stream was broken off.'))
     },
   }
   return stream

@@ -108,7 +108,7 @@ export function createGpsStreams({ fleet, readers, limits = defaultLimits }: Sou
     }
   }
 
-  /** Authenticates a listener again. One who may see more or less than before asks another question from now on. */
+  /** Authenticates a listener again. One who may see more or less than before asks another question. */
   const admit = async (question: Question, stream: EventStream): Promise<void> => {
     const { listener } = stream
     try {
@@ -120,7 +120,9 @@ export function createGpsStreams({ fleet, readers, limits = defaultLimits }: Sou
     }
     if (!question.streams.has(stream) || keyOf(listener) === question.key) return
     question.streams.delete(stream)
-    ask(join(stream), true)
+    // A snapshot replaces what the client has, of which it may not see some any longer.
+    stream.since = undefined
+    ask(join(stream), false)
   }
 
   const refuseMore = ({ ctx: { principal } }: Listener): void => {

@@ -10,7 +10,7 @@ import { type GpsCursor, openGps } from '../fleet-map/gps-request.ts'
 import { coverageQuery, dwellsQuery, type GpsQuery, gpsQuery } from '../fleet-map/query.ts'
 import { coverageSchema, dwellPageSchema, gpsSchema, thresholdsSchema } from '../fleet-map/schemas.ts'
 import { thresholds } from '../fleet-map/thresholds.ts'
-import { outgoingOf } from '../outgoing.ts'
+import { disconnect } from '../outgoing.ts'
 import { pageReply, pageRequest } from '../paging.ts'
 import { requestReader } from '../request-reader.ts'
 import { type Route, type RouteInput, route } from '../route.ts'
@@ -99,7 +99,7 @@ const stream = route({
       ctx,
       query: { ...query, since },
       stillAllowed: () => services.authenticator.authenticate(http.req.header('authorization')),
-      disconnect: () => outgoingOf(http)?.destroy(),
+      disconnect: () => disconnect(http),
     })
     return new Response(events, {
       headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
