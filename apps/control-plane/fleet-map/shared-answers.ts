@@ -25,6 +25,7 @@ export function createSharedAnswers(clock: Clock, maxBytes = cacheBytes.answers)
     ttl: sharedMs,
     // Without further requests the last answers would stay in memory.
     ttlAutopurge: true,
+    ttlResolution: 0,
     perf: { now: clock },
   })
   return {

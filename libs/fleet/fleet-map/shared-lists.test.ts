@@ -2,22 +2,25 @@ import { describe, expect, test } from 'vitest'
 import { createRevisions } from '#fleet/fleet-map/revisions'
 import { createSharedLists } from '#fleet/fleet-map/shared-lists'
 
+const maxBytes = 20_000
+
 /** Lists of words whose making takes as long as the test says, on a clock of its own. */
 function wordLists() {
   let nowMs = 1_000_000
-  const makings: { finish(words: string[], tookMs?: number): void; fail(): void }[] = []
+  const makings: { signal: AbortSignal; finish(words: string[], tookMs?: number): void; fail(): void }[] = []
   const lists = createSharedLists<string, null, string>({
     clock: () => nowMs,
     revisions: createRevisions(),
     longestLifeMs: 25_000,
-    maxBytes: 1_000_000,
+    maxBytes,
     itemBytes: 100,
     keyOf: (request) => request,
     identify: (word) => word.slice(0, 1),
     contentOf: (word) => word,
-    make: () =>
+    make: (_request, signal) =>
       new Promise((resolve, reject) => {
         makings.push({
+          signal,
           finish: (items, tookMs = 0) => {
             nowMs += tookMs
             resolve({ facts: null, items })
@@ -130,5 +133,44 @@ describe('a shared list', () => {
     const second = lists.read('a')
     makings[1]?.finish(['one'])
     expect((await second).entries).toHaveLength(1)
+  })
+
+  test('is kept within a number of bytes, however many requests differ', async () => {
+    const { lists, makings } = wordLists()
+    for (let index = 0; index < 100; index++) {
+      const read = lists.read(`request ${index}`)
+      makings[index]?.finish(['one', 'two', 'three'])
+      expect((await read).entries).toHaveLength(3)
+      expect(lists.keptBytes()).toBeLessThanOrEqual(maxBytes)
+    }
+    expect(lists.keptBytes()).toBeGreaterThan(maxBytes / 2)
+    // The first request was forgotten long ago, the last was not.
+    await lists.read('request 99')
+    expect(makings).toHaveLength(100)
+    lists.read('request 0')
+    expect(makings).toHaveLength(101)
+  })
+
+  test('larger than all that may be kept is answered and forgotten', async () => {
+    const { lists, makings } = wordLists()
+    const read = lists.read('a')
+    makings[0]?.finish(Array.from({ length: 1_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)))
+    expect((await read).entries).toHaveLength(1_000)
+    expect(lists.keptBytes()).toBe(0)
+  })
+
+  test('is no longer made when all who wait for it are gone', async () => {
+    const { lists, makings } = wordLists()
+    const [one, two] = [new AbortController(), new AbortController()]
+    const reads = [lists.read('a', one.signal), lists.read('a', two.signal)]
+    one.abort()
+    await expect(reads[0]).rejects.toMatchObject({ status: 499 })
+    expect(makings[0]?.signal.aborted).toBe(false)
+    two.abort()
+    await expect(reads[1]).rejects.toMatchObject({ status: 499 })
+    expect(makings[0]?.signal.aborted).toBe(true)
+    const next = lists.read('a')
+    makings[1]?.finish(['one'])
+    expect((await next).entries).toHaveLength(1)
   })
 })

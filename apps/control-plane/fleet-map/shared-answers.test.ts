@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { createSharedAnswers } from './shared-answers.ts'
+
+test('answers are kept within a number of bytes, in every coding they were sent in', async () => {
+  const maxBytes = 1_000_000
+  const answers = createSharedAnswers(() => 1_000, maxBytes)
+  const text = 'x'.repeat(50_000)
+  for (let question = 0; question < 100; question++) {
+    const answer = answers.share(`question ${question}`, () => text)
+    expect((await answer(undefined)).length).toBe(50_000)
+    await answer('gzip')
+    expect(answers.keptBytes()).toBeLessThanOrEqual(maxBytes)
+  }
+  expect(answers.keptBytes()).toBeGreaterThan(maxBytes / 2)
+})
+
+test('an answer is rendered once for all who ask within a second, and once more after it', async () => {
+  let nowMs = 1_000
+  const answers = createSharedAnswers(() => nowMs)
+  let rendered = 0
+  const ask = () => answers.share('question', () => `answer ${++rendered}`)(undefined)
+  expect(String(await ask())).toBe('answer 1')
+  nowMs += 900
+  expect(String(await ask())).toBe('answer 1')
+  nowMs += 101
+  expect(String(await ask())).toBe('answer 2')
+})
