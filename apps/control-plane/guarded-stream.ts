@@ -20,6 +20,8 @@ const checkEveryMs = 2_000
  * before the end of the body, so that the client does not take the part it has for the whole.
  */
 export function guardedStream(http: Context, services: Services, source: GuardedSource): ReadableStream<Uint8Array> {
+  // The answer to HEAD has no body that somebody reads to its end or cancels.
+  if (http.req.raw.method === 'HEAD') return new ReadableStream({ start: (controller) => controller.close() })
   const encoder = new TextEncoder()
   let timer: NodeJS.Timeout | undefined
   let isOver = false
@@ -48,6 +50,7 @@ export function guardedStream(http: Context, services: Services, source: Guarded
     }, checkEveryMs).unref()
   }
 
+  http.req.raw.signal.addEventListener('abort', end, { once: true })
   return new ReadableStream<Uint8Array>(
     {
       start: watch,

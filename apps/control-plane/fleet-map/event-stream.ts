@@ -18,10 +18,12 @@ export type EventStream = {
   /** What the client has seen: the `asOf` of the last event, or of an earlier stream. */
   since: string | undefined
   takesEvents(): boolean
-  /** Bytes of the event the client has not taken yet. */
-  waitingBytes(): number
+  /** The event the client has not taken yet. */
+  waiting(): Uint8Array | undefined
   /** When the last event was sent, in epoch milliseconds; 0 before the first. */
   sentAtMs(): number
+  /** When the last event was sent, or else the stream opened. */
+  idleSinceMs(): number
   send(event: Uint8Array): void
   /** Sends a last event and ends the stream. */
   end(event: Uint8Array): void
@@ -37,19 +39,20 @@ export function createEventStream(
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   let isReady = false
   let isClosed = false
-  let waitingBytes = 0
+  let waiting: Uint8Array | undefined
   let sentAtMs = 0
+  const openedAtMs = listener.ctx.clock()
 
   const close = (): void => {
     if (isClosed) return
     isClosed = true
     isReady = false
-    waitingBytes = 0
+    waiting = undefined
     events.onClose(stream)
   }
   const enqueue = (event: Uint8Array): void => {
     isReady = false
-    waitingBytes = event.length
+    waiting = event
     sentAtMs = listener.ctx.clock()
     controller?.enqueue(event)
   }
@@ -59,7 +62,7 @@ export function createEventStream(
         controller = started
       },
       pull() {
-        waitingBytes = 0
+        waiting = undefined
         isReady = true
         events.onReady(stream)
       },
@@ -73,8 +76,9 @@ export function createEventStream(
     body,
     since: listener.query.since,
     takesEvents: () => isReady && !isClosed,
-    waitingBytes: () => waitingBytes,
+    waiting: () => waiting,
     sentAtMs: () => sentAtMs,
+    idleSinceMs: () => sentAtMs || openedAtMs,
     send: enqueue,
     end(event) {
       if (isClosed) return

@@ -7,8 +7,18 @@ import { gpsBody } from './gps-formats.ts'
 import { openGps, sinceRequest } from './gps-request.ts'
 import { maxWaitingEventBytes } from './memory-limits.ts'
 
-/** How many streams may be open in this process: for one principal, for the keys of one organization, and in all. */
-export type StreamLimits = { perPrincipal: number; perOwner: number; total: number }
+/**
+ * How many streams may be open in this process: for one principal, for the keys of one organization, and in all. Clients
+ * are disconnected that take no event for `stalledMs`, and for `slowMs` while more than `maxWaitingBytes` wait.
+ */
+export type StreamLimits = {
+  perPrincipal: number
+  perOwner: number
+  total: number
+  stalledMs: number
+  slowMs: number
+  maxWaitingBytes: number
+}
 
 export type GpsStreams = {
   /**
@@ -35,18 +45,19 @@ type Question = {
 
 type Sources = { fleet: Omit<FleetMaps, 'streams'>; readers: Readers; limits?: StreamLimits }
 
-const defaultLimits: StreamLimits = { perPrincipal: 20, perOwner: 100, total: 1_000 }
+export const streamLimits: StreamLimits = {
+  ...{ perPrincipal: 20, perOwner: 100, total: 1_000 },
+  ...{ stalledMs: 60_000, slowMs: 5_000, maxWaitingBytes: maxWaitingEventBytes },
+}
 const retryAfterSeconds = 10
 const tickMs = 2_000
 // Proxies close what stays silent; a comment is no event.
 const silenceMs = 15_000
-// A client that does not take an event for so long is disconnected.
-const stalledMs = 60_000
 // All questions of one owner together take at most this share of the time: many of them are asked less often.
 const ownerShare = 0.1
 
 /** Answers each question once for all streams that ask it. */
-export function createGpsStreams({ fleet, readers, limits = defaultLimits }: Sources): GpsStreams {
+export function createGpsStreams({ fleet, readers, limits = streamLimits }: Sources): GpsStreams {
   const streams = new Set<EventStream>()
   const questions = new Map<string, Question>()
 
@@ -97,7 +108,7 @@ export function createGpsStreams({ fleet, readers, limits = defaultLimits }: Sou
   const answer = async (question: Question, onlyNew: boolean): Promise<void> => {
     const asked = [...question.streams].filter(({ sentAtMs }) => !onlyNew || sentAtMs() === 0)
     await Promise.all(asked.map((stream) => admit(question, stream)))
-    dropStalled(streams)
+    dropStalled(streams, limits)
     const listening = asked.filter((stream) => question.streams.has(stream) && stream.takesEvents())
     const [first] = listening
     if (!first) return
@@ -199,16 +210,23 @@ async function sendNews(
   }
 }
 
-/** Disconnects clients that stopped reading, and the slowest ones while too much waits for all together. */
-function dropStalled(streams: ReadonlySet<EventStream>): void {
-  const waiting = [...streams].filter((stream) => stream.waitingBytes() > 0).sort((a, b) => a.sentAtMs() - b.sentAtMs())
-  let bytes = waiting.reduce((sum, stream) => sum + stream.waitingBytes(), 0)
+/** Disconnects clients that stopped reading, and slow ones while too much waits for all together. */
+function dropStalled(streams: ReadonlySet<EventStream>, limits: StreamLimits): void {
+  const waiting = [...streams]
+    .filter((stream) => !stream.takesEvents())
+    .sort((a, b) => a.idleSinceMs() - b.idleSinceMs())
   for (const stream of waiting) {
-    const isStalled = stream.listener.ctx.clock() - stream.sentAtMs() > stalledMs
-    if (!isStalled && bytes <= maxWaitingEventBytes) return
-    bytes -= stream.waitingBytes()
-    stream.breakOff()
+    const idleMs = stream.listener.ctx.clock() - stream.idleSinceMs()
+    const isSlow = idleMs > limits.slowMs && stream.waiting() !== undefined
+    if (idleMs > limits.stalledMs || (isSlow && bytesWaiting(streams) > limits.maxWaitingBytes)) stream.breakOff()
   }
+}
+
+/** Events that were sent to several streams are in memory once. */
+function bytesWaiting(streams: ReadonlySet<EventStream>): number {
+  let bytes = 0
+  for (const event of new Set([...streams].map((stream) => stream.waiting()))) bytes += event?.length ?? 0
+  return bytes
 }
 
 /** What a listener may see and wants to see; equal for all who can share an answer. */

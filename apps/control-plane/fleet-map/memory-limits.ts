@@ -18,7 +18,7 @@ export const cacheBytes = {
 }
 
 /** Bytes of events that streams may hold for clients that have not taken them yet. */
-export const maxWaitingEventBytes = 64 * mebibyte
+export const maxWaitingEventBytes = 128 * mebibyte
 
 /** Cells in one answer. A cell takes about a kilobyte. */
 export const maxCells = 50_000

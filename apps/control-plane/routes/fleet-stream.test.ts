@@ -3,6 +3,8 @@ import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { registerDevice } from '#test/registered-device'
 import { storeRows } from '#test/telemetry-rows'
 import { until } from '#test/until'
+import { createGpsStreams, type StreamLimits, streamLimits } from '../fleet-map/gps-streams.ts'
+import { gpsQuery } from '../fleet-map/query.ts'
 
 let api: TestControlPlane
 beforeAll(async () => {
@@ -125,5 +127,56 @@ describe('GET /fleet/gps/stream', () => {
     expect(event).toBe('snapshot')
     expect(data.devices.map(({ deviceId }: { deviceId: string }) => deviceId)).toEqual([one.deviceId])
     await stream.close()
+  })
+
+  test('HEAD opens no stream', async () => {
+    const { organization } = await organizationWithDevice()
+    for (let call = 0; call < 25; call++) {
+      const answer = await api.fetch('/fleet/gps/stream', {
+        method: 'HEAD',
+        headers: { authorization: `Bearer ${organization.key}` },
+      })
+      expect(answer.status).toBe(200)
+    }
+    expect(api.services.fleetMaps.streams.size()).toBe(0)
+  })
+})
+
+describe('streams whose clients stop reading', () => {
+  const open = async (limits: Partial<StreamLimits>, count: number) => {
+    const { organization } = await organizationWithDevice()
+    const { fleetMaps: fleet, readers, pool, plans, clock, authenticator } = api.services
+    const streams = createGpsStreams({ fleet, readers, limits: { ...streamLimits, ...limits } })
+    const stillAllowed = () => authenticator.authenticate(`Bearer ${organization.key}`)
+    const ctx = { pool, plans, clock, principal: await stillAllowed(), requestId: 'test' }
+    const query = gpsQuery.parse({ include: 'devices' })
+    const opened = Array.from({ length: count }, () =>
+      streams.open({ ctx, query, stillAllowed, disconnect: () => false }).getReader(),
+    )
+    return { streams, opened }
+  }
+
+  test('are closed after a while', async () => {
+    const { streams, opened } = await open({ stalledMs: 1_000 }, 2)
+    const [reading, stalled] = opened
+    await Promise.all([reading?.read(), stalled?.read()])
+    const next = reading?.read()
+    await until('one is closed', async () => streams.size() === 1, 20_000)
+    await expect(stalled?.read()).rejects.toThrow('broken off')
+    await reading?.cancel()
+    await next
+    expect(streams.size()).toBe(0)
+  })
+
+  test('are closed earlier while too many bytes wait for all of them', async () => {
+    const [one, two] = await Promise.all([
+      open({ maxWaitingBytes: 500, slowMs: 1_000 }, 3),
+      open({ maxWaitingBytes: 1_000_000, slowMs: 1_000 }, 3),
+    ])
+    await Promise.all([...one.opened, ...two.opened].map((reader) => reader.read()))
+    // A snapshot is about a kilobyte; nobody reads another event.
+    await until('slow ones are closed', async () => one.streams.size() === 0, 20_000)
+    expect(two.streams.size()).toBe(3)
+    for (const reader of [...one.opened, ...two.opened]) await reader.cancel().catch(() => {})
   })
 })

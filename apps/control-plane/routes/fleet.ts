@@ -95,15 +95,15 @@ const stream = route({
     const since = http.req.header('last-event-id') ?? query.since
     // Refusals are answered as such before the stream begins.
     await openGps(ctx, { ...query, since })
+    const headers = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }
+    if (http.req.raw.method === 'HEAD') return new Response(null, { headers })
     const events = services.fleetMaps.streams.open({
       ctx,
       query: { ...query, since },
       stillAllowed: () => services.authenticator.authenticate(http.req.header('authorization')),
       disconnect: () => disconnect(http),
     })
-    return new Response(events, {
-      headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' },
-    })
+    return new Response(events, { headers })
   },
 })
 
