@@ -204,6 +204,31 @@ describe('GET /api/router/:deviceId/telemetry/history', () => {
     )
   })
 
+  test('200 with stepSeconds summarizes little more than the page, and finds steps weeks apart', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice()
+    const daysAgo = [0.01, 0.02, 20, 20.5, 60]
+    await store(
+      'system',
+      daysAgo.map((days) => row(days * 24 * hourMs, { cpuPct: days })),
+    )
+    const query = 'history?kind=system&stepSeconds=60&sinceMinutes=129600'
+    const found = (await read(organization.key, deviceId, query)).body.items
+    expect(found.map((item: { fields: { cpuPct: { mean: number } } }) => item.fields.cpuPct.mean)).toEqual(daysAgo)
+
+    const { questdb } = api.services
+    const { queryArrays } = questdb
+    const spans: number[] = []
+    questdb.queryArrays = (text, values, signal) => {
+      if (text.includes('timestamp_floor'))
+        spans.push(Date.parse(String(values?.[2])) - Date.parse(String(values?.[1])))
+      return queryArrays(text, values, signal)
+    }
+    const page = await read(organization.key, deviceId, `${query}&limit=1`)
+    questdb.queryArrays = queryArrays
+    expect(page.body.items).toEqual(found.slice(0, 1))
+    expect(spans.reduce((sum, span) => sum + span, 0)).toBeLessThan(24 * hourMs)
+  })
+
   test('200 streams all of the window as NDJSON and as CSV', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     await store(
