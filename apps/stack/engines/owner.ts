@@ -38,21 +38,45 @@ async function lookUp(name: string): Promise<Owner | undefined> {
 }
 
 /**
- * The call of `command` as `owner`, who must be able to reach `paths`. Below a private folder, such as root's home,
- * another user reaches nothing; there the program keeps one capability of root, to pass through folders.
+ * The call that runs `command` as `owner`, who must be able to reach `command` and `paths`. Below a folder that only
+ * root may enter, such as root's home, the program keeps one capability of root for that purpose. Throws one sentence
+ * when this machine cannot do that.
  */
 export async function callAs(owner: Owner, command: string, args: string[], paths: string[]): Promise<Call> {
   if (owner.uid === userInfo().uid) return { command, args, options: { cwd: '/' } }
-  const options = { ...owner, cwd: '/' }
-  if (await reaches(options, [command, ...paths])) return { command, args, options }
-  const identity = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups']
-  const capability = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override']
-  return { command: 'setpriv', args: [...identity, ...capability, command, ...args], options: { cwd: '/' } }
+  const asOwner: RunAs = (program, rest) => ({ command: program, args: rest, options: { ...owner, cwd: '/' } })
+  const everywhere = withCapability(owner, ['--securebits=+no_setuid_fixup'])
+  const inData = withCapability(owner, [])
+  const reachesCommand = await reaches(asOwner, [command])
+  if (reachesCommand && (await reaches(asOwner, paths))) return asOwner(command, args)
+  if (await reaches(everywhere, [command, ...paths])) return everywhere(command, args)
+  if (reachesCommand && (await reaches(inData, paths))) return inData(command, args)
+  throw new Error(
+    `Postgres runs as the system user "postgres", who cannot enter the folder of ${command} or of ${paths.join(', ')}: install setpriv (package util-linux), use folders that every user may enter, start as another user, or set POSTGRES_URL.`,
+  )
 }
 
-async function reaches(options: Owner & { cwd: string }, paths: string[]): Promise<boolean> {
+type RunAs = (command: string, args: string[]) => Call
+
+/**
+ * Runs programs as `owner` with the capability to enter every folder. Postgres looks for its own programs with
+ * access(2), which ignores the capabilities of a user other than root unless the process has the secure bit
+ * `no_setuid_fixup`. Some containers do not allow setting it.
+ */
+function withCapability(owner: Owner, secureBits: string[]): RunAs {
+  const identity = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups']
+  const capability = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override', ...secureBits]
+  return (command, args) => ({
+    command: 'setpriv',
+    args: [...identity, ...capability, command, ...args],
+    options: { cwd: '/' },
+  })
+}
+
+async function reaches(runAs: RunAs, paths: string[]): Promise<boolean> {
   const script = 'for path in "$@"; do test -e "$path" || exit 1; done'
-  return run('sh', ['-c', script, 'sh', ...paths], options).then(
+  const { command, args, options } = runAs('/bin/sh', ['-c', script, 'sh', ...paths])
+  return run(command, args, options).then(
     () => true,
     () => false,
   )
