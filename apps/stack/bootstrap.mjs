@@ -1,69 +1,14 @@
 // What `npm start` and `npm test` run. It has no dependencies and works on Node 20, because its work is to fetch the
 // rest: the packages, among them the Node this product runs on, and the page.
-import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installPackages } from './install-packages.mjs'
+import { runProgram } from './run-program.mjs'
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const projectNode = join(repository, 'node_modules/node/bin/node')
-
-/** Runs a program to its end, handing on the signals we get, and resolves with its exit code. */
-function run(command, args, options = {}) {
-  const child = spawn(command, args, { cwd: repository, stdio: 'inherit', ...options })
-  const forward = (signal) => child.kill(signal)
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
-  for (const signal of signals) process.on(signal, forward)
-  const orphaned = whenOrphaned(() => forward('SIGTERM'))
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code, signal) => {
-      for (const name of signals) process.off(name, forward)
-      clearInterval(orphaned)
-      resolve(signal ? 1 : (code ?? 1))
-    })
-  })
-}
-
-/**
- * Calls back when the npm that started us was killed, which no signal tells: our parent then is another process. (The
- * scripts in package.json say `exec`, so that there is no shell between npm and us, which would swallow signals too.)
- */
-function whenOrphaned(callback) {
-  if (!process.env.npm_lifecycle_event) return undefined
-  const parent = process.ppid
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return
-    clearInterval(timer)
-    callback()
-  }, 500)
-  return timer
-}
-
-const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
-
-/** True when every package the lock file asks of this machine is there in that version. */
-function packagesAreInstalled() {
-  const installedFile = join(repository, 'node_modules/.package-lock.json')
-  if (!existsSync(installedFile) || !existsSync(projectNode)) return false
-  const installed = readJson(installedFile).packages
-  const wanted = Object.entries(readJson(join(repository, 'package-lock.json')).packages)
-  return wanted.every(([path, entry]) => {
-    const absentByRight = path === '' || (entry.optional && !installed[path])
-    return absentByRight || installed[path]?.version === entry.version
-  })
-}
-
-async function installPackages() {
-  if (packagesAreInstalled()) return
-  console.log('Installing packages (first time, or the lock file changed) …')
-  // The npm that runs us, on the Node that runs it: the one in node_modules is about to be replaced.
-  const { npm_execpath: npm, npm_node_execpath: node } = process.env
-  // Not `ci`: it refuses a lock file that leaves out packages of platforms other than the one it was written on.
-  const args = ['install', '--no-save', '--no-audit', '--no-fund']
-  const code = npm && node ? await run(node, [npm, ...args]) : await run('npm', args)
-  if (code !== 0) throw new Error('The packages could not be installed: see the messages of npm above.')
-}
+const run = (command, args, options) => runProgram(command, args, { cwd: repository, ...options })
 
 /** The newest change below a folder, in milliseconds; 0 when it does not exist. */
 function newestChangeMs(folder) {
@@ -108,7 +53,7 @@ async function runTests(args) {
 }
 
 async function main([first, ...rest]) {
-  await installPackages()
+  await installPackages(repository, projectNode)
   await buildPage()
   if (first === '--run-tests') return runTests(rest)
   const args = first === undefined ? [] : [first, ...rest]
