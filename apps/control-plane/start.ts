@@ -40,12 +40,14 @@ export async function openServices(config: Config): Promise<{ services: Services
     tokens: accessTokens,
     provider: providerOf(config),
   })
-  const listening = await listen(
-    config.POSTGRES_URL,
-    [accessChangedChannel],
-    (_channel, keyId) => authenticator.forget(keyId === '' ? undefined : keyId),
-    () => authenticator.forget(),
-  )
+  const listening = listen(config.POSTGRES_URL, [
+    {
+      channel: accessChangedChannel,
+      onNotice: (keyId) => authenticator.forget(keyId === '' ? undefined : keyId),
+      onGap: () => authenticator.forget(),
+    },
+  ])
+  await listening.connected
   const redis = config.REDIS_URL
     ? new Redis(config.REDIS_URL, { enableOfflineQueue: false, maxRetriesPerRequest: 1 })
     : undefined

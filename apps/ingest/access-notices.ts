@@ -1,24 +1,26 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { newId } from '#core/ids'
 import { deviceChangedChannel } from '#fleet/notices'
-import { type Listening, listen } from '#postgres/listen'
+import type { ChannelListener } from '#postgres/listen'
 import type { Pool } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 import type { AccessSubject, DeviceAccess } from './device-access.ts'
 
 const heartbeatMs = 1_500
-const retryMs = 500
 const refreshedTogether = 5_000
+
+/** Hears of changes for as long as it is not stopped. */
+export type AccessNotices = ChannelListener & { stop(): Promise<void> }
 
 /**
  * Keeps device access true to the database: every notice refreshes what it names, and a heartbeat sent through the same
- * channel proves that notices arrive. While it does not come back, all known tokens are asked about at every beat, so
- * that a revocation counts within 5 s whatever happened to the connection. With Postgres away, what is known stays.
+ * channel proves that notices arrive. While the heartbeat does not come back, all known tokens are looked up at every
+ * beat, so that a revocation counts within 5 s whatever happened to the connection. While Postgres is away, what is
+ * known stays.
  */
-export function followAccessNotices(url: string, pool: Pool, access: DeviceAccess): { stop(): Promise<void> } {
+export function followAccessNotices(pool: Pool, access: DeviceAccess): AccessNotices {
   // Other replicas beat on the same channel.
   const instance = newId()
-  let listening: Listening | undefined
   let heard = 0
   let sent = 0
   const stopping = new AbortController()
@@ -40,26 +42,20 @@ export function followAccessNotices(url: string, pool: Pool, access: DeviceAcces
 
   async function follow(): Promise<void> {
     while (!stopping.signal.aborted) {
-      listening ??= await listen(
-        url,
-        [deviceChangedChannel],
-        (_channel, payload) => onNotice(payload),
-        refreshAll,
-      ).catch(() => undefined)
-      if (heard < sent || listening === undefined) await access.refresh().catch(() => {})
+      if (heard < sent) await access.refresh().catch(() => {})
       sent += 1
       await pool.query('SELECT pg_notify($1, $2)', [deviceChangedChannel, `beat:${instance}:${sent}`]).catch(() => {})
-      await delay(listening === undefined ? retryMs : heartbeatMs, undefined, { signal: stopping.signal }).catch(
-        () => {},
-      )
+      await delay(heartbeatMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
 
   const following = follow()
   return {
+    channel: deviceChangedChannel,
+    onNotice,
+    onGap: refreshAll,
     async stop() {
       stopping.abort()
-      await listening?.stop()
       await following
     },
   }

@@ -6,6 +6,7 @@ import type { ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { createLogger, logFailure } from '#http/request-log'
 import { requestListener, startListening } from '#http/server'
+import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { openSegmentLog } from '#telemetry-log/segment-log'
 import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
@@ -109,8 +110,8 @@ export async function startIngest(config: Config) {
   )
   countRefusedConnections(metrics.registry, server)
 
-  const notices = followAccessNotices(config.POSTGRES_URL, pool, access)
-  const jobNotices = followJobNotices(config.POSTGRES_URL, mailbox)
+  const accessNotices = followAccessNotices(pool, access)
+  const listening = listen(config.POSTGRES_URL, [accessNotices, followJobNotices(mailbox)])
   const ignore = () => {}
   const repeating = [
     repeat(1_000, presence.flush, ignore),
@@ -123,7 +124,7 @@ export async function startIngest(config: Config) {
   async function close(): Promise<void> {
     await log.close()
     await writer.stop()
-    await Promise.all([notices.stop(), jobNotices.stop(), ...repeating.map((repeated) => repeated.stop())])
+    await Promise.all([accessNotices.stop(), listening.stop(), ...repeating.map((repeated) => repeated.stop())])
     await presence.flush()
     await dwells.flush()
     await pool.end()

@@ -65,7 +65,7 @@ export async function startWorker(
     registry,
     onError: (task, error) => failed(task)(error),
   })
-  const listening = await listen(config.POSTGRES_URL, [workChannel], relay.wake, relay.wake)
+  const listening = listen(config.POSTGRES_URL, [{ channel: workChannel, onNotice: relay.wake, onGap: relay.wake }])
 
   new Gauge({
     name: 'queue_entries',

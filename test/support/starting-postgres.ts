@@ -2,12 +2,22 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
 /** A way to a Postgres that first answers like one that is still coming up. */
-export type StartingPostgres = { url: string; refusals(): number; comeUp(): void; close(): void }
+export type StartingPostgres = {
+  url: string
+  refusals(): number
+  comeUp(): void
+  /** Cuts all connections and refuses further ones until told to come up. */
+  goDown(): void
+  /** Passes no more answers on through the connections there are, and keeps them open. */
+  silenceConnections(): void
+  close(): void
+}
 
 /** Listens before `databaseUrl` as a proxy: refuses with "the database system is starting up" until told to come up. */
 export async function startingPostgres(databaseUrl: string): Promise<StartingPostgres> {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
+  const silences: (() => unknown)[] = []
   let up = false
   let refusals = 0
   const server = createServer((client) => {
@@ -23,7 +33,10 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
     const upstream = connect(Number(target.port), target.hostname)
     sockets.add(upstream)
     upstream.on('error', () => client.destroy())
+    upstream.on('close', () => client.destroy())
+    client.on('close', () => upstream.destroy())
     client.pipe(upstream).pipe(client)
+    silences.push(() => upstream.unpipe(client).resume())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -34,6 +47,14 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
     refusals: () => refusals,
     comeUp() {
       up = true
+    },
+    goDown() {
+      up = false
+      for (const socket of sockets) socket.destroy()
+      sockets.clear()
+    },
+    silenceConnections() {
+      for (const silence of silences.splice(0)) silence()
     },
     close() {
       for (const socket of sockets) socket.destroy()
