@@ -7,6 +7,7 @@ import { jobsRedisLost } from './jobs-redis-lost.ts'
 import { jobsWorkerKilled } from './jobs-worker-killed.ts'
 import { linksCut } from './links-cut.ts'
 import { postgresAway } from './postgres-away.ts'
+import { postgresOutages } from './postgres-outages.ts'
 import { questdbKilled } from './questdb-killed.ts'
 import { stoppedUnderLoad } from './stopped-under-load.ts'
 
@@ -16,6 +17,7 @@ const faults: Fault[] = [
   questdbKilled,
   linksCut,
   postgresAway,
+  postgresOutages,
   stoppedUnderLoad,
   diskFull,
   jobsRedisLost,
