@@ -92,6 +92,27 @@ describe('POST /device/enroll', () => {
     expect(await enroll(key, 'SN-1')).toMatchObject({ status: 409, body: { code: 'already_enrolled' } })
   })
 
+  test.each([
+    ['registered beforehand', async (serial: string) => void (await newDevice(serial))],
+    ['unknown', async () => {}],
+  ])(
+    '409 for all but one of the enrollments of a serial at the same time, with different keys: %s',
+    async (_, prepare) => {
+      const keys = await Promise.all([1, 2, 3].map(() => newKey({ autoCreate: true })))
+      for (let round = 0; round < 10; round += 1) {
+        const serial = `SN-${round}`
+        await prepare(serial)
+        const answers = await Promise.all(keys.map((key) => enroll(key, serial)))
+        const outcomes = answers.map(({ status, body }) => (status === 201 ? 'token' : body.code)).sort()
+        expect(outcomes).toEqual(['already_enrolled', 'already_enrolled', 'token'])
+      }
+      const { rows } = await service.pool.query('SELECT FROM device_token WHERE organization_id = $1', [organizationId])
+      expect(rows).toHaveLength(10)
+      const { body: usage } = await admin('GET', `/orgs/${organizationId}/usage`)
+      expect(usage).toMatchObject({ devices: { used: 10 } })
+    },
+  )
+
   test('415 for another media type', async () => {
     const answer = await call('POST', '/device/enroll', {}, { headers: { 'content-type': 'text/plain' } })
     expect(answer.status).toBe(415)

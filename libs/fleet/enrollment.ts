@@ -26,6 +26,16 @@ type EnrollmentContext = Pick<FleetContext, 'pool' | 'plans' | 'requestId'>
  * `enrollment_refused` for what the key does not allow, 402, 403 `device_quota_exceeded`, and 409 `already_enrolled`.
  */
 export async function enrollDevice(ctx: EnrollmentContext, enrollment: Enrollment): Promise<EnrolledDevice> {
+  try {
+    return await enrollOnce(ctx, enrollment)
+  } catch (error) {
+    // Another call registered the serial meanwhile; this time the device is found.
+    if (error instanceof ServiceError && error.code === 'serial_taken') return enrollOnce(ctx, enrollment)
+    throw error
+  }
+}
+
+function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<EnrolledDevice> {
   return transaction(ctx.pool, async (connection) => {
     const key = await lockKey(connection, enrollment.enrollmentKey)
     if (key.models && !key.models.includes(enrollment.model)) throw refused('The key does not allow this model.')
@@ -71,19 +81,28 @@ async function lockKey(connection: Connection, key: string): Promise<KeyRow> {
   })
 }
 
+/**
+ * Locks the device before it looks for tokens: a statement that waited for the lock would not see the token that the
+ * other enrollment has just committed.
+ */
 async function findBySerial(
   connection: Connection,
   organizationId: string,
   serial: string,
 ): Promise<{ id: string; disabled: boolean; hasToken: boolean } | undefined> {
-  const { rows } = await connection.query<{ id: string; disabled: boolean; hasToken: boolean }>(
-    `SELECT d.id, d.status = 'disabled' AS disabled, EXISTS (
-       SELECT FROM device_token t WHERE t.device_id = d.id AND (t.expires_at IS NULL OR t.expires_at > now())
-     ) AS "hasToken"
-     FROM device d WHERE d.organization_id = $1 AND d.serial = $2 FOR NO KEY UPDATE OF d`,
+  const { rows } = await connection.query<{ id: string; disabled: boolean }>(
+    `SELECT id, status = 'disabled' AS disabled FROM device
+     WHERE organization_id = $1 AND serial = $2 FOR NO KEY UPDATE`,
     [organizationId, serial],
   )
-  return rows[0]
+  const device = rows[0]
+  if (!device) return undefined
+  const { rowCount } = await connection.query(
+    `SELECT FROM device_token
+     WHERE organization_id = $1 AND device_id = $2 AND (expires_at IS NULL OR expires_at > now()) LIMIT 1`,
+    [organizationId, device.id],
+  )
+  return { ...device, hasToken: rowCount !== 0 }
 }
 
 async function register(
@@ -99,7 +118,6 @@ async function register(
     [{ serial, model, name: name ?? serial, tags: [] }],
     { actor: actorOf(key), requestId: ctx.requestId },
   )
-  // Somebody else registered the serial in this moment; asked again, the device is found.
   if (!row) throw serialTaken(serial)
   return row.id
 }
