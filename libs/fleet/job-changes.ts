@@ -197,7 +197,7 @@ WITH change AS (
     rejected = b.rejected + c.rejected,
     finished_at = CASE WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN $1::timestamptz END,
     status = CASE
-      WHEN b.status = 'cancelled' AND c.queued <= 0 THEN b.status
+      WHEN b.status = 'cancelled' AND c.queued + c.dispatched + c."inProgress" <= 0 THEN b.status
       WHEN b.queued + b.dispatched + b.in_progress + c.queued + c.dispatched + c."inProgress" = 0 THEN 'finished'
       WHEN b.status IN ('finished', 'cancelled') THEN 'running'
       ELSE b.status END

@@ -2,6 +2,7 @@ import { conflict, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import { markConfigFailed } from '#fleet/device-status'
 import { changeJobs, jobTransaction, type LockedJob, lockJobs } from '#fleet/job-changes'
+import { handsOutSql } from '#fleet/job-exclusivity'
 import { type JobKind, policyOf } from '#fleet/job-kinds'
 import type { DeviceReport, JobStatus } from '#fleet/job-states'
 import type { Connection, Pool, Queryable } from '#postgres/pool'
@@ -39,7 +40,7 @@ export async function takeJobs(
            WHERE device_id = asking.device_id AND organization_id = asking.organization_id
              AND status IN ('dispatched', 'inProgress') AND NOT acknowledged OFFSET 0) j
          LEFT JOIN job_batch b ON b.id = j.batch_id
-       WHERE j.status = 'inProgress' OR b.id IS NULL OR b.status = 'running' AND b.window_open`,
+       WHERE j.status = 'inProgress' OR ${handsOutSql('b')}`,
       [devices.map(({ deviceId }) => deviceId), devices.map(({ organizationId }) => organizationId)],
     )
     const handedOut = await takeOldest(connection, offered, nowMs)

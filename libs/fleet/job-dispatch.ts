@@ -1,5 +1,6 @@
 import { batchJobId } from '#fleet/batch-job-ids'
 import { changeJobs, holdJobs, jobTransaction, type LockedJob, lockJobs } from '#fleet/job-changes'
+import { handsOutSql, planExclusiveJobs } from '#fleet/job-exclusivity'
 import type { JobEvent } from '#fleet/job-states'
 import type { Connection, Pool } from '#postgres/pool'
 
@@ -21,25 +22,26 @@ const dispatching = { prelude: 'SET LOCAL synchronous_commit = off' }
 
 /**
  * Releases queued jobs to their devices' mailboxes and wakes the devices that wait. A job whose device is gone or disabled
- * ends; one whose batch is paused, or whose device is busy with another exclusive job, is taken back from the queue.
+ * ends; one whose batch is paused, or whose device is busy with another exclusive job, is taken back from the queue. A
+ * dispatched job whose batch hands nothing out is queued again when another exclusive job wants its device.
  */
 export async function dispatchJobs(pool: Pool, references: readonly JobReference[], nowMs: number): Promise<void> {
   const attempts = new Map(references.map(({ jobId, attempt }) => [jobId, attempt]))
   const work = async (connection: Connection) => {
     const locked = await lockWithRivals(connection, [...attempts.keys()])
-    const wanted = locked.filter((job) => attempts.get(job.id) === job.state.attempt && job.state.status === 'queued')
-    const surroundings = await readSurroundings(connection, wanted)
-    const paused = wanted.filter((job) => surroundings.get(job.id)?.batchStatus === 'paused')
-    const blocked = blockedByRivals(locked, wanted, nowMs)
-    const going = wanted.filter((job) => !blocked.includes(job) && !paused.includes(job))
+    const named = locked.filter((job) => attempts.get(job.id) === job.state.attempt && job.state.status === 'queued')
+    const surroundings = await readSurroundings(connection, locked)
+    const paused = named.filter((job) => surroundings.get(job.id)?.batchStatus === 'paused')
+    const wanted = named.filter((job) => !paused.includes(job))
+    const handsOut = (job: LockedJob) => surroundings.get(job.id)?.handsOut ?? true
+    const { blocked, recalled } = planExclusiveJobs(locked, wanted, handsOut, nowMs)
+    const going = wanted.filter((job) => !blocked.includes(job))
 
+    await changeJobs(connection, recalled, () => ({ type: 'recall' }), system(nowMs))
+    await holdJobs(connection, recalled, 'device')
     await changeJobs(connection, going, (job) => eventFor(job, surroundings.get(job.id)), system(nowMs))
     await holdJobs(connection, paused, 'rollout')
-    await holdJobs(
-      connection,
-      blocked.filter((job) => !paused.includes(job)),
-      'device',
-    )
+    await holdJobs(connection, blocked, 'device')
     const dispatched = going.filter((job) => job.state.status === 'dispatched')
     await notifyDevices(connection, [...new Set(dispatched.map(({ deviceId }) => deviceId))])
   }
@@ -86,29 +88,15 @@ const lockWithRivals = (connection: Connection, jobIds: readonly string[]): Prom
     [jobIds],
   )
 
-/** Exclusive jobs run one at a time on a device, in order of creation among those that may run at all. */
-function blockedByRivals(locked: readonly LockedJob[], wanted: readonly LockedJob[], nowMs: number): LockedJob[] {
-  const exclusive = locked.filter((job) => job.exclusive)
-  const running = exclusive.filter(({ state }) => state.status === 'dispatched' || state.status === 'inProgress')
-  const busy = new Set(running.map(({ deviceId }) => deviceId))
-  const blocked: LockedJob[] = []
-  for (const job of exclusive) {
-    if (job.state.status !== 'queued' || job.hold === 'rollout') continue
-    if (job.state.notBeforeMs !== null && job.state.notBeforeMs > nowMs) continue
-    if (!busy.has(job.deviceId)) busy.add(job.deviceId)
-    else if (wanted.includes(job)) blocked.push(job)
-  }
-  return blocked
-}
-
-type Surroundings = { deviceStatus: string | null; batchStatus: string | null }
+/** `handsOut`: the job is single, or its batch runs and its window is open. */
+type Surroundings = { deviceStatus: string | null; batchStatus: string | null; handsOut: boolean }
 
 async function readSurroundings(
   connection: Connection,
   jobs: readonly LockedJob[],
 ): Promise<Map<string, Surroundings>> {
   const { rows } = await connection.query<{ id: string } & Surroundings>(
-    `SELECT j.id, d.status AS "deviceStatus", b.status AS "batchStatus"
+    `SELECT j.id, d.status AS "deviceStatus", b.status AS "batchStatus", ${handsOutSql('b')} AS "handsOut"
      FROM job j LEFT JOIN device d ON d.organization_id = j.organization_id AND d.id = j.device_id
        LEFT JOIN job_batch b ON b.id = j.batch_id
      WHERE j.id = ANY($1::uuid[])`,

@@ -1,4 +1,5 @@
 import type { BatchSlice, JobReference } from '#fleet/job-dispatch'
+import { handsOutSql } from '#fleet/job-exclusivity'
 import { sumOfEach } from '#postgres/failing-alone'
 import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
 
@@ -192,7 +193,8 @@ const lostAfterMs = 60_000
 
 /**
  * Heals what a crash can leave behind: jobs the queue should long have worked on are offered again (it ignores those it
- * still has), and jobs held for a device that is free by now are let go. Returns how many jobs that concerned.
+ * still has), and jobs held for a device that is free by now, or that only a batch which hands nothing out keeps, are let
+ * go. Returns how many jobs that concerned.
  */
 export async function reconcileOffers(pool: Pool, nowMs: number): Promise<number> {
   const lostBefore = new Date(nowMs - lostAfterMs)
@@ -205,8 +207,10 @@ export async function reconcileOffers(pool: Pool, nowMs: number): Promise<number
   const held = await pool.query(
     `UPDATE job SET hold = NULL, enqueued_at = NULL
      WHERE status = 'queued' AND hold = 'device' AND NOT EXISTS (
-       SELECT FROM job rival WHERE rival.device_id = job.device_id AND rival.exclusive
-         AND rival.status IN ('dispatched', 'inProgress'))`,
+       SELECT FROM job rival LEFT JOIN job_batch theirs ON theirs.id = rival.batch_id
+         LEFT JOIN job_batch own ON own.id = job.batch_id
+       WHERE rival.device_id = job.device_id AND rival.exclusive AND (rival.status = 'inProgress'
+         OR rival.status = 'dispatched' AND (${handsOutSql('theirs')} OR NOT ${handsOutSql('own')})))`,
   )
   return lostOfBatches + (lost.rowCount ?? 0) + (held.rowCount ?? 0)
 }

@@ -27,6 +27,7 @@ const legal = new Set([
   'queued>cancelled',
   'queued>rejected',
   'dispatched>inProgress',
+  'dispatched>queued',
   'dispatched>expired',
   'dispatched>cancelled',
   'dispatched>rejected',
@@ -59,7 +60,9 @@ const happens = (world: World, event: JobEvent): ReturnType<typeof decide> => {
   if (decision.outcome !== 'changed') return decision
   world.job = decision.job
   expect(legal).toContain(`${before.status}>${decision.job.status}`)
-  expect(decision.job.attempt - before.attempt).toBe(decision.job.status === 'queued' ? 1 : 0)
+  // Only a recall keeps the attempt: no device has seen it.
+  const isNewAttempt = decision.job.status === 'queued' && before.status !== 'dispatched'
+  expect(decision.job.attempt - before.attempt).toBe(isNewAttempt ? 1 : 0)
   if (decision.job.status !== before.status) world.path.push(decision.job.status)
   if (decision.job.status === 'queued') world.timers.push({ type: 'dispatch', attempt: decision.job.attempt })
   if (decision.job.status === 'inProgress') world.timers.push({ type: 'deadline', attempt: decision.job.attempt })
@@ -99,7 +102,10 @@ const step = fc.oneof(
     status: fc.constantFrom('inProgress' as const, 'succeeded' as const, 'failed' as const, 'rejected' as const),
     answerLost: fc.boolean(),
   }),
-  fc.record({ do: fc.constant('event' as const), type: fc.constantFrom('expire' as const, 'cancel' as const) }),
+  fc.record({
+    do: fc.constant('event' as const),
+    type: fc.constantFrom('expire' as const, 'cancel' as const, 'recall' as const),
+  }),
   fc.record({ do: fc.constant('withdraw' as const), gone: fc.boolean() }),
   fc.record({ do: fc.constant('retry' as const) }),
   fc.record({ do: fc.constant('crash' as const) }),

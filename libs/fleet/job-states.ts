@@ -54,6 +54,7 @@ export type DeviceReport = {
 export type JobEvent =
   | { type: 'dispatch'; attempt: number }
   | { type: 'take'; timeoutMs: number }
+  | { type: 'recall' }
   | { type: 'report'; report: DeviceReport }
   | { type: 'deadline'; attempt: number }
   | { type: 'expire' }
@@ -93,6 +94,8 @@ export function decide(job: JobState, event: JobEvent, nowMs: number): Decision 
       return dispatched(job, event.attempt, nowMs)
     case 'take':
       return taken(job, event.timeoutMs, nowMs)
+    case 'recall':
+      return job.status === 'dispatched' ? changed(job, { status: 'queued' }) : refused('unavailable')
     case 'report':
       return reported(job, event.report)
     case 'deadline':
