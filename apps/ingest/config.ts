@@ -3,6 +3,8 @@ import { Secret } from '#core/secret'
 
 const mebibyte = 1024 * 1024
 
+const proxyHops = z.coerce.number().int().min(0).max(10)
+
 /** Everything ingest reads from its environment. */
 export const configSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
@@ -32,11 +34,17 @@ export const configSchema = z.object({
   /** Requests a device may send in a minute, and at once after being quiet. */
   DEVICE_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(120),
   DEVICE_REQUEST_BURST: z.coerce.number().int().min(1).default(240),
-  /** How many proxies in front append to X-Forwarded-For. One is the control plane, which shares its address with us. */
-  INGEST_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(1),
+  /** How many proxies in front of the control plane append to X-Forwarded-For; the control plane's own setting. */
+  TRUSTED_PROXY_HOPS: proxyHops.default(0),
+  /** The same for ingest. Default: those of the control plane, and the control plane itself. */
+  INGEST_PROXY_HOPS: proxyHops.optional(),
   /** A plans file instead of the shipped one: its longest history decides how old a sample may be. */
   PLANS_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 })
 
 export type Config = z.infer<typeof configSchema>
+
+/** How many proxies in front of ingest append to X-Forwarded-For, the control plane included. */
+export const proxyHopsOf = (config: Pick<Config, 'INGEST_PROXY_HOPS' | 'TRUSTED_PROXY_HOPS'>): number =>
+  config.INGEST_PROXY_HOPS ?? config.TRUSTED_PROXY_HOPS + 1

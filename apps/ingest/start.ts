@@ -13,7 +13,7 @@ import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-ta
 import { followAccessNotices } from './access-notices.ts'
 import { createApp } from './app.ts'
 import { createBacklog } from './backlog.ts'
-import type { Config } from './config.ts'
+import { type Config, proxyHopsOf } from './config.ts'
 import { createDeviceAccess } from './device-access.ts'
 import { configRoute } from './device-config.ts'
 import { createDeviceTraffic } from './device-traffic.ts'
@@ -77,7 +77,7 @@ export async function startIngest(config: Config) {
     state.failed = true
   })
 
-  const failedAuthentications = createFailedAuthentications(config.INGEST_PROXY_HOPS)
+  const failedAuthentications = createFailedAuthentications(proxyHopsOf(config))
   const calls = { clock: systemClock, access, failedAuthentications, traffic }
   const report = createReportRoute({
     ...calls,

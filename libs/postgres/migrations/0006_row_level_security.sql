@@ -1,9 +1,12 @@
 -- The second lock. Work inside an organization runs as routerfleet_tenant, which sees only rows of the organizations
 -- named in app.organizations; a forgotten WHERE then finds nothing instead of somebody else's rows.
 -- Roles belong to the cluster, not to the database, and two databases may be migrated at the same time.
+-- Where the role exists already, the migrating role need not be allowed to make one.
 DO $$
 BEGIN
-  CREATE ROLE routerfleet_tenant NOLOGIN NOINHERIT;
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'routerfleet_tenant') THEN
+    CREATE ROLE routerfleet_tenant NOLOGIN NOINHERIT;
+  END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
 END $$;
 DO $$
