@@ -44,12 +44,18 @@ const rawQuery = (http: Context): Record<string, string | string[]> =>
 function check(schema: z.ZodType, value: unknown, pointerOf: (path: PropertyKey[]) => string): unknown {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const errors = parsed.error.issues.flatMap((issue) => fieldErrors(issue, pointerOf))
+  const { issues } = parsed.error
+  const errors = issues.slice(0, maxFieldErrors).flatMap((issue) => fieldErrors(issue, pointerOf))
   const first = errors[0]
-  throw badRequest(first ? `${first.pointer || 'The body'}: ${first.detail}` : 'The request is invalid.', errors)
+  const detail = first ? `${first.pointer || 'The body'}: ${first.detail}` : 'The request is invalid.'
+  throw badRequest(detail, errors, issues[0] && problemCodeOf(issues[0]))
 }
 
 const maxFieldErrors = 50
+
+/** The code of the whole problem, for a custom check that has one beside `invalid_request` (`params.problemCode`). */
+const problemCodeOf = (issue: z.core.$ZodIssue): string | undefined =>
+  issue.code === 'custom' && typeof issue.params?.problemCode === 'string' ? issue.params.problemCode : undefined
 
 function fieldErrors(issue: z.core.$ZodIssue, pointerOf: (path: PropertyKey[]) => string): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
@@ -59,7 +65,8 @@ function fieldErrors(issue: z.core.$ZodIssue, pointerOf: (path: PropertyKey[]) =
       detail: 'There is no such field or parameter.',
     }))
   }
-  const code = issue.code === 'custom' && typeof issue.params?.code === 'string' ? issue.params.code : issue.code
+  const customCode = issue.code === 'custom' ? (issue.params?.code ?? problemCodeOf(issue)) : undefined
+  const code = typeof customCode === 'string' ? customCode : issue.code
   return [{ pointer: pointerOf(issue.path), code, detail: issue.message }]
 }
 

@@ -21,13 +21,31 @@ export const uuid = () =>
     .overwrite((id) => id.toLowerCase())
     .meta({ format: 'uuid', example: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f' })
 
+/**
+ * A list of at most `maxEntries`, for the body of a request. A longer one is refused before its entries are looked at:
+ * 500,000 wrong entries fit into a body, and as many errors would hold the process for seconds.
+ */
+export const listOf = <Schema extends z.ZodType>(maxEntries: number, schema: Schema) =>
+  z.preprocess((value: z.input<Schema>, check) => {
+    if (!Array.isArray(value) || value.length <= maxEntries) return value
+    const entries = new Set<unknown>()
+    for (let index = 0; index < value.length && entries.size <= maxEntries; index += 1) entries.add(value[index])
+    if (entries.size <= maxEntries) return [...entries]
+    check.addIssue({ code: 'too_big', origin: 'array', maximum: maxEntries, inclusive: true, input: value })
+    return z.NEVER
+  }, schema)
+
 /** A list in which an entry said twice counts once, also against the limit. */
 export const distinct = <Item extends z.ZodType<string>>(item: Item, maxItems: number, minItems = 0) =>
-  z
-    .array(item)
-    .overwrite((items) => [...new Set(items)])
-    .min(minItems)
-    .max(maxItems)
+  // Entries that differ only in what is trimmed or in case become one later, so that a few more may be sent.
+  listOf(
+    2 * maxItems,
+    z
+      .array(item)
+      .overwrite((items) => [...new Set(items)])
+      .min(minItems)
+      .max(maxItems),
+  )
 
 export const tags = () => distinct(text(64), 50)
 

@@ -9,6 +9,7 @@ test('NUL and halves of surrogate pairs cannot be stored; everything else can', 
   }
   for (const text of ['', '😀', 'line\nbreak', 'مرحبا']) expect(isStorable(text) && storable(text) === text).toBe(true)
   expect(isStorableJson({ a: [1, null, true, '😀'] })).toBe(true)
+  expect(isStorableJson({ a: JSON.parse('[1e999]') })).toBe(false)
 })
 
 test('what cannot be stored is replaced, in keys too', () => {

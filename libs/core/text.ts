@@ -4,9 +4,10 @@ export const isStorable = (text: string): boolean => text.isWellFormed() && !tex
 /** The text with U+FFFD in place of what cannot be stored. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\u{fffd}')
 
-/** Whether every key and every string inside a JSON value can be stored. */
+/** Whether every key, string and number inside a JSON value can be stored: JSON text can spell numbers beyond a double. */
 export function isStorableJson(value: unknown): boolean {
   if (typeof value === 'string') return isStorable(value)
+  if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true
   return Object.entries(value).every(([key, inner]) => isStorable(key) && isStorableJson(inner))
 }

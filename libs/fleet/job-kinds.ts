@@ -5,7 +5,7 @@ import { namesSecret } from '#fleet/secret-keys'
 
 const maxParameterBytes = 4_096
 
-const unstorable = 'NUL and halves of surrogate pairs cannot be stored.'
+const unstorable = 'NUL, halves of surrogate pairs and numbers beyond a double cannot be stored.'
 
 const firmwareParameters = z.strictObject({
   version: z.string().trim().min(1).max(64).refine(isStorable, unstorable),
@@ -23,16 +23,36 @@ const firmwareParameters = z.strictObject({
   sizeBytes: z.int().min(1).max(4_294_967_296).optional(),
 })
 
-/** Parameters the service does not interpret. They are stored readable, so that nothing secret may be among them. */
+const maxParameterNameLength = 64
+
+/**
+ * Parameters the service does not interpret. They are stored readable, so that nothing secret may be among them. Each
+ * check aborts the next ones: what is too large is not looked into.
+ */
 const plainParameters = z
-  .record(z.string().min(1).max(64), z.json())
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'Expected an object.',
+  )
   .refine((parameters) => Buffer.byteLength(JSON.stringify(parameters)) <= maxParameterBytes, {
-    message: `Parameters may take ${maxParameterBytes} bytes as JSON.`,
+    message: `Parameters must have at most ${maxParameterBytes} bytes as JSON.`,
+    abort: true,
   })
-  .refine(isStorableJson, unstorable)
+  .refine((parameters) => Object.keys(parameters).every(isParameterName), {
+    message: `The name of a parameter must have 1 to ${maxParameterNameLength} characters.`,
+    abort: true,
+  })
+  .refine(isStorableJson, { message: unstorable, abort: true })
   .refine((parameters) => !holdsSecret(parameters), {
     message: 'A secret does not belong in job parameters: put it into a config profile.',
   })
+  .meta({
+    type: 'object',
+    propertyNames: { type: 'string', minLength: 1, maxLength: maxParameterNameLength },
+    additionalProperties: {},
+  })
+
+const isParameterName = (name: string): boolean => name.length >= 1 && name.length <= maxParameterNameLength
 
 const holdsSecret = (value: unknown): boolean =>
   typeof value === 'object' &&

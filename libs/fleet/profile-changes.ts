@@ -23,15 +23,15 @@ type NewProfile = {
   settings?: Json | undefined
 }
 
-/** Creates a profile at version 1 (`config:write`). Throws 402, and 400 as `readSettings` does. */
+/** Creates a profile at version 1 (`config:write`). Throws 404, 403, 402, and 400 as `readSettings` does. */
 export async function createProfile(
   ctx: FleetContext,
   keyring: Keyring,
   organizationId: string,
   input: NewProfile,
 ): Promise<Profile> {
-  const settings = readSettings(input.settings ?? {}, ctx.clock())
   authorize(ctx.principal, organizationId, 'config:write')
+  const settings = readSettings(input.settings ?? {}, ctx.clock())
   const id = newId()
   const content = { name: input.name, description: input.description ?? null, model: input.model ?? null, settings }
   return tenantTransaction(ctx, [organizationId], async (connection) => {

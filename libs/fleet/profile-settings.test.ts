@@ -104,8 +104,62 @@ test.each<[string, Json, string]>([
   ['NUL', { 'a/b': 'x\0' }, '400 invalid_settings /settings/a~1b'],
   ['a number beyond a double', { a: JSON.parse('1e999') }, '400 invalid_settings /settings/a'],
   ['__proto__', JSON.parse('{"__proto__": {"a": 1}}'), '400 invalid_settings /settings'],
+  ['a key of 257 characters', { a: { ['k'.repeat(257)]: 1 } }, '400 invalid_settings /settings/a'],
+  ['a key of 257 characters inside a secret', { pin: { ['k'.repeat(257)]: 1 } }, '400 invalid_settings /settings/pin'],
   ['65 KiB', { a: 'x'.repeat(65 * 1024) }, '400 settings_too_large /settings'],
 ])('%s is refused', (_, input, code) => expect(codeOf(() => readSettings(input, now))).toBe(code))
+
+test('a key of 256 characters is accepted, whatever they take as UTF-16; a longer one that is stored can be removed', () => {
+  for (const character of ['k', '\u{1f600}']) {
+    expect(codeOf(() => readSettings({ [character.repeat(256)]: 1 }, now))).toBe('accepted')
+    expect(codeOf(() => readSettings({ [character.repeat(257)]: 1 }, now))).toMatch('invalid_settings')
+  }
+  const stored = { ['k'.repeat(300)]: 1, a: 1 }
+  expect(mergeSettings(stored, { ['k'.repeat(300)]: null }, now)).toEqual({ a: 1 })
+})
+
+test('a patch may replace 64 KiB of settings by as much, and keep as many secrets', () => {
+  const large = (prefix: string, value: Json) =>
+    Object.fromEntries(Array.from({ length: 4_000 }, (_, index) => [`${prefix}${index}`, value]))
+  const before = readSettings(large('a', { $secret: 'x' }), now)
+  const kept = mergeSettings(before, redactSettings(before), later)
+  expect(sameSettings(before, kept)).toBe(true)
+  const replaced = mergeSettings(before, { ...large('a', null), ...large('b', 1) }, later)
+  expect(replaced).toEqual(large('b', 1))
+})
+
+/** The least of several runs, in milliseconds: what others do on the machine meanwhile only adds to a run. */
+function leastMs(run: () => unknown): number {
+  const runs = Array.from({ length: 5 }, () => {
+    const startedMs = performance.now()
+    run()
+    return performance.now() - startedMs
+  })
+  return Math.min(...runs)
+}
+
+test.each([
+  ['digits', '1'],
+  ['digits and points', '1.'],
+  ['digits and spaces', '1 '],
+  ['capitals', 'A'],
+  ['letters', 'pas'],
+])('a key of %s is read in time linear in its length', (_, part) => {
+  const keyOf = (length: number) => part.repeat(length / part.length)
+  const shortMs = leastMs(() => namesSecret(keyOf(12_000)))
+  expect(leastMs(() => namesSecret(keyOf(120_000)))).toBeLessThan(30 * shortMs + 20)
+})
+
+test('settings that are too large are refused before any key is looked at', () => {
+  const huge = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`${index}${'1'.repeat(20)}`, 1]))
+  for (const input of [huge, { a: huge }, { a: [huge] }, { a: { $secret: huge } }, { a: Array(100_000).fill(1) }]) {
+    expect(codeOf(() => readSettings(input as Json, now))).toMatch('settings_too_large')
+    expect(codeOf(() => mergeSettings({}, input as Json, now))).toMatch('settings_too_large')
+  }
+  // A member that cannot be stored stands first: it would be named if it had been read.
+  const unread = { a: 'x\0', b: 'x'.repeat(200_000) }
+  expect(codeOf(() => readSettings(unread, now))).toBe('400 settings_too_large /settings')
+})
 
 test('sixteen levels are accepted and seventeen are not, also inside a secret', () => {
   const nested = (levels: number, inner: Json): Json => (levels === 0 ? inner : { a: nested(levels - 1, inner) })

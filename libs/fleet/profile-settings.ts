@@ -1,7 +1,10 @@
 import { badRequest } from '#core/errors'
 import { isStorable } from '#core/text'
 import { namesSecret } from '#fleet/secret-keys'
+import { isLargerThan } from '#fleet/settings-size'
 import {
+  isObject,
+  isRedaction,
   isSettingsObject,
   type Json,
   pointerTo,
@@ -11,8 +14,13 @@ import {
   type SettingsTree,
 } from '#fleet/settings-tree'
 
-const maxSettingsBytes = 64 * 1024
+export const maxSettingsBytes = 64 * 1024
+/** A merge patch may remove everything that is stored and put as much in its place. */
+export const maxPatchBytes = 2 * maxSettingsBytes
+export const settingsTooLarge = `\`settings\` must have at most ${maxSettingsBytes} bytes as JSON.`
 const maxSettingsDepth = 16
+/** In Unicode code points. */
+const maxKeyLength = 256
 
 /** How one value is read: its pointer in the request body, how deep it stands, and what a merge does with null. */
 type Place = { pointer: string; depth: number; merging: boolean; isSecret: boolean }
@@ -34,16 +42,11 @@ export const mergeSettings = (previous: SettingsObject, patch: Json, nowMs: numb
   settle(patch, previous, { pointer: '/settings', depth: 0, merging: true, isSecret: false }, nowMs)
 
 function settle(input: Json, previous: SettingsObject | undefined, place: Place, nowMs: number): SettingsObject {
+  if (isLargerThan(input, place.merging ? maxPatchBytes : maxSettingsBytes)) throw tooLarge()
   const tree = readTree(input, previous, place, new Date(nowMs).toISOString())
   if (!isSettingsObject(tree)) throw refuse('/settings', 'invalid_settings', 'Settings are a JSON object.')
   const bytes = Buffer.byteLength(JSON.stringify(revealSecrets(tree)))
-  if (bytes > maxSettingsBytes) {
-    throw refuse(
-      '/settings',
-      'settings_too_large',
-      `Settings hold at most ${maxSettingsBytes} bytes; these are ${bytes}.`,
-    )
-  }
+  if (bytes > maxSettingsBytes) throw tooLarge()
   return tree
 }
 
@@ -79,6 +82,7 @@ function readObject(
   const result = new Map<string, SettingsTree>(place.merging ? Object.entries(before) : [])
   for (const [key, value] of Object.entries(input)) {
     const earlier = Object.hasOwn(before, key) ? before[key] : undefined
+    if (earlier === undefined) requireShort(key, place)
     const tree = readTree(checked(key, value, place), earlier, inside(place, key, { isSecret: namesSecret(key) }), now)
     if (tree === null && place.merging) result.delete(key)
     else result.set(key, tree)
@@ -96,7 +100,10 @@ function plainOf(input: Json, place: Place): Json {
   if (Array.isArray(value)) return value.map((item, index) => plainOf(item, inside(place, index, { merging: false })))
   const entries = Object.entries(value).filter(([, member]) => member !== null || !place.merging)
   return Object.fromEntries(
-    entries.map(([key, member]) => [key, plainOf(checked(key, member, place), inside(place, key))]),
+    entries.map(([key, member]) => {
+      requireShort(key, place)
+      return [key, plainOf(checked(key, member, place), inside(place, key))]
+    }),
   )
 }
 
@@ -107,16 +114,6 @@ const inside = (place: Place, key: string | number, change: Partial<Place> = {})
   depth: place.depth + 1,
   pointer: pointerTo(place.pointer, key),
 })
-
-const isObject = (input: Json): input is { [key: string]: Json } =>
-  typeof input === 'object' && input !== null && !Array.isArray(input)
-
-/** `{"$secret": {"set": true, "updatedAt"?}}`: what readers are shown in a secret's place. */
-function isRedaction(input: Json): boolean {
-  const mark = isObject(input) && Object.keys(input).length === 1 ? input.$secret : undefined
-  if (mark === undefined || !isObject(mark) || mark.set !== true) return false
-  return Object.keys(mark).every((key) => key === 'set' || key === 'updatedAt')
-}
 
 /** The value inside `{"$secret": value}`, or undefined when the input is not written that way. */
 function secretOf(input: Json, pointer: string): Json | undefined {
@@ -136,6 +133,13 @@ function deepen({ pointer, depth }: Place): void {
   }
 }
 
+/** Refuses a key that is too long. Not asked for keys that are stored already, so that a patch can remove them. */
+function requireShort(key: string, { pointer }: Place): void {
+  // A code point is at most two UTF-16 units, so that only keys within twice the limit need counting.
+  const isTooLong = key.length > 2 * maxKeyLength || (key.length > maxKeyLength && [...key].length > maxKeyLength)
+  if (isTooLong) throw refuse(pointer, 'invalid_settings', `A key must have at most ${maxKeyLength} characters.`)
+}
+
 function checked(key: string, value: Json, place: Place): Json {
   if (key === '__proto__') throw refuse(place.pointer, 'invalid_settings', 'The key "__proto__" is not accepted.')
   scalarOf(key, place.pointer)
@@ -148,5 +152,7 @@ function scalarOf<Scalar extends null | boolean | number | string>(value: Scalar
   if (holdable && (typeof value !== 'number' || Number.isFinite(value))) return value
   throw refuse(pointer, 'invalid_settings', 'This text or number cannot be stored.')
 }
+
+const tooLarge = () => refuse('/settings', 'settings_too_large', settingsTooLarge)
 
 const refuse = (pointer: string, code: string, detail: string) => badRequest(detail, [{ pointer, code, detail }], code)

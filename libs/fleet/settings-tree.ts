@@ -20,6 +20,17 @@ export type SettingsObject = { [key: string]: SettingsTree }
 export const isSettingsObject = (tree: SettingsTree | undefined): tree is SettingsObject =>
   typeof tree === 'object' && tree !== null && !Array.isArray(tree) && !(tree instanceof SettingsSecret)
 
+export const isObject = (input: Json): input is { [key: string]: Json } =>
+  typeof input === 'object' && input !== null && !Array.isArray(input)
+
+/** True for `{"$secret": {"set": true, "updatedAt"?}}`, which readers see in place of a secret. */
+export function isRedaction(input: Json): boolean {
+  if (!isObject(input) || !Object.hasOwn(input, '$secret')) return false
+  const mark = input.$secret ?? null
+  if (!isObject(mark) || mark.set !== true || Object.keys(input).length > 1) return false
+  return Object.keys(mark).every((key) => key === 'set' || key === 'updatedAt')
+}
+
 const redaction = (secret: SettingsSecret): Json => ({ $secret: { set: true, updatedAt: secret.updatedAt } })
 const plainText = (secret: SettingsSecret): Json => JSON.parse(secret.reveal()) as Json
 

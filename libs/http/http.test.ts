@@ -176,6 +176,8 @@ describe('request bodies', () => {
     const nested = (levels: number) => Buffer.from(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`)
     expect(codeOf(() => decodeJson(nested(99)))).toBeUndefined()
     for (const levels of [100, 200_000]) expect(codeOf(() => decodeJson(nested(levels)))).toBe('invalid_json')
+    const brackets = '[{'.repeat(200)
+    expect(decodeJson(Buffer.from(JSON.stringify([`\\"${brackets}`, brackets])))).toEqual([`\\"${brackets}`, brackets])
   })
 })
 

@@ -3,17 +3,19 @@ import { createApiKey, listApiKeys, revokeApiKey } from '#fleet/api-keys'
 import { roleNames, scopes, scopesOfRole } from '#fleet/scopes'
 import { pageReply, pageRequest } from '../paging.ts'
 import { type Route, route } from '../route.ts'
-import { instantIn, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
+import { instantIn, instantOut, listOf, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
 
 const tag = 'Access'
 
 /** `scopes` or `role`, exactly one. `platform` is a known word, so that asking for it is refused and not misread. */
 const grantFields = {
-  scopes: z
-    .array(z.enum([...scopes, 'platform']))
-    .min(1)
-    .max(scopes.length + 1)
-    .optional(),
+  scopes: listOf(
+    scopes.length + 1,
+    z
+      .array(z.enum([...scopes, 'platform']))
+      .min(1)
+      .max(scopes.length + 1),
+  ).optional(),
   role: z.enum(roleNames).optional(),
 }
 type GrantFields = { scopes?: z.infer<typeof grantFields.scopes>; role?: z.infer<typeof grantFields.role> }
@@ -51,10 +53,14 @@ export const apiKeyRoutes: Route[] = [
       .strictObject({
         name: text(),
         ...grantFields,
-        alsoIn: z
-          .array(z.strictObject({ organizationId: uuid(), ...grantFields }).refine(exactlyOne, exactlyOneMessage))
-          .max(100)
-          .default([]),
+        alsoIn: listOf(
+          100,
+          z
+            .array(z.strictObject({ organizationId: uuid(), ...grantFields }).refine(exactlyOne, exactlyOneMessage))
+            .max(100),
+        )
+          .default([])
+          .describe('Default: an empty list.'),
         expiresAt: instantIn().optional(),
       })
       .refine(exactlyOne, exactlyOneMessage),

@@ -49,6 +49,9 @@ describe('POST /orgs/:orgId/configs', () => {
       'settings_too_deep',
     ],
     ['settings over 64 KiB', { name: 'A', settings: { a: 'x'.repeat(70_000) } }, 'settings_too_large'],
+    ['settings far over 64 KiB', { name: 'A', settings: { a: Array(200_000).fill(1) } }, 'settings_too_large'],
+    ['a key of 257 characters', { name: 'A', settings: { ['k'.repeat(257)]: 1 } }, 'invalid_settings'],
+    ['a key of 200,000 digits', { name: 'A', settings: { ['1'.repeat(200_000)]: 1 } }, 'settings_too_large'],
     [
       'a redaction where no secret is set',
       { name: 'A', settings: { pin: { $secret: { set: true } } } },
@@ -60,6 +63,15 @@ describe('POST /orgs/:orgId/configs', () => {
     const { id, key } = await api.newOrganization()
     const answer = await api.call('POST', `/orgs/${id}/configs`, { token: key, json })
     expect(answer).toMatchObject({ status: 400, body: { code } })
+  })
+
+  test('404 and 403 come before the settings are read', async () => {
+    const { id } = await api.newOrganization()
+    const stranger = await api.newOrganization()
+    const reader = await api.newKey([id], ['config:read'])
+    const json = { name: 'A', settings: { pin: { $secret: { set: true } } } }
+    expect((await api.call('POST', `/orgs/${id}/configs`, { token: stranger.key, json })).status).toBe(404)
+    expect((await api.call('POST', `/orgs/${id}/configs`, { token: reader, json })).status).toBe(403)
   })
 
   test('402 when the subscription is suspended, for the platform too; reads stay', async () => {

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { createProfile, deleteProfile, updateProfile } from '#fleet/profile-changes'
+import { maxPatchBytes, maxSettingsBytes, settingsTooLarge } from '#fleet/profile-settings'
 import { getProfile, listProfiles, listProfileVersions, type Profile } from '#fleet/profiles'
+import { isLargerThan } from '#fleet/settings-size'
 import type { Json } from '#fleet/settings-tree'
 import { revisionTag } from '#http/etag'
 import { entityReply, expecting, notModified, preconditionFailed } from '../entity-tags.ts'
@@ -31,17 +33,30 @@ const versionSchema = profileSchema
   .extend({ createdBy: z.string() })
   .meta({ id: 'ConfigProfileVersion' })
 
-// Read whole by the domain, which knows secrets; a schema would copy and reshape what must stay as it was sent.
-const settingsIn = z
-  .custom<Json>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'Expected an object.')
-  .meta({ type: 'object', description: 'JSON of at most 64 KiB and 16 levels. A secret is `{"$secret": "value"}`.' })
+// Read whole by the domain, which knows secrets; a schema would copy and reshape what must stay as it was sent. The size
+// is checked here already, since everything after this looks at every member.
+const settingsIn = (maxBytes: number) =>
+  z
+    .custom<Json>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
+      message: 'Expected an object.',
+      abort: true,
+    })
+    .refine((settings) => !isLargerThan(settings, maxBytes), {
+      message: settingsTooLarge,
+      params: { problemCode: 'settings_too_large' },
+    })
+    .meta({
+      type: 'object',
+      description:
+        'JSON of at most 64 KiB and 16 levels, keys of at most 256 characters. A secret is `{"$secret": "value"}`.',
+    })
 
-const fields = {
+const fieldsWith = (maxBytes: number) => ({
   name: text(),
   description: text().nullable().optional(),
   model: text().nullable().optional().describe('The router model it is for; null: any.'),
-  settings: settingsIn.optional(),
-}
+  settings: settingsIn(maxBytes).optional(),
+})
 
 const profileParams = z.object({ orgId: uuid(), id: uuid() })
 const tag = 'Config profiles'
@@ -68,7 +83,7 @@ export const configRoutes: Route[] = [
     tag,
     access: 'config:write',
     params: orgParams,
-    body: z.strictObject(fields),
+    body: z.strictObject(fieldsWith(maxSettingsBytes)),
     idempotent: 'replay',
     answers: { 201: { ...one, headers: ['Location', 'ETag'] }, ...writeErrors },
     example: { body: { name: 'Depot', settings: { wifi: { ssid: 'depot', password: { $secret: 'correct horse' } } } } },
@@ -101,7 +116,7 @@ export const configRoutes: Route[] = [
     access: 'config:write',
     params: profileParams,
     body: z
-      .strictObject(fields)
+      .strictObject(fieldsWith(maxPatchBytes))
       .partial()
       .refine((change) => Object.keys(change).length > 0, 'There is nothing to change.'),
     answers: { 200: one, ...writeErrors, ...preconditionFailed },

@@ -30,7 +30,7 @@ export const newDeviceFields = {
   serial: text(64).describe('Permanent; unique among the organization’s devices.'),
   name: text(),
   model: text(),
-  tags: tags().default([]),
+  tags: tags().default([]).describe('Default: an empty list.'),
 }
 
 /** The filters of the device list, which the export shares. */

@@ -68,6 +68,7 @@ describe('POST /devices', () => {
     ['an organization that is no id', { organizationId: 'mine' }, '/organizationId', 'invalid_format'],
     ['a tag that is no text', { tags: [1] }, '/tags/0', 'invalid_type'],
     ['more than 50 tags', { tags: Array.from({ length: 51 }, (_, n) => `tag ${n}`) }, '/tags', 'too_big'],
+    ['140,000 wrong tags, with one error', { tags: Array.from({ length: 140_000 }, (_, n) => n) }, '/tags', 'too_big'],
   ])('400 %s', async (_what, more, pointer, code) => {
     const organization = await api.newOrganization()
     const answer = await api.call('POST', '/devices', {
@@ -75,6 +76,14 @@ describe('POST /devices', () => {
       json: device(organization.id, 'SN', more),
     })
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ pointer, code }] } })
+  })
+
+  test('400 with at most 50 errors, however many fields are wrong', async () => {
+    const { id, key } = await api.newOrganization()
+    const wrong = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field${n}`, n]))
+    const answer = await api.call('POST', '/devices', { token: key, json: device(id, 'SN', wrong) })
+    expect(answer.status).toBe(400)
+    expect(answer.body.errors).toHaveLength(50)
   })
 
   test('400 for a body that is not JSON, 415 for one that does not say it is', async () => {

@@ -113,12 +113,25 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     expect((await ask({})).status).toBe(202)
   })
 
+  test('400 for parameters over 4 KiB, without a look at what is in them', async () => {
+    const { groupJobs, call } = await newGroup(1)
+    const huge = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`${index}`, `${'1'.repeat(20)}\0`]))
+    const answer = await call('POST', groupJobs, { kind: 'reboot', parameters: { wifiPassword: 'x', list: [huge] } })
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+    expect(answer.body.errors).toEqual([
+      { pointer: '/parameters', code: 'custom', detail: 'Parameters must have at most 4096 bytes as JSON.' },
+    ])
+  })
+
   test('400 for a secret or what cannot be stored among the parameters, an unknown field, and limits that make no sense', async () => {
     const { groupJobs, call } = await newGroup(1)
     for (const json of [
       { kind: 'reboot', parameters: { wifiPassword: 'hunter2' } },
       { kind: 'reboot', parameters: { note: 'a\0' } },
       { kind: 'reboot', parameters: { list: [{ 'a\ud800': 1 }] } },
+      { kind: 'reboot', parameters: [] },
+      { kind: 'reboot', parameters: { '': 1 } },
+      { kind: 'reboot', parameters: { ['k'.repeat(65)]: 1 } },
       { kind: 'reboot', colour: 'red' },
       { kind: 'reboot', expiresInSeconds: 0 },
       { kind: 'reboot', expiresInSeconds: 2_592_001 },
