@@ -46,7 +46,7 @@ export async function openPage(folder: string, modelSegment: string): Promise<Pa
   for (const entry of names) {
     if (!entry.isFile()) continue
     const path = join(entry.parentPath, entry.name)
-    const address = path.slice(folder.replace(/\/+$/, '').length)
+    const address = path.slice(folder.replace(/(?<!\/)\/+$/, '').length)
     const content = await readFile(path)
     if (address === '/index.html')
       files.set('/', await compressFile(withModelSegment(content, modelSegment), path, address))

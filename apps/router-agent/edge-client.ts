@@ -34,7 +34,7 @@ const answerTimeoutMs = 30_000
  * flight end with status 0 when `signal` is aborted.
  */
 export function createEdgeClient(baseUrl: string, dispatcher: Dispatcher, signal: AbortSignal): EdgeClient {
-  const prefix = baseUrl.replace(/\/+$/, '')
+  const prefix = baseUrl.replace(/(?<!\/)\/+$/, '')
 
   async function call(
     method: 'GET' | 'POST',

@@ -69,7 +69,7 @@ const standardProfile = () => ({
 type Call = (method: 'GET' | 'POST', path: string, body?: string, contentType?: string) => Promise<unknown>
 
 function createCaller({ baseUrl, apiKey, dispatcher }: SetupOptions): Call {
-  const prefix = baseUrl.replace(/\/+$/, '')
+  const prefix = baseUrl.replace(/(?<!\/)\/+$/, '')
   return async (method, path, body, contentType = 'application/json') => {
     const answer = await request(prefix + path, {
       method,

@@ -61,7 +61,7 @@ function addExposition(families: Map<string, Family>, app: string, text: string)
 }
 
 function withAppLabel(sample: string, app: string): string {
-  const match = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})?(\s.*)$/.exec(sample)
+  const match = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})?(\s.*)$/s.exec(sample)
   if (!match) return sample
   const labels = [`app="${app}"`, ...(match[2] ? [match[2]] : [])].join(',')
   return `${match[1]}{${labels}}${match[3]}`

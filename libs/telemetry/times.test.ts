@@ -50,3 +50,11 @@ it('reads numbers spelled in decimal and nothing else', () => {
     Array(10).fill(null),
   )
 })
+
+it('refuses a long text of digits in time linear in its length', () => {
+  const startedMs = performance.now()
+  expect(parseNumber(`${'1'.repeat(60_000)}x`)).toBeNull()
+  expect(parseNumber(`1.${'1'.repeat(60_000)}x`)).toBeNull()
+  // Quadratic time would be seconds.
+  expect(performance.now() - startedMs).toBeLessThan(500)
+})

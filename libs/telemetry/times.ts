@@ -76,7 +76,7 @@ export function parseTime(value: unknown): number | null {
   return typeof value === 'string' ? parseRfc3339(value) : null
 }
 
-const decimalNumber = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+const decimalNumber = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /** A number, or the number a text spells in decimal; null for everything else. */
 export function parseNumber(value: unknown): number | null {
