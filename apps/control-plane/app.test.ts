@@ -170,8 +170,11 @@ describe('the published contract', () => {
 })
 
 describe('the device edge', () => {
+  const authorization = `Bearer ${issueToken('fld').token}`
+
   test('is passed on with its body, and its answer comes back; hop headers stay behind', async () => {
     const service = await startBehind(async (request, response) => {
+      if (request.url === '/device/token') return response.writeHead(204).end()
       const chunks = await request.toArray()
       response.writeHead(202, { 'content-type': 'application/json', 'keep-alive': 'timeout=1', 'x-kept': 'yes' })
       response.end(
@@ -181,7 +184,7 @@ describe('the device edge', () => {
     try {
       // fetch may not send Connection itself.
       const { status, headers, body } = await send(`${service.url}/telemetry?a=1`, '{"samples":[]}', {
-        authorization: 'Bearer fld_x',
+        authorization,
         connection: 'X-Private',
         'x-private': 'secret',
         'x-request-id': 'r-9',
@@ -194,7 +197,7 @@ describe('the device edge', () => {
         url: '/telemetry?a=1',
         body: '{"samples":[]}',
         headers: {
-          authorization: 'Bearer fld_x',
+          authorization,
           'content-length': '14',
           'x-request-id': 'r-9',
           'x-forwarded-for': '192.0.2.7, 127.0.0.1',
@@ -214,7 +217,11 @@ describe('the device edge', () => {
     const pool = new Pool(service.url, { connections: 1 })
     try {
       for (const method of ['GET', 'HEAD', 'GET'] as const) {
-        const answer = await pool.request({ method, path: '/device/jobs/next?waitSeconds=1' })
+        const answer = await pool.request({
+          method,
+          path: '/device/jobs/next?waitSeconds=1',
+          headers: { authorization },
+        })
         expect([answer.statusCode, answer.headers['x-request-id'], await answer.body.text()]).toEqual([204, 'e-1', ''])
       }
     } finally {
@@ -224,14 +231,16 @@ describe('the device edge', () => {
   })
 
   test('is asked for the path as it was sent', async () => {
-    const service = await startBehind((request, response) => response.writeHead(200).end(request.url))
+    const service = await startBehind((request, response) =>
+      request.url === '/device/token' ? response.writeHead(204).end() : response.writeHead(200).end(request.url),
+    )
     try {
       for (const path of [
         '/device/jobs/%00/status',
         '/device/jobs/%5C/status?a=%20',
         '/device/jobs/%F0%9F%9A%80/status',
       ]) {
-        expect(await send(service.url + path, '{}', {})).toMatchObject({ status: 200, body: path })
+        expect(await send(service.url + path, '{}', { authorization })).toMatchObject({ status: 200, body: path })
       }
     } finally {
       await service.close()
@@ -253,7 +262,10 @@ describe('the device edge', () => {
     })
     try {
       const leaving = new AbortController()
-      const waiting = fetch(`${service.url}/device/jobs/next?waitSeconds=55`, { signal: leaving.signal })
+      const waiting = fetch(`${service.url}/device/jobs/next?waitSeconds=55`, {
+        signal: leaving.signal,
+        headers: { authorization },
+      })
       await isWaiting
       leaving.abort()
       await expect(waiting).rejects.toThrow()
@@ -269,18 +281,55 @@ describe('the device edge', () => {
       response.write('{"half":', () => response.destroy())
     })
     try {
-      await expect(fetch(`${service.url}/device/config`).then((answer) => answer.text())).rejects.toThrow()
+      const answer = fetch(`${service.url}/device/config`, { headers: { authorization } })
+      await expect(answer.then((response) => response.text())).rejects.toThrow()
     } finally {
       await service.close()
     }
   })
 
-  test('503 with Retry-After while it is away', async () => {
-    const service = await startBehind((_request, response) => response.destroy())
+  test.each([
+    ['/device/token', 'is asked about the token'],
+    ['/telemetry', 'is passed the report'],
+  ])('503 with Retry-After while it is away when %s %s', async (path) => {
+    const service = await startBehind((asked, response) => {
+      if (asked.url === path) response.destroy()
+      else response.writeHead(204).end()
+    })
     try {
-      const answer = await send(`${service.url}/telemetry`, '{}', {})
+      const answer = await send(`${service.url}/telemetry`, '{}', { authorization })
       expect([answer.status, JSON.parse(answer.body).code]).toEqual([503, 'device_edge_unavailable'])
       expect(answer.headers['retry-after']).toBe('2')
+    } finally {
+      await service.close()
+    }
+  })
+
+  test('is asked once whether it knows a token, and again after it has refused it', async () => {
+    const asked: string[] = []
+    const service = await startBehind((request, response) => {
+      asked.push(request.url ?? '')
+      const isRefused = request.url === '/telemetry' && asked.filter((url) => url === '/telemetry').length === 2
+      request.resume().once('end', () => response.writeHead(isRefused ? 401 : 204).end())
+    })
+    try {
+      const statuses = []
+      for (let report = 0; report < 3; report += 1) {
+        statuses.push((await send(`${service.url}/telemetry`, '{}', { authorization })).status)
+      }
+      expect(statuses).toEqual([204, 401, 204])
+      expect(asked).toEqual(['/device/token', '/telemetry', '/telemetry', '/device/token', '/telemetry'])
+    } finally {
+      await service.close()
+    }
+  })
+
+  test('of an earlier version is passed the request although it cannot be asked about the token', async () => {
+    const service = await startBehind((request, response) => {
+      request.resume().once('end', () => response.writeHead(request.url === '/telemetry' ? 202 : 404).end())
+    })
+    try {
+      expect((await send(`${service.url}/telemetry`, '{}', { authorization })).status).toBe(202)
     } finally {
       await service.close()
     }

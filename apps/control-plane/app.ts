@@ -2,16 +2,19 @@ import { type Context, Hono } from 'hono'
 import { insufficientScope, notFound, ServiceError } from '#core/errors'
 import type { FleetContext } from '#fleet/context'
 import type { Principal } from '#fleet/principal'
+import type { BodyTerms } from '#http/body'
+import type { BodyBudget } from '#http/body-budget'
 import { chooseCoding, encodeStream, encodeText } from '#http/compression'
 import { problemResponse } from '#http/problem'
 import { rateLimitHeaders } from '#http/rate-limit'
 import { requestIdFrom } from '#http/request-id'
 import { logFailure, logRequest } from '#http/request-log'
 import { isUnavailable } from '#postgres/errors'
+import { unauthenticatedBodyMs } from './bodies.ts'
 import { clientAddress } from './client-address.ts'
 import { answerOnce } from './idempotency.ts'
 import { parseRequest } from './request.ts'
-import type { Reply, Route } from './route.ts'
+import type { Admission, Reply, Route } from './route.ts'
 import type { Services } from './services.ts'
 
 /** Facts about a request that are settled on its way and told at its end. */
@@ -46,7 +49,6 @@ export function createApp(routes: readonly Route[], services: Services): Hono<{ 
   for (const route of routes) {
     app.on(route.method.toUpperCase(), route.path, async (c) => {
       c.set('route', route.path)
-      c.set('isPassedOn', route.access === 'device')
       return serve(route, c, services)
     })
   }
@@ -63,9 +65,13 @@ export function createApp(routes: readonly Route[], services: Services): Hono<{ 
 }
 
 async function serve(route: Route, c: AppContext, services: Services): Promise<Response> {
+  let admitted: Admitted | undefined
   try {
-    const principal = await admit(route, c, services)
-    const parsed = await parseRequest(route, c)
+    const admission = await admit(route, c, services)
+    if (admission instanceof Response) return admission
+    admitted = admission
+    const { principal } = admitted
+    const parsed = await parseRequest(route, c, admitted.terms)
     if (route.access === 'platform' && !principal.platform && !route.params) throw insufficientScope('platform')
     const ctx: FleetContext = {
       pool: services.pool,
@@ -74,11 +80,13 @@ async function serve(route: Route, c: AppContext, services: Services): Promise<R
       principal,
       requestId: c.get('requestId'),
     }
-    const run = (within: FleetContext) => route.handle({ ctx: within, services, http: c, ...parsed })
+    const run = (within: FleetContext) => route.handle({ ctx: within, services, http: c, admission, ...parsed })
     const answer = await answerOnce(route, c.req, parsed, ctx, run)
     return answer instanceof Response ? await streamed(answer, c) : await rendered(answer, c)
   } catch (error) {
     throw error instanceof ServiceError && route.adaptError ? route.adaptError(error) : error
+  } finally {
+    admitted?.terms.account?.close()
   }
 }
 
@@ -90,15 +98,45 @@ const nobody: Principal = {
   rateLimit: { key: 'anonymous', perMinute: 0 },
 }
 
+type Admitted = Admission & { principal: Principal }
+
+/** Who is calling and how the body may be read, before any of it is. A router may be refused by the device edge. */
+async function admit(route: Route, c: AppContext, services: Services): Promise<Admitted | Response> {
+  const { bodies } = services
+  const hasBody = route.body !== undefined || route.passedBody !== undefined
+  const termsOf = (budget: BodyBudget, holder: string, deadlineMs?: number): BodyTerms =>
+    hasBody ? { account: budget.open(holder), ...(deadlineMs === undefined ? {} : { deadlineMs }) } : {}
+  if (route.access === 'public') {
+    const address = clientAddress(c, services.trustedProxyHops)
+    return { principal: nobody, terms: termsOf(bodies.unauthenticated, address, unauthenticatedBodyMs) }
+  }
+  if (route.access === 'device') {
+    const router = await countingFailures(c, services, () => services.deviceAdmission.admit(c, c.get('requestId')))
+    // From here on the device edge logs what is worth a line.
+    c.set('isPassedOn', true)
+    if (router instanceof Response) return router
+    return { principal: nobody, terms: termsOf(bodies.device, router.tokenDigest), ...router }
+  }
+  const principal = await countingFailures(c, services, () =>
+    services.authenticator.authenticate(c.req.header('authorization')),
+  )
+  c.set('principal', principal)
+  const state = await services.requestLimiter.consume(principal.rateLimit.key, principal.rateLimit.perMinute)
+  c.set('extra', rateLimitHeaders(state))
+  return { principal, terms: termsOf(bodies.principal, principal.rateLimit.key) }
+}
+
 /**
- * Who is calling, counted against their allowance. Failures are counted against the address they come from, and only
- * they are refused by that: behind one address may be a whole office, of which one machine has an old key.
+ * Counts a 401 against the address it comes from, and throws 429 when that has failed too often. Only failures are
+ * refused by that: behind one address may be a whole office, of which one machine has an old key.
  */
-async function admit(route: Route, c: AppContext, services: Services): Promise<Principal> {
-  if (route.access === 'public' || route.access === 'device') return nobody
-  let principal: Principal
+async function countingFailures<Result>(
+  c: AppContext,
+  services: Services,
+  authenticate: () => Promise<Result>,
+): Promise<Result> {
   try {
-    principal = await services.authenticator.authenticate(c.req.header('authorization'))
+    return await authenticate()
   } catch (error) {
     if (error instanceof ServiceError && error.status === 401) {
       const address = clientAddress(c, services.trustedProxyHops)
@@ -106,10 +144,6 @@ async function admit(route: Route, c: AppContext, services: Services): Promise<P
     }
     throw error
   }
-  c.set('principal', principal)
-  const state = await services.requestLimiter.consume(principal.rateLimit.key, principal.rateLimit.perMinute)
-  c.set('extra', rateLimitHeaders(state))
-  return principal
 }
 
 async function rendered(reply: Reply, c: AppContext): Promise<Response> {

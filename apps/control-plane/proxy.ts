@@ -4,15 +4,21 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context } from 'hono'
 import { Pool } from 'undici'
 import { ServiceError } from '#core/errors'
+import { type BodyTerms, startDeadline } from '#http/body'
+
+/** `maxBytes`: what the device edge takes at most. `onRefused`: called when it answers 401. */
+export type ForwardTerms = BodyTerms & { maxBytes?: number; onRefused?: () => void }
 
 export type DeviceEdge = {
   /**
    * Passes the request on to the device edge and its answer back as it flows, straight on node:http: web streams on both
    * sides would cost more than all else here. The body is read to its end first: the edge may refuse before it has read
    * everything, and what a sender still had on its way must not be taken for its next request. Throws 503 when the edge
-   * is away.
+   * is away, and what the terms make of the body.
    */
-  forward(c: Context, requestId: string): Promise<Response>
+  forward(c: Context, requestId: string, terms: ForwardTerms): Promise<Response>
+  /** Asks whether the request's token is good. Returns the device edge's refusal, undefined when there is none. */
+  checkToken(incoming: IncomingMessage, requestId: string): Promise<Response | undefined>
   close(): Promise<void>
 }
 
@@ -34,7 +40,10 @@ const hopHeaders = new Set([
   'host',
 ])
 
-/** What the edge takes at most; one byte more is passed on, so that it answers 413 in its own order of checks. */
+/** Where the device edge answers 204 for a good token. Only this service asks there. */
+const tokenCheckPath = '/device/token'
+
+/** One byte more than what the edge takes is passed on, so that it answers 413 in its own order of checks. */
 const edgeBodyLimitBytes = 1024 * 1024
 
 /** Long enough for a router's long-poll of 55 s. */
@@ -50,7 +59,7 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
     pipelining: 1,
   })
   return {
-    async forward(c, requestId) {
+    async forward(c, requestId, { maxBytes = edgeBodyLimitBytes, onRefused, ...terms }) {
       const { incoming, outgoing } = c.env as NodeBindings
       // Hono's own path is decoded.
       const { pathname, search } = new URL(c.req.url)
@@ -59,7 +68,7 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
       const leaving = new EventEmitter()
       outgoing.once('close', () => leaving.emit('abort'))
       try {
-        const body = hasBody ? await readStart(incoming, edgeBodyLimitBytes + 1) : null
+        const body = hasBody ? await readStart(incoming, maxBytes + 1, terms) : null
         await pool.stream(
           {
             method: c.req.method as 'GET' | 'POST',
@@ -68,13 +77,27 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
             body,
             signal: leaving,
           },
-          ({ statusCode, headers }) => outgoing.writeHead(statusCode, returnedHeaders(headers)),
+          ({ statusCode, headers }) => {
+            if (statusCode === 401) onRefused?.()
+            return outgoing.writeHead(statusCode, returnedHeaders(headers))
+          },
         )
-      } catch {
+      } catch (error) {
+        if (error instanceof ServiceError) throw error
         if (!outgoing.headersSent && !outgoing.destroyed) throw edgeIsAway()
         outgoing.destroy()
       }
       return new Response(null, { status: outgoing.statusCode, headers: RESPONSE_ALREADY_SENT.headers })
+    },
+    async checkToken(incoming, requestId) {
+      const headers = { ...callerHeaders(incoming, requestId), authorization: incoming.headers.authorization }
+      const answer = await pool.request({ method: 'GET', path: tokenCheckPath, headers }).catch(() => {
+        throw edgeIsAway()
+      })
+      const text = await answer.body.text()
+      // A device edge of an earlier version does not know this path; it checks the token after the body has been read.
+      if (answer.statusCode === 204 || answer.statusCode === 404) return undefined
+      return new Response(text, { status: answer.statusCode, headers: headersOf(returnedHeaders(answer.headers)) })
     },
     close: () => pool.destroy(),
   }
@@ -85,15 +108,35 @@ const edgeIsAway = () =>
     headers: { 'Retry-After': '2' },
   })
 
-/** The first `mostBytes` of a body; the rest is read and dropped. */
-async function readStart(source: IncomingMessage, mostBytes: number): Promise<Buffer> {
+/** The first `mostBytes` of a body; the rest is read and dropped. Throws what the account or the deadline throws. */
+async function readStart(source: IncomingMessage, mostBytes: number, { account, deadlineMs }: BodyTerms) {
   const chunks: Buffer[] = []
   let kept = 0
-  for await (const chunk of source as AsyncIterable<Buffer>) {
-    if (kept >= mostBytes) continue
-    chunks.push(chunk.subarray(0, mostBytes - kept))
-    kept += Math.min(chunk.length, mostBytes - kept)
+  const deadline = startDeadline(deadlineMs)
+  // By events: leaving a loop over the message early would destroy the connection that the answer needs.
+  const ended = new Promise<void>((resolve, reject) => {
+    source.on('data', (chunk: Buffer) => {
+      const part = chunk.subarray(0, mostBytes - kept)
+      if (part.length === 0) return
+      try {
+        account?.take(part.length)
+      } catch (error) {
+        return reject(error)
+      }
+      kept += part.length
+      chunks.push(part)
+    })
+    source.once('end', resolve)
+    source.once('error', reject)
+    source.once('close', () => reject(new Error('The sender has left.')))
+  })
+  try {
+    await Promise.race([ended, deadline.passed])
+  } finally {
+    deadline.clear()
+    source.removeAllListeners('data')
   }
+  account?.arrived()
   return Buffer.concat(chunks, kept)
 }
 
@@ -108,9 +151,17 @@ function forwardedHeaders({ rawHeaders, headers, socket }: IncomingMessage, requ
     if (hopHeaders.has(key) || replaced.includes(key) || named.includes(key)) continue
     forwarded.push(name, String(rawHeaders[index + 1]))
   }
-  const chain = [headers['x-forwarded-for'], socket.remoteAddress].filter((entry) => entry !== undefined)
-  return [...forwarded, 'x-request-id', requestId, 'x-forwarded-for', chain.join(', ')]
+  return [...forwarded, ...Object.entries(callerHeaders({ headers, socket }, requestId)).flat()]
 }
+
+/** What the device edge is told of who asks, whatever is asked. */
+function callerHeaders({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>, requestId: string) {
+  const chain = [headers['x-forwarded-for'], socket.remoteAddress].filter((entry) => entry !== undefined)
+  return { 'x-request-id': requestId, 'x-forwarded-for': chain.join(', ') }
+}
+
+const headersOf = (received: Record<string, string | string[] | undefined>): Headers =>
+  new Headers(Object.entries(received).map(([name, value]) => [name, String(value)]))
 
 const returnedHeaders = (received: Record<string, string | string[] | undefined>) =>
   Object.fromEntries(Object.entries(received).filter(([name, value]) => value !== undefined && !hopHeaders.has(name)))

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
 import { badRequest, type FieldError, notFound } from '#core/errors'
-import { decodeJson, readBody, requireMediaType } from '#http/body'
+import { type BodyTerms, decodeJson, readBody, requireMediaType } from '#http/body'
 import type { Route } from './route.ts'
 
 const defaultBodyLimitBytes = 1024 * 1024
@@ -11,8 +11,8 @@ const jsonFormat = { mediaTypes: ['application/json'], decode: decodeJson }
 export type ParsedRequest = { query: unknown; body: unknown; params: unknown; rawBody: unknown }
 
 /** Reads and checks a request in the contract's order: 413 and 415, then 400 for query and body, then 404 for the path. */
-export async function parseRequest(route: Route, http: Context): Promise<ParsedRequest> {
-  const rawBody = route.body ? await readRouteBody(route, http.req.raw) : undefined
+export async function parseRequest(route: Route, http: Context, terms: BodyTerms): Promise<ParsedRequest> {
+  const rawBody = route.body ? await readRouteBody(route, http.req.raw, terms) : undefined
   const query = hasStrictQuery(route) ? check(route.query ?? noQuery, rawQuery(http), (path) => path.join('.')) : {}
   const body = route.body ? check(route.body, rawBody ?? {}, jsonPointer) : undefined
   return { query, body, params: parseParams(route, http), rawBody }
@@ -24,9 +24,9 @@ const noQuery = z.strictObject({})
 export const hasStrictQuery = ({ query, access }: Route): boolean =>
   query !== undefined || (access !== 'public' && access !== 'device')
 
-async function readRouteBody(route: Route, request: Request): Promise<unknown> {
+async function readRouteBody(route: Route, request: Request, terms: BodyTerms): Promise<unknown> {
   const format = route.bodyFormat ?? jsonFormat
-  const bytes = await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes)
+  const bytes = await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes, terms)
   if (bytes === undefined) return undefined
   requireMediaType(request, format.mediaTypes)
   return format.decode(bytes)

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { ServiceError } from '#core/errors'
 import type { FleetContext } from '#fleet/context'
 import type { Scope } from '#fleet/scopes'
+import type { BodyTerms } from '#http/body'
 import type { Services } from './services.ts'
 
 /**
@@ -28,7 +29,12 @@ export type RouteInput<Params, Query, Body> = {
   query: Query
   body: Body
   http: Context
+  /** How the body may be read, for handlers that read it themselves. */
+  admission: Admission
 }
+
+/** What was settled before the body is read. `tokenDigest`: of the router's token, on the device edge. */
+export type Admission = { terms: BodyTerms; tokenDigest?: string | undefined }
 
 /** A request body that is not JSON: its media types, and how its bytes become what the `body` schema checks. */
 export type BodyFormat = { mediaTypes: readonly string[]; decode: (bytes: Uint8Array) => unknown }

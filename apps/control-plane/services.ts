@@ -11,6 +11,8 @@ import type { Pool } from '#postgres/pool'
 import type { Readers } from '#questdb/readers'
 import type { QuestdbSql } from '#questdb/sql'
 import type { Authenticator } from './authentication.ts'
+import type { Bodies } from './bodies.ts'
+import type { DeviceAdmission } from './device-admission.ts'
 import type { FleetMaps } from './fleet-map/fleet-maps.ts'
 import type { DeviceEdge } from './proxy.ts'
 
@@ -34,6 +36,8 @@ export type Services = {
   requestLimiter: RateLimiter
   failedAuthenticationLimiter: RateLimiter
   deviceEdge: DeviceEdge
+  deviceAdmission: DeviceAdmission
+  bodies: Bodies
   readinessChecks: ReadinessCheck[]
   /** Base addresses of the other apps' `/metrics`, by app name. */
   metricsSources: Record<string, string>

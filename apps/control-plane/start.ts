@@ -16,7 +16,9 @@ import { openPool } from '#postgres/pool'
 import { createReaders } from '#questdb/readers'
 import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
 import { createAuthenticator } from './authentication.ts'
+import { createBodies } from './bodies.ts'
 import type { Config } from './config.ts'
+import { createDeviceAdmission } from './device-admission.ts'
 import { createFleetMaps } from './fleet-map/fleet-maps.ts'
 import { createDeviceEdge } from './proxy.ts'
 import type { Services } from './services.ts'
@@ -59,6 +61,7 @@ export async function openServices(config: Config): Promise<{ services: Services
   const readers = createReaders(questdb, questdbConnections)
   const fleetMaps = createFleetMaps({ pool, readers, clock })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
+  const metrics = createHttpMetrics()
 
   const services: Services = {
     pool,
@@ -68,7 +71,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     clock,
     plans,
     logger: createLogger('control-plane', config.LOG_LEVEL),
-    metrics: createHttpMetrics(),
+    metrics,
     cursors: createCursors(
       Buffer.from(hkdfSync('sha256', config.CONFIG_SECRETS_KEY.reveal(), '', 'routerfleet cursors', 32)),
     ),
@@ -78,6 +81,8 @@ export async function openServices(config: Config): Promise<{ services: Services
     requestLimiter: createRateLimiter('requests', redis),
     failedAuthenticationLimiter: createRateLimiter('failed-authentication', redis),
     deviceEdge,
+    deviceAdmission: createDeviceAdmission(deviceEdge),
+    bodies: createBodies(metrics.registry),
     readinessChecks: [
       { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
       { name: 'questdb', check: () => answers(new URL('/ping', config.QUESTDB_URL)) },

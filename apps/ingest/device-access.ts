@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
 import { parseToken } from '#core/tokens'
+import { bearerToken, deviceTokenMissing, deviceTokenRefused } from '#http/device-credentials'
 import type { Queryable } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 import { type DeviceGrant, findGrants } from './device-grants.ts'
@@ -53,7 +54,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     }
     if (unknownUntilMs.size >= maxUnknown) unknownUntilMs.clear()
     unknownUntilMs.set(tokenHash, clock() + unknownLifetimeMs)
-    throw tokenRefused()
+    throw deviceTokenRefused()
   }
 
   /** Only this token, together with others: thousands may come at once while notices do, and a refresh looks at all. */
@@ -70,7 +71,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
 
   function authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant> {
     const token = bearerToken(authorization)
-    if (token === undefined) throw unauthenticated()
+    if (token === undefined) throw deviceTokenMissing()
     const tokenHash = hash('sha256', token, 'base64')
     const known = grants.get(tokenHash)
     if (known) {
@@ -78,7 +79,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
       grants.delete(tokenHash)
     }
     if (parseToken(token)?.prefix !== 'fld' || (unknownUntilMs.get(tokenHash) ?? 0) > clock()) {
-      throw tokenRefused()
+      throw deviceTokenRefused()
     }
     const pending = lookups.get(tokenHash)
     if (pending) return pending
@@ -114,18 +115,3 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
 }
 
 const idOf = (subject: AccessSubject) => ('deviceId' in subject ? subject.deviceId : subject.organizationId)
-
-function bearerToken(authorization: string | undefined): string | undefined {
-  if (authorization?.startsWith('Bearer ')) return authorization.slice(7).trim()
-  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-}
-
-/** 401 for a token that is not good, or not any more. */
-export const tokenRefused = () => unauthenticated('The token is unknown, expired or revoked.')
-
-function unauthenticated(problem?: string): ServiceError {
-  const realm = 'Bearer realm="routerfleet"'
-  const challenge = problem === undefined ? realm : `${realm}, error="invalid_token"`
-  const detail = problem ?? 'Send the device token as "Authorization: Bearer fld_…".'
-  return new ServiceError(401, 'unauthenticated', detail, { headers: { 'WWW-Authenticate': challenge } })
-}

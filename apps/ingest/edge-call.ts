@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import type { Clock } from '#core/clock'
 import { badRequest, ServiceError } from '#core/errors'
-import { decodeJson, readBody, requireMediaType } from '#http/body'
+import { type BodyTerms, decodeJson, readBody, requireMediaType } from '#http/body'
 import type { DeviceAccess } from './device-access.ts'
 import type { DeviceGrant } from './device-grants.ts'
 import type { DeviceTraffic } from './device-traffic.ts'
@@ -52,10 +52,14 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unkn
 
 const maxBodyBytes = 64 * 1_024
 
-/** Reads a JSON body of at most 64 KiB. Throws 413, 415 and 400. */
-export async function readJson<Schema extends z.ZodType>(request: Request, schema: Schema): Promise<z.infer<Schema>> {
+/** Reads a JSON body of at most 64 KiB. Throws 413, 415, 400, and what the terms make of the body. */
+export async function readJson<Schema extends z.ZodType>(
+  request: Request,
+  schema: Schema,
+  terms: BodyTerms = {},
+): Promise<z.infer<Schema>> {
   requireMediaType(request, ['application/json'])
-  const body = await readBody(request, maxBodyBytes)
+  const body = await readBody(request, maxBodyBytes, terms)
   if (!body) throw badRequest('Send a JSON body.', undefined, 'invalid_json')
   return parseInput(schema, decodeJson(body))
 }

@@ -3,6 +3,8 @@ import { ServiceError } from '#core/errors'
 import { createRateLimiter } from '#http/rate-limit'
 
 export type FailedAuthentications = {
+  /** The address a request came from, as far as trusted proxies tell it. */
+  addressOf(request: IncomingMessage): string
   /** Counts a 401 against the request's address. Throws 429 when that has failed too often in this minute. */
   count(request: IncomingMessage, error: unknown): Promise<void>
 }
@@ -16,6 +18,7 @@ const failuresPerMinute = 120
 export function createFailedAuthentications(proxyHops: number): FailedAuthentications {
   const limiter = createRateLimiter('failed-device-authentication')
   return {
+    addressOf: (request) => clientAddress(request, proxyHops),
     async count(request, error) {
       if (!(error instanceof ServiceError && error.status === 401)) return
       await limiter.consume(clientAddress(request, proxyHops), failuresPerMinute)

@@ -1,6 +1,7 @@
 import { systemClock } from '#core/clock'
 import { createKeyring } from '#fleet/keyring'
 import { loadPlans } from '#fleet/plans'
+import { createBodyBudget, registerBodyMetrics } from '#http/body-budget'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import type { ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
@@ -18,7 +19,7 @@ import { createDeviceAccess } from './device-access.ts'
 import { configRoute } from './device-config.ts'
 import { createDeviceTraffic } from './device-traffic.ts'
 import { createDwellAnnouncer } from './dwell-announcer.ts'
-import { enrollRoute } from './enroll.ts'
+import { enrollRoute, unauthenticatedBodies } from './enroll.ts'
 import { createFailedAuthentications } from './failed-authentications.ts'
 import { followJobNotices } from './jobs/follow-notices.ts'
 import { createMailbox } from './jobs/mailbox.ts'
@@ -31,6 +32,7 @@ import { repeat } from './repeat.ts'
 import { createReportMetrics } from './report-metrics.ts'
 import { createReportRoute } from './report-route.ts'
 import { registerSampleMetrics } from './sample-metrics.ts'
+import { tokenCheckRoute } from './token-check.ts'
 import type { ToldByRows } from './writer/device-reports.ts'
 import { startWriter } from './writer/handle.ts'
 
@@ -78,6 +80,8 @@ export async function startIngest(config: Config) {
   })
 
   const failedAuthentications = createFailedAuthentications(proxyHopsOf(config))
+  const bodies = createBodyBudget(unauthenticatedBodies)
+  registerBodyMetrics(metrics.registry, 'unauthenticated', bodies)
   const calls = { clock: systemClock, access, failedAuthentications, traffic }
   const report = createReportRoute({
     ...calls,
@@ -94,7 +98,8 @@ export async function startIngest(config: Config) {
   const mailbox = createMailbox({ pool, clock: systemClock })
   registerMailboxMetrics(metrics.registry, mailbox)
   const routes = [
-    enrollRoute({ pool, plans, failedAuthentications }),
+    enrollRoute({ pool, plans, failedAuthentications, bodies }),
+    tokenCheckRoute({ access, failedAuthentications }),
     ...jobRoutes({ ...calls, pool }),
     configRoute({ ...calls, pool, keyring }),
   ]

@@ -1,24 +1,62 @@
 import { badRequest, ServiceError } from '#core/errors'
+import type { BodyAccount } from '#http/body-budget'
 
 const tooLarge = (maxBytes: number) =>
   new ServiceError(413, 'body_too_large', `The body is larger than ${maxBytes} bytes.`, { members: { maxBytes } })
 
+const tooSlow = (deadlineMs: number) =>
+  new ServiceError(400, 'body_too_slow', `The body did not arrive within ${deadlineMs / 1_000} s.`, {
+    headers: { Connection: 'close' },
+  })
+
+/** `account`: what the body is counted on. `deadlineMs`: how long it may take to arrive, for callers nobody knows yet. */
+export type BodyTerms = { account?: BodyAccount; deadlineMs?: number }
+
 /**
  * Reads a request body of at most `maxBytes`, or undefined when none was sent. Bytes are counted as they arrive, so a
- * missing or false Content-Length does not help. Throws 413 `body_too_large`.
+ * missing or false Content-Length does not help. Throws 413 `body_too_large`, 400 `body_too_slow`, and what the account
+ * throws.
  */
-export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
+export async function readBody(
+  request: Request,
+  maxBytes: number,
+  { account, deadlineMs }: BodyTerms = {},
+): Promise<Buffer | undefined> {
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > maxBytes) throw tooLarge(maxBytes)
   if (!request.body) return undefined
+  const reader = request.body.getReader()
+  const deadline = startDeadline(deadlineMs)
   const chunks: Uint8Array[] = []
   let total = 0
-  for await (const chunk of request.body) {
-    total += chunk.byteLength
-    if (total > maxBytes) throw tooLarge(maxBytes)
-    chunks.push(chunk)
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), deadline.passed])
+      if (done) break
+      total += value.byteLength
+      if (total > maxBytes) throw tooLarge(maxBytes)
+      account?.take(value.byteLength)
+      chunks.push(value)
+    }
+  } catch (error) {
+    void reader.cancel().catch(() => {})
+    throw error
+  } finally {
+    deadline.clear()
   }
+  account?.arrived()
   return total === 0 ? undefined : Buffer.concat(chunks, total)
+}
+
+/** A promise that rejects with `body_too_slow` once the time is over; it never does without a time. */
+export function startDeadline(deadlineMs: number | undefined): { passed: Promise<never>; clear: () => void } {
+  let timer: NodeJS.Timeout | undefined
+  const passed = new Promise<never>((_resolve, reject) => {
+    if (deadlineMs !== undefined) timer = setTimeout(() => reject(tooSlow(deadlineMs)), deadlineMs)
+  })
+  // Whoever waits has the rejection; when nobody does any more, it is no failure of the process.
+  passed.catch(() => {})
+  return { passed, clear: () => clearTimeout(timer) }
 }
 
 /** Throws 415 unless the request says its body is one of these media types and not content-encoded. */

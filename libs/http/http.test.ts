@@ -5,6 +5,7 @@ import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { conflict, ServiceError } from '#core/errors'
 import { decodeJson, readBody, requireMediaType } from '#http/body'
+import { createBodyBudget } from '#http/body-budget'
 import { chooseCoding, encodeText } from '#http/compression'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { createCursors } from '#http/cursor'
@@ -157,6 +158,13 @@ describe('request bodies', () => {
     expect(await readBody(new Request('http://any/'), 100)).toBeUndefined()
   })
 
+  test('that do not arrive in time are refused, and those that do are read', async () => {
+    const never = new ReadableStream({ pull: () => new Promise(() => {}) })
+    const slow = new Request('http://localhost/', { method: 'POST', body: never, duplex: 'half' } as RequestInit)
+    await expect(readBody(slow, 100, { deadlineMs: 20 })).rejects.toMatchObject({ status: 400, code: 'body_too_slow' })
+    expect(String(await readBody(request('{}'), 100, { deadlineMs: 60_000 }))).toBe('{}')
+  })
+
   test('must say their media type, and come without an encoding', () => {
     const accepts = (headers: Record<string, string>) =>
       codeOf(() => requireMediaType(request('{}', headers), ['application/json']))
@@ -234,4 +242,41 @@ test('a rate limit is per key, tells what is left, and refuses with Retry-After'
     headers: { 'Retry-After': expect.stringMatching(/^\d+$/) },
   })
   await limiter.consume('b', 2)
+})
+
+describe('a body budget', () => {
+  const statusOf = (action: () => unknown): unknown => {
+    try {
+      action()
+    } catch (error) {
+      return error instanceof ServiceError ? [error.status, error.headers?.['Retry-After']] : error
+    }
+    return 'taken'
+  }
+
+  test('refuses a holder with 429 and everybody with 503 when they hold too much, until something is returned', () => {
+    const budget = createBodyBudget({ bytes: 100, bytesPerHolder: 60 })
+    const [first, second, third] = [budget.open('a'), budget.open('a'), budget.open('b')]
+    expect(statusOf(() => first.take(50))).toBe('taken')
+    expect(statusOf(() => second.take(11))).toEqual([429, '2'])
+    expect(statusOf(() => third.take(50))).toBe('taken')
+    expect(statusOf(() => second.take(1))).toEqual([503, '2'])
+    expect(budget.held()).toEqual({ bytes: 100, arrivingBodies: 3 })
+    first.close()
+    first.close()
+    expect(statusOf(() => second.take(11))).toBe('taken')
+    for (const account of [second, third]) account.close()
+    expect(budget.held()).toEqual({ bytes: 0, arrivingBodies: 0 })
+  })
+
+  test('counts bodies until they have arrived', () => {
+    const budget = createBodyBudget({ bytes: 100, bytesPerHolder: 100, bodies: 3, bodiesPerHolder: 2 })
+    const [first] = [budget.open('a'), budget.open('a'), budget.open('b')]
+    expect(statusOf(() => budget.open('a'))).toEqual([429, '2'])
+    expect(statusOf(() => budget.open('c'))).toEqual([503, '2'])
+    first?.arrived()
+    expect(statusOf(() => budget.open('c'))).toBe('taken')
+    first?.close()
+    expect(budget.held().arrivingBodies).toBe(3)
+  })
 })

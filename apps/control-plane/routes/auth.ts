@@ -16,7 +16,7 @@ export const authRoutes: Route[] = [
     path: '/auth/token',
     summary: 'Exchange an API key for a short-lived access token',
     description:
-      'OAuth 2.0 client credentials: the key’s id and secret (or the whole key as secret) by HTTP Basic or as form fields.',
+      'OAuth 2.0 client credentials: the key’s id and secret (or the whole key as secret) by HTTP Basic or as form fields. At most 64 KiB.',
     tag,
     access: 'public',
     body: z.looseObject({
@@ -25,6 +25,7 @@ export const authRoutes: Route[] = [
       client_secret: z.string().optional(),
       scope: z.string().optional().describe('Leave it out: a token holds its key’s scopes.'),
     }),
+    bodyLimitBytes: 64 * 1024,
     bodyFormat: {
       mediaTypes: ['application/x-www-form-urlencoded'],
       decode: (bytes) => Object.fromEntries(new URLSearchParams(decodeText(bytes))),

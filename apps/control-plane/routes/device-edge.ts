@@ -6,7 +6,15 @@ import { type Route, route } from '../route.ts'
 import { instantOut, text, uuid } from '../schemas.ts'
 
 const tag = 'Device edge'
-const forward: Route['handle'] = ({ services, http, ctx }) => services.deviceEdge.forward(http, ctx.requestId)
+const enrollmentLimitBytes = 64 * 1024
+
+const forward: Route['handle'] = ({ services, http, ctx, admission: { terms, tokenDigest } }) =>
+  services.deviceEdge.forward(http, ctx.requestId, {
+    ...terms,
+    ...(tokenDigest === undefined
+      ? { maxBytes: enrollmentLimitBytes }
+      : { onRefused: () => services.deviceAdmission.forget(tokenDigest) }),
+  })
 
 const json = ['application/json']
 const disabled = { 403: { description: 'The device is disabled (`device_disabled`).' } }

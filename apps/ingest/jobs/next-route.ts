@@ -4,10 +4,11 @@ import { z } from 'zod'
 import type { HandedOutJob } from '#fleet/job-delivery'
 import type { Keyring } from '#fleet/keyring'
 import { revealSettings } from '#fleet/profile-secrets'
+import { deviceTokenRefused } from '#http/device-credentials'
 import type { HttpMetrics } from '#http/metrics'
 import { type Logger, logRequest } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
-import { type DeviceAccess, tokenRefused } from '../device-access.ts'
+import type { DeviceAccess } from '../device-access.ts'
 import type { DeviceGrant } from '../device-grants.ts'
 import { admitDevice, type EdgeCallParts, parseInput, refuseDisabled } from '../edge-call.ts'
 import { shownError } from '../shown-error.ts'
@@ -67,7 +68,7 @@ const goneOnce = (access: DeviceAccess, grant: DeviceGrant, socket: Socket) => (
 
 function refuseLapsed(access: DeviceAccess, grant: DeviceGrant): void {
   const current = access.current(grant)
-  if (!current) throw tokenRefused()
+  if (!current) throw deviceTokenRefused()
   refuseDisabled(current)
 }
 

@@ -1,0 +1,30 @@
+import { ServiceError } from '#core/errors'
+import { parseToken } from '#core/tokens'
+
+/** The token of an `Authorization: Bearer` header, or undefined when there is none. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization?.startsWith('Bearer ')) return authorization.slice(7).trim()
+  return /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+}
+
+/**
+ * The device token of an `Authorization` header, checked by its form and checksum alone. Throws 401; whether the token is
+ * known is for the device edge to say.
+ */
+export function requireDeviceToken(authorization: string | undefined): string {
+  const token = bearerToken(authorization)
+  if (token === undefined) throw deviceTokenMissing()
+  if (parseToken(token)?.prefix !== 'fld') throw deviceTokenRefused()
+  return token
+}
+
+/** 401 for a call without a device token. */
+export const deviceTokenMissing = () =>
+  unauthenticated('Send the device token as "Authorization: Bearer fld_…".', 'Bearer realm="routerfleet"')
+
+/** 401 for a token that is not good, or not any more. */
+export const deviceTokenRefused = () =>
+  unauthenticated('The token is unknown, expired or revoked.', 'Bearer realm="routerfleet", error="invalid_token"')
+
+const unauthenticated = (detail: string, challenge: string) =>
+  new ServiceError(401, 'unauthenticated', detail, { headers: { 'WWW-Authenticate': challenge } })
