@@ -81,7 +81,7 @@ async function serve(route: Route, c: AppContext, services: Services): Promise<R
       requestId: c.get('requestId'),
     }
     const run = (within: FleetContext) => route.handle({ ctx: within, services, http: c, admission, ...parsed })
-    const answer = await answerOnce(route, c.req, parsed, ctx, run)
+    const answer = await answerOnce(route, c.req, parsed, ctx, services.keyring, run)
     return answer instanceof Response ? await streamed(answer, c) : await rendered(answer, c)
   } catch (error) {
     throw error instanceof ServiceError && route.adaptError ? route.adaptError(error) : error

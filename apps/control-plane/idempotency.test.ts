@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 
@@ -45,6 +46,31 @@ describe('Idempotency-Key', () => {
       status: 422,
       body: { code: 'idempotency_key_reused' },
     })
+  })
+
+  test('keeps no hash from which a PIN could be guessed, and still knows the hash of earlier versions', async () => {
+    const { id, key } = await api.newOrganization()
+    const json = { name: 'Depot', settings: { pin: '1234' } }
+    const post = () =>
+      api.call('POST', `/orgs/${id}/configs`, { token: key, json, headers: { 'idempotency-key': 'k-pin' } })
+    const first = await post()
+    expect(first.status).toBe(201)
+    // Query and body with sorted keys, as records of earlier versions have them.
+    const plainHash = createHash('sha256')
+      .update(JSON.stringify([{}, json]))
+      .digest()
+    const { rowCount: guessed } = await api.services.pool.query(
+      'SELECT FROM idempotency_record WHERE request_hash = $1',
+      [plainHash],
+    )
+    expect(guessed).toBe(0)
+
+    const { rowCount: changed } = await api.services.pool.query(
+      "UPDATE idempotency_record SET request_hash = $1 WHERE response ->> 'id' = $2",
+      [plainHash, first.body.id],
+    )
+    expect(changed).toBe(1)
+    expect(await post()).toMatchObject({ status: 201, body: { id: first.body.id } })
   })
 
   test('belongs to one caller and one path', async () => {

@@ -2,6 +2,7 @@ import type { HonoRequest } from 'hono'
 import { ServiceError } from '#core/errors'
 import type { FleetContext } from '#fleet/context'
 import { type KeptAnswer, onceOnly } from '#fleet/idempotency'
+import type { Keyring } from '#fleet/keyring'
 import type { ParsedRequest } from './request.ts'
 import type { Reply, Route } from './route.ts'
 
@@ -16,6 +17,7 @@ export async function answerOnce(
   request: HonoRequest,
   parsed: ParsedRequest,
   ctx: FleetContext,
+  keyring: Keyring,
   run: (ctx: FleetContext) => Promise<Reply | Response>,
 ): Promise<Reply | Response> {
   const key = request.header('idempotency-key')
@@ -25,6 +27,7 @@ export async function answerOnce(
   }
   const kept = await onceOnly(
     ctx,
+    keyring,
     {
       key,
       method: request.method,

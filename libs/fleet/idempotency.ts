@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { conflict, ServiceError } from '#core/errors'
 import { storable } from '#core/text'
 import type { FleetContext } from '#fleet/context'
+import type { Keyring } from '#fleet/keyring'
 import { authorize } from '#fleet/principal'
 import { type Scope, scopes } from '#fleet/scopes'
 import { boundPool, type Connection, transaction } from '#postgres/pool'
@@ -40,6 +41,7 @@ const isScope = (word: string): word is Scope => (scopes as readonly string[]).i
  */
 export function onceOnly(
   ctx: FleetContext,
+  keyring: Keyring,
   request: OnceRequest,
   work: (ctx: FleetContext) => Promise<KeptAnswer>,
 ): Promise<{ answer: KeptAnswer; replayed: boolean }> {
@@ -47,15 +49,31 @@ export function onceOnly(
   const scopeHash = sha256(
     JSON.stringify([principal.homeOrganizationId, principal.id, request.method, request.path, request.key]),
   )
-  const requestHash = sha256(canonicalJson(request.request))
+  const hashes = hashRequest(keyring, scopeHash, request.request)
   return transaction(ctx.pool, async (connection) => {
     await holdKey(connection, scopeHash)
     const kept = await findRecord(connection, scopeHash)
-    if (kept) return { answer: replay(ctx, request, kept, requestHash), replayed: true }
+    if (kept) return { answer: replay(ctx, request, kept, hashes), replayed: true }
     const answer = await work({ ...ctx, pool: boundPool(connection) })
-    await keepAnswer(connection, scopeHash, requestHash, request.showsSecret ? null : answer, answer)
+    await keepAnswer(connection, scopeHash, hashes.current, request.showsSecret ? null : answer, answer)
     return { answer, replayed: false }
   })
+}
+
+/** `current` is stored; `accepted` are the hashes that a stored request may have. */
+type RequestHashes = { current: Buffer; accepted: readonly Buffer[] }
+
+/**
+ * Hashes a request with a key, because a body may hold a PIN, and all PINs are hashed in no time. Bound to the record, so
+ * that equal requests cannot be told from their hashes either. The hash with the previous key is accepted during a
+ * rotation; the one without a key is that of records of earlier versions, which are kept for 24 h.
+ */
+function hashRequest(keyring: Keyring, scopeHash: Buffer, request: unknown): RequestHashes {
+  const text = canonicalJson(request)
+  const keyed = (key: Buffer) => createHmac('sha256', key).update(scopeHash).update(text).digest()
+  const current = keyed(keyring.current.hashKey)
+  const previous = keyring.previous ? [keyed(keyring.previous.hashKey)] : []
+  return { current, accepted: [current, ...previous, sha256(text)] }
 }
 
 /** The lock goes with the transaction, so a process that dies holding it blocks nobody. */
@@ -76,8 +94,8 @@ async function findRecord(connection: Connection, scopeHash: Buffer): Promise<Re
   return rows[0]
 }
 
-function replay(ctx: FleetContext, request: OnceRequest, kept: RecordRow, requestHash: Buffer): KeptAnswer {
-  if (!kept.request_hash.equals(requestHash)) {
+function replay(ctx: FleetContext, request: OnceRequest, kept: RecordRow, hashes: RequestHashes): KeptAnswer {
+  if (!hashes.accepted.some((hash) => hash.equals(kept.request_hash))) {
     throw new ServiceError(422, 'idempotency_key_reused', 'This Idempotency-Key was used for another request.')
   }
   if (kept.organization_id && isScope(request.access)) authorize(ctx.principal, kept.organization_id, request.access)

@@ -22,8 +22,11 @@ export function open(key: Buffer, sealed: Buffer, boundTo: readonly (string | nu
 
 const placeOf = (boundTo: readonly (string | number)[]) => Buffer.from(JSON.stringify(boundTo))
 
-/** A key that wraps the organizations' data keys. Its id is stored beside what it wrapped and says nothing about it. */
-export type WrappingKey = { id: string; key: Buffer }
+/**
+ * A key that wraps the organizations' data keys. Its id is stored beside what it wrapped and says nothing about it.
+ * `hashKey` keys hashes of what may be guessed, such as a request that holds a PIN.
+ */
+export type WrappingKey = { id: string; key: Buffer; hashKey: Buffer }
 
 /** The installation's wrapping key, and the one before it while a rotation is under way. */
 export type Keyring = { current: WrappingKey; previous: WrappingKey | undefined }
@@ -37,5 +40,9 @@ export const createKeyring = (master: Secret, previousMaster?: Secret): Keyring 
 function deriveWrappingKey(master: Secret): WrappingKey {
   const derive = (purpose: string, bytes: number) =>
     Buffer.from(hkdfSync('sha256', master.reveal(), '', `routerfleet ${purpose}`, bytes))
-  return { id: derive('wrapping key id', 8).toString('hex'), key: derive('wrapping key', keyBytes) }
+  return {
+    id: derive('wrapping key id', 8).toString('hex'),
+    key: derive('wrapping key', keyBytes),
+    hashKey: derive('hash key', keyBytes),
+  }
 }
