@@ -103,22 +103,24 @@ type Admitted = Admission & { principal: Principal }
 /** Who is calling and how the body may be read, before any of it is. A router may be refused by the device edge. */
 async function admit(route: Route, c: AppContext, services: Services): Promise<Admitted | Response> {
   const { bodies } = services
+  const address = clientAddress(c, services.trustedProxyHops)
   const hasBody = route.body !== undefined || route.passedBody !== undefined
   const termsOf = (budget: BodyBudget, holder: string, deadlineMs?: number): BodyTerms =>
     hasBody ? { account: budget.open(holder), ...(deadlineMs === undefined ? {} : { deadlineMs }) } : {}
   if (route.access === 'public') {
-    const address = clientAddress(c, services.trustedProxyHops)
     return { principal: nobody, terms: termsOf(bodies.unauthenticated, address, unauthenticatedBodyMs) }
   }
   if (route.access === 'device') {
-    const router = await countingFailures(c, services, () => services.deviceAdmission.admit(c, c.get('requestId')))
+    const router = await countingFailures(services, address, () =>
+      services.deviceAdmission.admit(c, c.get('requestId')),
+    )
     // From here on the device edge logs what is worth a line.
     c.set('isPassedOn', true)
     if (router instanceof Response) return router
     return { principal: nobody, terms: termsOf(bodies.device, router.tokenDigest), ...router }
   }
-  const principal = await countingFailures(c, services, () =>
-    services.authenticator.authenticate(c.req.header('authorization')),
+  const principal = await countingFailures(services, address, () =>
+    services.authenticator.authenticate(c.req.header('authorization'), address),
   )
   c.set('principal', principal)
   const state = await services.requestLimiter.consume(principal.rateLimit.key, principal.rateLimit.perMinute)
@@ -131,15 +133,14 @@ async function admit(route: Route, c: AppContext, services: Services): Promise<A
  * refused by that: behind one address may be a whole office, of which one machine has an old key.
  */
 async function countingFailures<Result>(
-  c: AppContext,
   services: Services,
+  address: string,
   authenticate: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await authenticate()
   } catch (error) {
     if (error instanceof ServiceError && error.status === 401) {
-      const address = clientAddress(c, services.trustedProxyHops)
       await services.failedAuthenticationLimiter.consume(address, failedAuthenticationsPerMinute)
     }
     throw error

@@ -1,17 +1,23 @@
+import { hash } from 'node:crypto'
 import { decodeJwt, errors } from 'jose'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
-import { hashToken, parseToken } from '#core/tokens'
+import { parseToken } from '#core/tokens'
 import type { AccessTokens } from '#fleet/access-tokens'
 import { type IdentityProvider, principalFromClaims } from '#fleet/identity-provider'
-import { findKeyByHash, findKeyById } from '#fleet/key-lookup'
+import type { FoundKey } from '#fleet/key-lookup'
 import type { Plans } from '#fleet/plans'
 import type { Principal } from '#fleet/principal'
 import type { Queryable } from '#postgres/pool'
+import type { KeyDirectory } from './key-directory.ts'
 
 export type Authenticator = {
-  /** The principal of an `Authorization` header. Throws 401 with `WWW-Authenticate` (RFC 6750). */
-  authenticate(authorization: string | undefined): Promise<Principal>
+  /**
+   * The principal of an `Authorization` header. `address`: where the request comes from. Throws 401 with
+   * `WWW-Authenticate` (RFC 6750), and 429 or 503 when it cannot be found out now.
+   */
+  authenticate(authorization: string | undefined, address?: string): Promise<Principal>
   /** Forgets what is known of a key, or of all keys, so that the next request asks the database. */
   forget(keyId?: string): void
 }
@@ -20,72 +26,54 @@ type Parts = {
   db: Queryable
   plans: Plans
   clock: Clock
+  keys: KeyDirectory
   tokens: AccessTokens
   provider?: { identity: IdentityProvider; organizationsClaim: string } | undefined
 }
 
-const keyLifetimeMs = 5_000
 const providerTokenLifetimeMs = 60_000
 const maxCached = 50_000
 
-type Cached = { principal: Principal; untilMs: number }
-
 /**
- * Finds out who is calling. Answers are cached for at most 5 s for keys and tokens derived from them, and until
- * min(exp, 60 s) for an identity provider's tokens; revocations are pushed through `forget`.
+ * Finds out who is calling. What a key or a token derived from it stands for is known for at most 5 s (`KeyDirectory`),
+ * what an identity provider's token stands for until min(exp, 60 s); revocations are pushed through `forget`.
  */
 export function createAuthenticator(parts: Parts): Authenticator {
-  const { db, plans, clock, tokens, provider } = parts
-  const cache = new Map<string, Cached>()
+  const { db, plans, clock, keys, tokens, provider } = parts
+  const providerTokens = new LRUCache<string, Principal>({ max: maxCached, perf: { now: clock } })
 
-  const remember = (name: string, principal: Principal, untilMs: number): Principal => {
-    if (cache.size >= maxCached) cache.clear()
-    cache.set(name, { principal, untilMs })
-    return principal
+  const principalOf = (key: FoundKey | undefined): Principal => {
+    if (!key) throw unauthenticated('The key is unknown, expired or revoked.')
+    return key.principal
   }
-  const cached = (name: string): Principal | undefined => {
-    const entry = cache.get(name)
-    if (entry && entry.untilMs > clock()) return entry.principal
-    if (entry) cache.delete(name)
-    return undefined
-  }
-  const rememberKey = (name: string, found: Awaited<ReturnType<typeof findKeyById>>): Principal => {
-    if (!found) throw unauthenticated('The key is unknown, expired or revoked.')
-    const untilMs = Math.min(clock() + keyLifetimeMs, found.expiresAtMs ?? Number.POSITIVE_INFINITY)
-    return remember(name, found.principal, untilMs)
-  }
-
-  const byKey = async (token: string): Promise<Principal> => {
-    const hash = hashToken(token)
-    const name = `hash:${hash.toString('hex')}`
-    return cached(name) ?? rememberKey(name, await findKeyByHash(db, plans, hash))
-  }
-  const byOwnToken = async (token: string): Promise<Principal> => {
+  const byOwnToken = async (token: string, address: string | undefined): Promise<Principal> => {
     const { keyId } = await tokens.verify(token, clock()).catch(() => refuseToken())
-    return cached(`id:${keyId}`) ?? rememberKey(`id:${keyId}`, await findKeyById(db, plans, keyId))
+    return principalOf(await keys.byId(keyId, address))
   }
   const byProviderToken = async (token: string): Promise<Principal> => {
     if (!provider) return refuseToken()
-    const name = `jwt:${hashToken(token).toString('hex')}`
-    const known = cached(name)
+    const name = hash('sha256', token, 'base64')
+    const known = providerTokens.get(name)
     if (known) return known
     const payload = await provider.identity.verify(token, clock()).catch(refuseOrExcuse)
     const principal = await principalFromClaims(db, plans, payload, provider.organizationsClaim)
-    return remember(name, principal, Math.min(clock() + providerTokenLifetimeMs, (payload.exp ?? 0) * 1000))
+    const lifetimeMs = Math.min(providerTokenLifetimeMs, (payload.exp ?? 0) * 1000 - clock())
+    if (lifetimeMs > 0) providerTokens.set(name, principal, { ttl: lifetimeMs })
+    return principal
   }
 
   return {
-    async authenticate(authorization) {
+    async authenticate(authorization, address) {
       const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
       if (token === undefined) throw unauthenticated()
       const parsed = parseToken(token)
-      if (parsed?.prefix === 'flk') return byKey(token)
+      if (parsed?.prefix === 'flk') return principalOf(await keys.byToken(token, address))
       if (parsed) throw unauthenticated('This token is for devices, not for the API.')
-      return issuerOf(token) === tokens.issuer ? byOwnToken(token) : byProviderToken(token)
+      return issuerOf(token) === tokens.issuer ? byOwnToken(token, address) : byProviderToken(token)
     },
     forget(keyId) {
-      if (keyId === undefined) return cache.clear()
-      for (const [name, entry] of cache) if (entry.principal.id === `key:${keyId}`) cache.delete(name)
+      keys.forget(keyId)
+      if (keyId === undefined) providerTokens.clear()
     },
   }
 }

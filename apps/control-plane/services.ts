@@ -14,6 +14,7 @@ import type { Authenticator } from './authentication.ts'
 import type { Bodies } from './bodies.ts'
 import type { DeviceAdmission } from './device-admission.ts'
 import type { FleetMaps } from './fleet-map/fleet-maps.ts'
+import type { KeyDirectory } from './key-directory.ts'
 import type { DeviceEdge } from './proxy.ts'
 
 /** What routes reach beyond their own domain verb. Built once in main.ts, passed as a value. */
@@ -32,6 +33,7 @@ export type Services = {
   keyring: Keyring
   accessTokens: AccessTokens
   authenticator: Authenticator
+  keys: KeyDirectory
   /** Allowance of requests per organization, and of failed authentications per address. */
   requestLimiter: RateLimiter
   failedAuthenticationLimiter: RateLimiter

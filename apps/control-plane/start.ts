@@ -20,6 +20,7 @@ import { createBodies } from './bodies.ts'
 import type { Config } from './config.ts'
 import { createDeviceAdmission } from './device-admission.ts'
 import { createFleetMaps } from './fleet-map/fleet-maps.ts'
+import { createKeyDirectory } from './key-directory.ts'
 import { createDeviceEdge } from './proxy.ts'
 import type { Services } from './services.ts'
 
@@ -35,10 +36,13 @@ export async function openServices(config: Config): Promise<{ services: Services
   })
   const baseUrl = config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`
   const accessTokens = await createAccessTokens(config.CONFIG_SECRETS_KEY, baseUrl)
+  const metrics = createHttpMetrics()
+  const keys = createKeyDirectory({ db: pool, plans, clock, registry: metrics.registry })
   const authenticator = createAuthenticator({
     db: pool,
     plans,
     clock,
+    keys,
     tokens: accessTokens,
     provider: providerOf(config),
   })
@@ -61,7 +65,6 @@ export async function openServices(config: Config): Promise<{ services: Services
   const readers = createReaders(questdb, questdbConnections)
   const fleetMaps = createFleetMaps({ pool, readers, clock })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
-  const metrics = createHttpMetrics()
 
   const services: Services = {
     pool,
@@ -78,6 +81,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     keyring: createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS),
     accessTokens,
     authenticator,
+    keys,
     requestLimiter: createRateLimiter('requests', redis),
     failedAuthenticationLimiter: createRateLimiter('failed-authentication', redis),
     deviceEdge,

@@ -8,6 +8,7 @@ const platformRequestsPerMinute = 6_000
 
 type KeyRow = {
   id: string
+  token_hash: Buffer
   platform: boolean
   organization_id: string | null
   plan: string | null
@@ -15,29 +16,48 @@ type KeyRow = {
   grants: Record<string, Scope[]> | null
 }
 
-export type FoundKey = { principal: Principal; expiresAtMs: number | null }
+export type FoundKey = { id: string; principal: Principal; expiresAtMs: number | null }
 
 const selectKey = `
-  SELECT k.id, k.platform, k.organization_id, o.plan, k.expires_at,
+  SELECT k.id, k.token_hash, k.platform, k.organization_id, o.plan, k.expires_at,
          jsonb_object_agg(g.organization_id, g.scopes) FILTER (WHERE g.organization_id IS NOT NULL) AS grants
     FROM api_key k
     LEFT JOIN organization o ON o.id = k.organization_id
     LEFT JOIN api_key_grant g ON g.api_key_id = k.id
    WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`
 
-/** The principal behind an API key's hash, or undefined when there is none, it expired or was revoked. */
-export const findKeyByHash = (db: Queryable, plans: Plans, hash: Buffer): Promise<FoundKey | undefined> =>
-  findKey(db, plans, `${selectKey} AND k.token_hash = $1 GROUP BY k.id, o.id`, hash)
+/** The keys behind these token hashes (base64), by hash. Unknown, expired and revoked ones are left out. */
+export const findKeysByHash = (
+  db: Queryable,
+  plans: Plans,
+  hashes: readonly string[],
+): Promise<Map<string, FoundKey>> =>
+  findKeys(
+    db,
+    plans,
+    'k.token_hash = ANY($1::bytea[])',
+    hashes.map((hash) => Buffer.from(hash, 'base64')),
+    (row) => row.token_hash.toString('base64'),
+  )
 
-/** The same by the key's public id, for access tokens derived from it. */
-export const findKeyById = (db: Queryable, plans: Plans, id: string): Promise<FoundKey | undefined> =>
-  findKey(db, plans, `${selectKey} AND k.id = $1 GROUP BY k.id, o.id`, id)
+/** The same by the keys' public ids, for access tokens derived from them. */
+export const findKeysById = (db: Queryable, plans: Plans, ids: readonly string[]): Promise<Map<string, FoundKey>> =>
+  findKeys(db, plans, 'k.id = ANY($1::text[])', ids, (row) => row.id)
 
-async function findKey(db: Queryable, plans: Plans, sql: string, value: unknown): Promise<FoundKey | undefined> {
-  const { rows } = await db.query<KeyRow>(sql, [value])
-  const row = rows[0]
-  if (!row) return undefined
+async function findKeys(
+  db: Queryable,
+  plans: Plans,
+  condition: string,
+  values: readonly unknown[],
+  nameOf: (row: KeyRow) => string,
+): Promise<Map<string, FoundKey>> {
+  const { rows } = await db.query<KeyRow>(`${selectKey} AND ${condition} GROUP BY k.id, o.id`, [values])
+  return new Map(rows.map((row) => [nameOf(row), toFoundKey(plans, row)]))
+}
+
+function toFoundKey(plans: Plans, row: KeyRow): FoundKey {
   return {
+    id: row.id,
     expiresAtMs: row.expires_at?.getTime() ?? null,
     principal: {
       id: `key:${row.id}`,

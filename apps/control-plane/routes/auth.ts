@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { ServiceError } from '#core/errors'
-import { assembleToken, hashToken, parseToken } from '#core/tokens'
+import { assembleToken, parseToken } from '#core/tokens'
 import { accessTokenLifetimeSeconds } from '#fleet/access-tokens'
-import { findKeyByHash } from '#fleet/key-lookup'
 import { decodeText } from '#http/body'
 import { clientAddress } from '../client-address.ts'
 import { type Route, route } from '../route.ts'
@@ -53,15 +52,14 @@ export const authRoutes: Route[] = [
         throw oauthError(400, 'unsupported_grant_type', 'The grant type is client_credentials.')
       }
       const token = presentedKey(http.req.header('authorization'), body)
-      const found = token && (await findKeyByHash(services.pool, services.plans, hashToken(token)))
-      const keyId = token && parseToken(token)?.id
-      if (!found || !keyId) {
-        const address = clientAddress(http, services.trustedProxyHops)
+      const address = clientAddress(http, services.trustedProxyHops)
+      const found = token && (await services.keys.byToken(token, address))
+      if (!found) {
         await services.failedAuthenticationLimiter.consume(address, failedAuthenticationsPerMinute)
         throw oauthError(401, 'invalid_client', 'The key is unknown, expired or revoked.')
       }
       if (body.scope) throw oauthError(400, 'invalid_scope', 'A token holds its key’s scopes; leave scope out.')
-      const accessToken = await services.accessTokens.issue(keyId, ctx.clock())
+      const accessToken = await services.accessTokens.issue(found.id, ctx.clock())
       return {
         status: 200,
         body: { access_token: accessToken, token_type: 'Bearer', expires_in: accessTokenLifetimeSeconds },

@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { Counter, type Registry } from 'prom-client'
+import type { Clock } from '#core/clock'
+import { ServiceError } from '#core/errors'
+import { type FoundKey, findKeysByHash, findKeysById } from '#fleet/key-lookup'
+import type { Plans } from '#fleet/plans'
+import type { Queryable } from '#postgres/pool'
+import { coalesce } from '#queue/coalesce'
+
+/**
+ * API keys by token or by id; undefined when a key is unknown, expired or revoked. `address` is where the request comes
+ * from. Throws 429 when too many look-ups of that address wait, 503 when too many wait at all.
+ */
+export type KeyDirectory = {
+  byToken(token: string, address?: string): Promise<FoundKey | undefined>
+  byId(id: string, address?: string): Promise<FoundKey | undefined>
+  /** Forgets what is known of a key, or of all keys, so that the next request asks the database. */
+  forget(keyId?: string): void
+}
+
+type Parts = { db: Queryable; plans: Plans; clock: Clock; registry: Registry }
+
+const knownForMs = 5_000
+// A token cannot come to exist after it was asked for, since nobody can guess it; a revoked one stays revoked.
+const unknownForMs = 30_000
+const maxRemembered = 50_000
+const lookedUpTogether = 500
+const maxWaiting = 2_000
+const maxWaitingPerAddress = 100
+
+/**
+ * Remembers keys for at most 5 s, and what is unknown for longer. Look-ups go to the database together, one query at a
+ * time, so that callers who make up keys cost it one query at a time however many they are.
+ */
+export function createKeyDirectory({ db, plans, clock, registry }: Parts): KeyDirectory {
+  const lookups = new Counter({
+    name: 'api_key_lookups_total',
+    help: 'Look-ups of API keys in the database, by outcome.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+  const gate = createGate()
+  const directoryOf = (
+    find: (db: Queryable, plans: Plans, names: readonly string[]) => Promise<Map<string, FoundKey>>,
+  ) => {
+    // Apart, so that made-up keys do not push out those that exist.
+    const known = new LRUCache<string, FoundKey>({ max: maxRemembered, perf: { now: clock } })
+    const unknown = new LRUCache<string, true>({ max: maxRemembered, ttl: unknownForMs, perf: { now: clock } })
+    const pending = new Map<string, Promise<FoundKey | undefined>>()
+    const findOne = coalesce(async (names: readonly string[]) => {
+      const found = await find(db, plans, names)
+      return (name: string) => found.get(name)
+    }, lookedUpTogether)
+
+    const lookUp = async (name: string): Promise<FoundKey | undefined> => {
+      const found = await findOne(name)
+      lookups.inc({ outcome: found ? 'found' : 'unknown' })
+      const lifetimeMs = Math.min(knownForMs, (found?.expiresAtMs ?? Number.POSITIVE_INFINITY) - clock())
+      if (!found) unknown.set(name, true)
+      else if (lifetimeMs > 0) known.set(name, found, { ttl: lifetimeMs })
+      return found
+    }
+    return {
+      async find(name: string, address: string | undefined): Promise<FoundKey | undefined> {
+        const found = known.get(name)
+        if (found || unknown.has(name)) return found
+        const shared = pending.get(name)
+        if (shared) return shared
+        const leave = gate.enter(address)
+        const lookup = lookUp(name).finally(() => {
+          pending.delete(name)
+          leave()
+        })
+        pending.set(name, lookup)
+        return lookup
+      },
+      forget(keyId: string | undefined): void {
+        for (const [name, { id }] of known.entries()) if (keyId === undefined || id === keyId) known.delete(name)
+        if (keyId === undefined) unknown.clear()
+      },
+    }
+  }
+  const byHash = directoryOf(findKeysByHash)
+  const byId = directoryOf(findKeysById)
+  return {
+    byToken: (token, address) => byHash.find(hash('sha256', token, 'base64'), address),
+    byId: (id, address) => byId.find(id, address),
+    forget(keyId) {
+      byHash.forget(keyId)
+      byId.forget(keyId)
+    },
+  }
+}
+
+/** Bounds how many look-ups wait, in all and of one address. */
+function createGate() {
+  const waitingOf = new Map<string, number>()
+  let waiting = 0
+  const change = (address: string | undefined, by: 1 | -1) => {
+    waiting += by
+    if (address === undefined) return
+    const count = (waitingOf.get(address) ?? 0) + by
+    if (count > 0) waitingOf.set(address, count)
+    else waitingOf.delete(address)
+  }
+  return {
+    /** Returns what ends the waiting. Throws 429 or 503. */
+    enter(address: string | undefined): () => void {
+      if (address !== undefined && (waitingOf.get(address) ?? 0) >= maxWaitingPerAddress) {
+        throw busy(429, 'rate_limited', 'Too many keys of this address are being checked. Retry later.')
+      }
+      if (waiting >= maxWaiting) throw busy(503, 'unavailable', 'Too many keys are being checked. Retry later.')
+      change(address, 1)
+      return () => change(address, -1)
+    },
+  }
+}
+
+const busy = (status: 429 | 503, code: string, detail: string) =>
+  new ServiceError(status, code, detail, { headers: { 'Retry-After': '1' } })
