@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { decodeJwt, errors } from 'jose'
+import { decodeJwt } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
@@ -9,6 +9,7 @@ import { type IdentityProvider, principalFromClaims } from '#fleet/identity-prov
 import type { FoundKey } from '#fleet/key-lookup'
 import type { Plans } from '#fleet/plans'
 import type { Principal } from '#fleet/principal'
+import { ProviderUnavailableError } from '#fleet/provider-fetch'
 import type { Queryable } from '#postgres/pool'
 import type { KeyDirectory } from './key-directory.ts'
 
@@ -88,19 +89,11 @@ function issuerOf(token: string): string | undefined {
 
 /** A provider that cannot be asked is our trouble, not the caller's: its token may well be good. */
 function refuseOrExcuse(error: unknown): never {
-  const unreachable = error instanceof TypeError || error instanceof errors.JWKSTimeout || isTimeout(error)
-  if (!unreachable) refuseToken()
-  throw new ServiceError(
-    503,
-    'identity_provider_unavailable',
-    'The identity provider does not answer. Try again shortly.',
-    {
-      headers: { 'Retry-After': '5' },
-    },
-  )
+  if (!(error instanceof ProviderUnavailableError)) refuseToken()
+  throw new ServiceError(503, 'identity_provider_unavailable', 'The identity provider does not answer. Retry later.', {
+    headers: { 'Retry-After': '5' },
+  })
 }
-
-const isTimeout = (error: unknown): boolean => error instanceof DOMException && error.name === 'TimeoutError'
 
 function refuseToken(): never {
   throw unauthenticated('The token is malformed, expired, revoked or not meant for this service.')

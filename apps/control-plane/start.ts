@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import { Redis } from 'ioredis'
+import { Counter, type Registry } from 'prom-client'
 import { systemClock } from '#core/clock'
 import { createAccessTokens } from '#fleet/access-tokens'
 import { createIdentityProvider } from '#fleet/identity-provider'
@@ -44,7 +45,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     clock,
     keys,
     tokens: accessTokens,
-    provider: providerOf(config),
+    provider: providerOf(config, metrics.registry),
   })
   const listening = listen(config.POSTGRES_URL, [
     {
@@ -108,10 +109,17 @@ export async function openServices(config: Config): Promise<{ services: Services
   return { services, close }
 }
 
-function providerOf(config: Config) {
+function providerOf(config: Config, registry: Registry) {
   if (!config.OIDC_ISSUER) return undefined
   if (!config.OIDC_AUDIENCE) throw new Error('Configuration is wrong. OIDC_AUDIENCE: needed with OIDC_ISSUER')
+  const requests = new Counter({
+    name: 'identity_provider_requests_total',
+    help: 'Requests to the identity provider, by outcome; suppressed ones were not sent, since one had just failed.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
   const identity = createIdentityProvider({
+    observe: (outcome) => requests.inc({ outcome }),
     issuer: config.OIDC_ISSUER,
     audience: config.OIDC_AUDIENCE,
     jwksUrl: config.OIDC_JWKS_URL,

@@ -1,8 +1,18 @@
-import { createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  decodeProtectedHeader,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose'
 import { z } from 'zod'
+import { type Clock, systemClock } from '#core/clock'
 import { isUuid } from '#core/ids'
 import { type Plans, planNamed } from '#fleet/plans'
 import type { Principal } from '#fleet/principal'
+import { createProviderFetch, type ProviderOutcome } from '#fleet/provider-fetch'
 import { type RoleName, roleNames, type Scope, scopes, scopesOfRole } from '#fleet/scopes'
 import type { Queryable } from '#postgres/pool'
 
@@ -13,12 +23,15 @@ export type IdentityProviderSettings = {
   jwksUrl?: string | undefined
   /** The claim `{"<organization id>": ["scope or role", …]}`. */
   organizationsClaim: string
+  /** Called after every request to the provider, also those that were not sent. */
+  observe?: (outcome: ProviderOutcome) => void
+  clock?: Clock
 }
 
 /** Checks access tokens of the operator's own identity provider. */
 export type IdentityProvider = {
   issuer: string
-  /** The claims of a valid token. Throws when anything about it is wrong, or when the provider cannot be asked. */
+  /** The claims of a valid token. Throws when anything about it is wrong, `ProviderUnavailableError` when that cannot be found out. */
   verify(token: string, nowMs: number): Promise<JWTPayload>
 }
 
@@ -27,14 +40,34 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const acceptedTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt'])
 const clockToleranceSeconds = 5
 
-/** Keys are fetched at first use (OpenID discovery unless `jwksUrl` is given), cached, and fetched again for an unknown `kid`. */
+/**
+ * Keys are fetched at first use (OpenID discovery unless `jwksUrl` is given), cached for ten minutes, and fetched again
+ * for an unknown `kid`, at most every 30 s. One request is under way at a time; after a failure there is a pause. Tokens
+ * whose own claims are wrong are refused without asking.
+ */
 export function createIdentityProvider(settings: IdentityProviderSettings): IdentityProvider {
-  let keys: JWTVerifyGetKey | undefined
+  const { clock = systemClock, observe = () => {} } = settings
+  const fetchDocument = createProviderFetch(clock, observe)
+  let keys: Promise<JWTVerifyGetKey> | undefined
+  const discoverJwksUrl = async (): Promise<string> => {
+    const prefix = settings.issuer.endsWith('/') ? settings.issuer.slice(0, -1) : settings.issuer
+    const discovery = z.object({ issuer: z.literal(settings.issuer), jwks_uri: z.url() })
+    const answer = await fetchDocument(`${prefix}/.well-known/openid-configuration`, discovery)
+    return discovery.parse(await answer.json()).jwks_uri
+  }
+  const openKeys = async (): Promise<JWTVerifyGetKey> => {
+    const url = settings.jwksUrl ?? (await discoverJwksUrl())
+    return createRemoteJWKSet(new URL(url), { [customFetch]: (address, init) => fetchDocument(address, keySet, init) })
+  }
   return {
     issuer: settings.issuer,
     async verify(token, nowMs) {
-      keys ??= createRemoteJWKSet(new URL(settings.jwksUrl ?? (await discoverJwksUrl(settings.issuer))))
-      const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      refuseByClaims(token, settings, nowMs)
+      keys ??= openKeys().catch((error: unknown) => {
+        keys = undefined
+        throw error
+      })
+      const { payload } = await jwtVerify(token, await keys, {
         issuer: settings.issuer,
         audience: settings.audience,
         algorithms,
@@ -42,18 +75,23 @@ export function createIdentityProvider(settings: IdentityProviderSettings): Iden
         requiredClaims: ['exp', 'sub'],
         currentDate: new Date(nowMs),
       })
-      if (!acceptedTypes.has((protectedHeader.typ ?? '').toLowerCase())) throw new Error('wrong token type')
       return payload
     },
   }
 }
 
-async function discoverJwksUrl(issuer: string): Promise<string> {
-  const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const answer = await fetch(address, { signal: AbortSignal.timeout(5_000), redirect: 'error' })
-  const document = z.object({ issuer: z.literal(issuer), jwks_uri: z.url() }).parse(await answer.json())
-  return document.jwks_uri
+/** Throws when the token could not be accepted whatever its signature is. */
+function refuseByClaims(token: string, { issuer, audience }: IdentityProviderSettings, nowMs: number): void {
+  const { alg, typ } = decodeProtectedHeader(token)
+  if (alg === undefined || !algorithms.includes(alg)) throw new Error('wrong algorithm')
+  if (!acceptedTypes.has((typ ?? '').toLowerCase())) throw new Error('wrong token type')
+  const { iss, aud, exp, sub } = decodeJwt(token)
+  if (iss !== issuer || ![aud ?? []].flat().includes(audience)) throw new Error('wrong issuer or audience')
+  const isExpired = exp === undefined || exp + clockToleranceSeconds <= nowMs / 1_000
+  if (isExpired || sub === undefined) throw new Error('expired, or without a subject')
 }
+
+const keySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) })
 
 const claimSchema = z.record(z.string(), z.array(z.string()))
 const knownScopes: ReadonlySet<string> = new Set(scopes)
