@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isUuid, newId } from '#core/ids'
+import { isUuid, newId, timeOfId } from '#core/ids'
 import { hashToken, issueToken, parseToken } from '#core/tokens'
 
 test('ids are version 7 UUIDs that sort by creation, also within one millisecond and when the clock steps back', () => {
@@ -7,6 +7,11 @@ test('ids are version 7 UUIDs that sort by creation, also within one millisecond
   expect(ids.every((id) => isUuid(id) && id[14] === '7')).toBe(true)
   expect([...ids].sort()).toEqual(ids)
   expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('the time of an id is that of its creation', () => {
+  const nowMs = Date.UTC(2040, 0, 2, 3, 4, 5, 678)
+  expect(timeOfId(newId(nowMs))).toEqual(new Date(nowMs))
 })
 
 test('a token names its family and id, and one wrong character is refused by its checksum', () => {

@@ -3,7 +3,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 let lastMs = 0
 let sequence = 0
 
-/** A UUIDv7 (RFC 9562), monotonic within this process: sorts by creation time, safe as a keyset-paging key. */
+/**
+ * A UUIDv7 (RFC 9562), monotonic within this process: sorts by creation time, safe as a keyset-paging key. What is listed
+ * by id stores the time of its id as its creation (`timeOfId`, `uuid_extract_timestamp` in SQL), so that both have one order: the
+ * database's clock at the start of the transaction has another.
+ */
 export function newId(nowMs: number = Date.now()): string {
   if (nowMs > lastMs) {
     lastMs = nowMs
@@ -17,6 +21,9 @@ export function newId(nowMs: number = Date.now()): string {
   // up keeps its parts for as long as it lives, which is six times as much.
   return [time.slice(0, 8), time.slice(8), (0x7000 | sequence).toString(16) + randomUUID().slice(18)].join('-')
 }
+
+/** The moment a UUIDv7 was made, to the millisecond. */
+export const timeOfId = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 

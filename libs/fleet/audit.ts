@@ -16,8 +16,10 @@ export type AuditEntry = {
 export async function recordAudit(connection: Queryable, entries: readonly AuditEntry[]): Promise<void> {
   if (entries.length === 0) return
   await connection.query(
-    `INSERT INTO audit_entry (id, organization_id, actor, action, subject_type, subject_id, detail, request_id)
-     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::text[])`,
+    `INSERT INTO audit_entry (id, organization_id, actor, action, subject_type, subject_id, detail, request_id, at)
+     SELECT entry.*, uuid_extract_timestamp(entry.id)
+     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::text[])
+       AS entry (id, organization_id, actor, action, subject_type, subject_id, detail, request_id)`,
     [
       entries.map(() => newId()),
       entries.map((entry) => entry.organizationId),

@@ -50,8 +50,10 @@ export async function insertDevices(
        SELECT * FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[])
          AS i(id, serial, name, model, tags)
      ), created AS (
-       INSERT INTO device AS d (id, organization_id, serial, name, model, tags)
-       SELECT id, $1, serial, name, model, ARRAY(SELECT jsonb_array_elements_text(tags)) FROM input
+       INSERT INTO device AS d (id, organization_id, serial, name, model, tags, created_at, updated_at)
+       SELECT id, $1, serial, name, model, ARRAY(SELECT jsonb_array_elements_text(tags)),
+         uuid_extract_timestamp(id), uuid_extract_timestamp(id)
+       FROM input
        ON CONFLICT (organization_id, serial) DO NOTHING
        RETURNING ${deviceColumns}
      ), owned AS (

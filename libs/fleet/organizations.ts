@@ -77,7 +77,8 @@ export async function createOrganization(
 export async function insertOrganization(db: Queryable, name: string, plan: string): Promise<OrganizationRow> {
   const { rows } = await db.query<OrganizationRow>(
     `WITH created AS (
-       INSERT INTO organization (id, name, plan) VALUES ($1, $2, $3) RETURNING ${columns}
+       INSERT INTO organization (id, name, plan, created_at, updated_at)
+       VALUES ($1, $2, $3, uuid_extract_timestamp($1), uuid_extract_timestamp($1)) RETURNING ${columns}
      ), counter AS (
        INSERT INTO organization_usage (organization_id) SELECT id FROM created
      )
