@@ -1,6 +1,7 @@
 import { conflict } from '#core/errors'
 import { newId } from '#core/ids'
 import { recordAudit } from '#fleet/audit'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { type GroupRevision, lockGroup, readGroup } from '#fleet/groups'
 import { authorize } from '#fleet/principal'
@@ -26,7 +27,8 @@ export async function createGroup(
       const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
       if (smartTags.length > 0 && !entitlement.plan.smartTagGroups) refuseFeature('smartTagGroups')
       await connection.query(
-        'INSERT INTO device_group (id, organization_id, name, smart_tags) VALUES ($1, $2, $3, $4)',
+        `INSERT INTO device_group (id, organization_id, name, smart_tags, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, uuid_extract_timestamp($1), uuid_extract_timestamp($1))`,
         [id, organizationId, input.name, smartTags],
       )
       await recordGroupChange(ctx, connection, organizationId, id, 'group.created', { name: input.name, smartTags })
@@ -46,7 +48,7 @@ export async function updateGroup(
   change: { name?: string | undefined; smartTags?: string[] | undefined },
   precondition: (current: GroupRevision) => void,
 ): Promise<GroupRevision> {
-  authorize(ctx.principal, organizationId, 'group:write')
+  await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
   return refusingTakenName(() =>
     tenantTransaction(ctx, [organizationId], async (connection) => {
       await lockGroup(connection, organizationId, groupId)
@@ -72,7 +74,7 @@ export async function deleteGroup(
   groupId: string,
   precondition: (current: GroupRevision) => void,
 ): Promise<void> {
-  authorize(ctx.principal, organizationId, 'group:write')
+  await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     await lockGroup(connection, organizationId, groupId)
     const entitlement = await requireActiveSubscription(ctx, connection, organizationId)

@@ -1,11 +1,11 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/device-rows'
 import { recordGroupChange } from '#fleet/group-changes'
 import { findEffectiveGroup } from '#fleet/group-membership'
 import { lockGroup } from '#fleet/groups'
-import { authorize } from '#fleet/principal'
 import { requireActiveSubscription } from '#fleet/subscriptions'
 import { requireDevices } from '#fleet/target-devices'
 import { tenantTransaction } from '#fleet/tenant'
@@ -38,7 +38,7 @@ export async function listGroupMembers(
   groupId: string,
   page: { limit: number; after: string | undefined },
 ): Promise<{ items: GroupMember[]; nextAfter: string | null }> {
-  authorize(ctx.principal, organizationId, 'group:read')
+  await authorizeObject(ctx, organizationId, 'group:read', 'group', groupId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { smartTags } = await findEffectiveGroup(ctx, connection, [organizationId], groupId)
     const { rows } = await connection.query<DeviceRow & { membership: Membership }>(memberPageSql, [
@@ -63,7 +63,7 @@ export async function addGroupMembers(
   groupId: string,
   deviceIds: readonly string[],
 ): Promise<{ added: number; alreadyMembers: number }> {
-  authorize(ctx.principal, organizationId, 'group:write')
+  await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await lockGroup(connection, organizationId, groupId)
     await requireDevices(connection, organizationId, deviceIds)
@@ -87,7 +87,7 @@ export async function removeGroupMember(
   groupId: string,
   deviceId: string,
 ): Promise<void> {
-  authorize(ctx.principal, organizationId, 'group:write')
+  await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     await lockGroup(connection, organizationId, groupId)
     const { rowCount } = await connection.query(

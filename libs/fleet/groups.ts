@@ -1,5 +1,6 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { effectiveMembersSql } from '#fleet/group-membership'
 import { authorize } from '#fleet/principal'
@@ -83,7 +84,7 @@ export async function listGroups(
 
 /** One group (`group:read`). Throws 404. */
 export async function getGroup(ctx: FleetContext, organizationId: string, groupId: string): Promise<GroupRevision> {
-  authorize(ctx.principal, organizationId, 'group:read')
+  await authorizeObject(ctx, organizationId, 'group:read', 'group', groupId)
   if (!isUuid(groupId)) throw notFound('group', groupId)
   return tenantTransaction(ctx, [organizationId], async (connection) =>
     readGroup(connection, await readEntitlement(ctx, connection, organizationId), groupId),

@@ -1,13 +1,13 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import { recordAudit } from '#fleet/audit'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { type Batch, type BatchStatus, jobOfBatchSql, readBatch } from '#fleet/job-batch-reads'
 import { type ChangeBy, changeJobs, holdJobs, jobTransaction, lockJobs, wakeWorker } from '#fleet/job-changes'
 import { wakeWaitingDevices } from '#fleet/job-dispatch'
 import { type Schedule, scheduleAt } from '#fleet/job-schedule'
 import { changeBy, retryOf } from '#fleet/jobs'
-import { authorize } from '#fleet/principal'
 import type { Scope } from '#fleet/scopes'
 import { requireActiveSubscription } from '#fleet/subscriptions'
 import type { Connection, Pool } from '#postgres/pool'
@@ -48,7 +48,7 @@ export async function resumeBatch(ctx: FleetContext, organizationId: string, bat
  * `nothing_to_retry`.
  */
 export async function retryBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
-  authorize(ctx.principal, organizationId, 'job:create')
+  await authorizeObject(ctx, organizationId, 'job:create', 'job batch', batchId)
   let retried = 0
   for (;;) {
     const count = await jobTransaction(ctx.pool, organizationId, async (connection) => {
@@ -106,7 +106,7 @@ async function changeBatch(
   action: string,
   nextStatus: (batch: FoundBatch) => BatchStatus,
 ): Promise<void> {
-  authorize(ctx.principal, organizationId, scope)
+  await authorizeObject(ctx, organizationId, scope, 'job batch', batchId)
   await jobTransaction(ctx.pool, organizationId, async (connection) => {
     const batch = await findBatch(connection, organizationId, batchId, 'FOR UPDATE')
     await requireActiveSubscription(ctx, connection, organizationId)

@@ -1,5 +1,6 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import type { JobKind } from '#fleet/job-kinds'
 import type { JobStatus } from '#fleet/job-states'
@@ -112,7 +113,7 @@ export async function readBatch(db: Queryable, organizationId: string, batchId: 
 
 /** One batch (`job:read`). Throws 404. */
 export async function getBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
-  authorize(ctx.principal, organizationId, 'job:read')
+  await authorizeObject(ctx, organizationId, 'job:read', 'job batch', batchId)
   if (!isUuid(batchId)) throw notFound('job batch', batchId)
   return tenantTransaction(ctx, [organizationId], (connection) => readBatch(connection, organizationId, batchId))
 }

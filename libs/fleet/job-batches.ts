@@ -1,5 +1,7 @@
 import { ServiceError } from '#core/errors'
+import { timeOfId } from '#core/ids'
 import { recordAudit } from '#fleet/audit'
+import { authorizeObject } from '#fleet/authorize-object'
 import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/batch-job-ids'
 import type { FleetContext } from '#fleet/context'
 import { findEffectiveGroup, isEffectiveMemberSql } from '#fleet/group-membership'
@@ -32,7 +34,9 @@ export type BatchInput = {
  */
 export async function createBatch(ctx: FleetContext, input: BatchInput): Promise<Batch> {
   const { organizationId } = input
-  authorize(ctx.principal, organizationId, input.kind === 'apply_config' ? 'config:apply' : 'job:create')
+  const scope = input.kind === 'apply_config' ? 'config:apply' : 'job:create'
+  if ('groupId' in input.target) await authorizeObject(ctx, organizationId, scope, 'group', input.target.groupId)
+  else authorize(ctx.principal, organizationId, scope)
   return jobTransaction(ctx.pool, organizationId, async (connection) => {
     const members = await targetMembers(ctx, connection, input)
     await requireActiveSubscription(ctx, connection, organizationId)
@@ -97,7 +101,7 @@ async function insertBatch(
   const startMs = Math.max(nowMs, schedule?.startAt === undefined ? 0 : Date.parse(schedule.startAt))
   const plan: BatchPlan = {
     batchId,
-    now: new Date(nowMs),
+    createdAt: timeOfId(batchId),
     lifetimeS,
     expiresAt: new Date(startMs + lifetimeS * 1_000),
     held: schedule !== undefined || Object.keys(rollout ?? {}).length > 0,
@@ -109,7 +113,7 @@ async function insertBatch(
 }
 
 /** What is decided before anything is written. `held`: the rollout lets the jobs go; `open`: some may go right now. */
-type BatchPlan = { batchId: string; now: Date; lifetimeS: number; expiresAt: Date; held: boolean; open: boolean }
+type BatchPlan = { batchId: string; createdAt: Date; lifetimeS: number; expiresAt: Date; held: boolean; open: boolean }
 type Snapshot = { total: number; skipped: Batch['skipped'] }
 
 async function insertJobs(
@@ -152,7 +156,7 @@ async function insertJobs(
       plan.expiresAt,
       plan.held ? 'rollout' : 'fresh',
       ctx.principal.id,
-      plan.now,
+      plan.createdAt,
     ],
   )
   return rows[0] ?? { total: 0, skipped: [] }
@@ -190,8 +194,8 @@ async function insertBatchRow(
       JSON.stringify(skipped),
       plan.open,
       ctx.principal.id,
-      plan.now,
-      total === 0 ? plan.now : null,
+      plan.createdAt,
+      total === 0 ? plan.createdAt : null,
     ],
   )
 }

@@ -1,5 +1,6 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { jobOfBatchSql } from '#fleet/job-batch-reads'
 import { type JobKind, redactParameters } from '#fleet/job-kinds'
@@ -123,7 +124,7 @@ async function readHistory(db: Queryable, row: JobRow): Promise<JobHistoryEntry[
 
 /** One job with its history, oldest entry first (`job:read`). Throws 404. */
 export async function getJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<JobWithHistory> {
-  authorize(ctx.principal, organizationId, 'job:read')
+  await authorizeObject(ctx, organizationId, 'job:read', 'job', jobId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const row = await readRow(connection, organizationId, jobId)
     return { ...toJob(row), history: await readHistory(connection, row) }

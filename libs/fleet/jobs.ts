@@ -1,6 +1,7 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
 import { recordAudit } from '#fleet/audit'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { changeJobs, jobTransaction, type LockedJob, lockJobs, wakeWorker } from '#fleet/job-changes'
 import { type JobKind, policyOf } from '#fleet/job-kinds'
@@ -49,7 +50,7 @@ export async function createDeviceJob(ctx: FleetContext, deviceId: string, input
     await connection.query(
       `INSERT INTO job (id, organization_id, device_id, kind, exclusive, status, max_attempts, parameters, lifetime_s,
          expires_at, created_by, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, $11, $11)`,
+       VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, uuid_extract_timestamp($1), uuid_extract_timestamp($1))`,
       [
         jobId,
         organizationId,
@@ -61,7 +62,6 @@ export async function createDeviceJob(ctx: FleetContext, deviceId: string, input
         lifetimeS,
         new Date(nowMs + lifetimeS * 1_000),
         ctx.principal.id,
-        new Date(nowMs),
       ],
     )
     await recordJobAudit(ctx, connection, organizationId, jobId, 'job.created', { kind: input.kind, deviceId })
@@ -87,7 +87,7 @@ export async function listDeviceJobs(
  * report decides. Throws 404, 402, and 409 `job_final`.
  */
 export async function cancelJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<Job> {
-  authorize(ctx.principal, organizationId, 'job:cancel')
+  await authorizeObject(ctx, organizationId, 'job:cancel', 'job', jobId)
   return jobTransaction(ctx.pool, organizationId, async (connection) => {
     const job = await lockJob(ctx, connection, organizationId, jobId)
     const outcomes = await changeJobs(connection, [job], () => ({ type: 'cancel' }), changeBy(ctx))
@@ -102,7 +102,7 @@ export async function cancelJob(ctx: FleetContext, organizationId: string, jobId
  * `job_not_retryable` or `device_disabled`.
  */
 export async function retryJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<Job> {
-  authorize(ctx.principal, organizationId, 'job:create')
+  await authorizeObject(ctx, organizationId, 'job:create', 'job', jobId)
   return jobTransaction(ctx.pool, organizationId, async (connection) => {
     const job = await lockJob(ctx, connection, organizationId, jobId)
     const { rows } = await connection.query<{ status: string }>(

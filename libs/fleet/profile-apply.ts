@@ -1,11 +1,11 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import type { Batch, BatchTarget } from '#fleet/job-batch-reads'
 import { createBatch } from '#fleet/job-batches'
 import type { Rollout } from '#fleet/job-rollout'
 import type { Schedule } from '#fleet/job-schedule'
-import { authorize } from '#fleet/principal'
 import { boundPool, type Queryable, transaction } from '#postgres/pool'
 
 type ApplyInput = {
@@ -25,7 +25,7 @@ export async function applyProfile(
   profileId: string,
   input: ApplyInput,
 ): Promise<Batch> {
-  authorize(ctx.principal, organizationId, 'config:apply')
+  await authorizeObject(ctx, organizationId, 'config:apply', 'profile', profileId)
   return transaction(ctx.pool, async (connection) => {
     const profile = await holdProfile(connection, organizationId, profileId)
     return createBatch(

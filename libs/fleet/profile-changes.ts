@@ -1,6 +1,7 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
 import { recordAudit } from '#fleet/audit'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import type { Keyring } from '#fleet/keyring'
 import { authorize } from '#fleet/principal'
@@ -37,7 +38,8 @@ export async function createProfile(
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await requireActiveSubscription(ctx, connection, organizationId)
     await connection.query(
-      'INSERT INTO config_profile (id, organization_id, name, description, model) VALUES ($1, $2, $3, $4, $5)',
+      `INSERT INTO config_profile (id, organization_id, name, description, model, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, uuid_extract_timestamp($1), uuid_extract_timestamp($1))`,
       [id, organizationId, content.name, content.description, content.model],
     )
     await insertVersion(ctx, connection, keyring, { organizationId, profileId: id, version: 1 }, content)
@@ -59,7 +61,7 @@ export async function updateProfile(
   change: { [Field in keyof NewProfile]?: NewProfile[Field] | undefined },
   precondition: (current: Profile) => void,
 ): Promise<Profile> {
-  authorize(ctx.principal, organizationId, 'config:write')
+  await authorizeObject(ctx, organizationId, 'config:write', 'profile', profileId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     // Two statements: one that waited for the lock would still see the versions of before the wait.
     await lockProfile(connection, organizationId, profileId)
@@ -105,7 +107,7 @@ export async function deleteProfile(
   profileId: string,
   precondition: (current: Profile) => void,
 ): Promise<void> {
-  authorize(ctx.principal, organizationId, 'config:write')
+  await authorizeObject(ctx, organizationId, 'config:write', 'profile', profileId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     await lockProfile(connection, organizationId, profileId)
     await requireActiveSubscription(ctx, connection, organizationId)

@@ -1,5 +1,6 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations'
 import { authorize } from '#fleet/principal'
@@ -73,7 +74,7 @@ export async function listProfiles(
 
 /** One profile (`config:read`). Throws 404 and 403. */
 export async function getProfile(ctx: FleetContext, organizationId: string, profileId: string): Promise<Profile> {
-  authorize(ctx.principal, organizationId, 'config:read')
+  await authorizeObject(ctx, organizationId, 'config:read', 'profile', profileId)
   return tenantTransaction(ctx, [organizationId], (connection) => readProfile(connection, organizationId, profileId))
 }
 
@@ -94,7 +95,7 @@ export async function listProfileVersions(
   profileId: string,
   page: PageRequest,
 ): Promise<{ items: ProfileHistoryEntry[]; nextAfter: string | null }> {
-  authorize(ctx.principal, organizationId, 'config:read')
+  await authorizeObject(ctx, organizationId, 'config:read', 'profile', profileId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await readProfile(connection, organizationId, profileId)
     const { rows } = await connection.query<VersionRow>(

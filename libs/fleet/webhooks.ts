@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
 import { recordAudit } from '#fleet/audit'
+import { authorizeObject } from '#fleet/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { dataKeyOf } from '#fleet/data-keys'
 import type { Keyring } from '#fleet/keyring'
@@ -63,8 +64,8 @@ export async function createWebhook(
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const key = await dataKeyOf(connection, keyring, organizationId)
     const { rows } = await connection.query<WebhookRow>(
-      `INSERT INTO webhook (id, organization_id, url, events, description, sealed_secret)
-       VALUES ($1, $2, $3, $4, $5, $6) RETURNING ${columns}`,
+      `INSERT INTO webhook (id, organization_id, url, events, description, sealed_secret, created_at)
+       VALUES ($1, $2, $3, $4, $5, $6, uuid_extract_timestamp($1)) RETURNING ${columns}`,
       [
         id,
         organizationId,
@@ -101,7 +102,7 @@ export async function listWebhooks(
 
 /** Ends a subscription, with the deliveries that still waited (`webhook:manage`). Throws 404. */
 export async function deleteWebhook(ctx: FleetContext, organizationId: string, webhookId: string): Promise<void> {
-  authorize(ctx.principal, organizationId, 'webhook:manage')
+  await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rowCount } = await connection.query('DELETE FROM webhook WHERE organization_id = $1 AND id = $2', [
       organizationId,

@@ -195,3 +195,35 @@ describe('DELETE /orgs/:orgId/groups/:id', () => {
     expect(rowCount).toBe(2)
   })
 })
+
+describe('an id that does not exist', () => {
+  const nobody = '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f'
+  const objects: [string, string, object?][] = [
+    ['GET', `/groups/${nobody}`],
+    ['PATCH', `/groups/${nobody}`, { name: 'A' }],
+    ['DELETE', `/groups/${nobody}`],
+    ['GET', `/groups/${nobody}/devices`],
+    ['POST', `/groups/${nobody}/members`, { deviceIds: [nobody] }],
+    ['DELETE', `/groups/${nobody}/members/${nobody}`],
+    ['POST', `/groups/${nobody}/jobs`, { kind: 'reboot' }],
+    ['GET', `/configs/${nobody}`],
+    ['PATCH', `/configs/${nobody}`, { name: 'A' }],
+    ['DELETE', `/configs/${nobody}`],
+    ['GET', `/configs/${nobody}/versions`],
+    ['POST', `/configs/${nobody}/apply`, { deviceIds: [nobody] }],
+    ['GET', `/jobs/${nobody}`],
+    ['POST', `/jobs/${nobody}/cancel`],
+    ['POST', `/jobs/${nobody}/retry`],
+    ['GET', `/job-batches/${nobody}`],
+    ['POST', `/job-batches/${nobody}/pause`],
+    ['POST', `/job-batches/${nobody}/retry`],
+    ['DELETE', `/webhooks/${nobody}`],
+  ]
+
+  test.each(objects)('%s /orgs/:orgId%s is 404 before the missing scope is 403', async (method, path, json) => {
+    const { id } = await api.newOrganization()
+    const token = await api.newKey([id], ['org:read'])
+    const answer = await api.call(method, `/orgs/${id}${path}`, { token, ...(json ? { json } : {}) })
+    expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
+  })
+})
