@@ -40,6 +40,38 @@ describe('every answer', () => {
     expect(answer.headers.get('vary')).toBe('accept-encoding')
   })
 
+  test('says once that it varies by encoding, whatever it is', async () => {
+    const { id, key } = await api.newOrganization()
+    const json = { organizationId: id, serial: 'SN', name: 'R', model: 'M' }
+    const { body, headers: created } = await api.call('POST', '/devices', { token: key, json })
+    const gps = await api.call('GET', '/fleet/gps', { token: key })
+    const asked: [string, number, Record<string, string>][] = [
+      ['/livez', 200, {}],
+      ['/openapi.json', 200, {}],
+      ['/docs', 200, {}],
+      ['/devices', 200, {}],
+      [`/devices/${body.id}`, 304, { 'if-none-match': created.get('etag') ?? '' }],
+      ['/devices/export?format=csv', 200, {}],
+      ['/fleet/gps', 200, {}],
+      ['/fleet/gps', 304, { 'if-none-match': gps.headers.get('etag') ?? '' }],
+    ]
+    for (const [path, status, headers] of asked) {
+      for (const encoding of ['gzip', 'identity']) {
+        const answer = await api.fetch(path, {
+          headers: { authorization: `Bearer ${key}`, 'accept-encoding': encoding, ...headers },
+        })
+        await answer.body?.cancel()
+        expect([path, answer.status, answer.headers.get('vary')]).toEqual([path, status, 'accept-encoding'])
+      }
+    }
+  })
+
+  test('of a list of organizations documents the same refusals as its neighbours', async () => {
+    const { body } = await api.call('GET', '/openapi.json')
+    const statuses = Object.keys(body.paths['/orgs'].get.responses)
+    for (const status of ['400', '401', '403', '429', '500', '503']) expect(statuses).toContain(status)
+  })
+
   test('to a parameter a route does not have is 400, also where it has none', async () => {
     const { id, key } = await api.newOrganization()
     for (const path of ['/devices', '/orgs', `/orgs/${id}`, `/orgs/${id}/usage`]) {
@@ -334,6 +366,25 @@ describe('the device edge', () => {
       await service.close()
     }
   })
+})
+
+test('/readyz asks its back ends once however often it is asked', async () => {
+  const asked: string[] = []
+  const service = await startBehind((request, response) => {
+    asked.push(request.url ?? '')
+    response.writeHead(200).end()
+  })
+  try {
+    const startedMs = performance.now()
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(Array.from({ length: 20 }, () => fetch(`${service.url}/readyz`)))
+    }
+    const seconds = (performance.now() - startedMs) / 1_000
+    expect(asked.length).toBeGreaterThan(0)
+    expect(asked.length).toBeLessThanOrEqual(1 + Math.ceil(seconds))
+  } finally {
+    await service.close()
+  }
 })
 
 /** A control plane that listens, before a device edge that answers like this. */

@@ -4,7 +4,7 @@ import type { FleetContext } from '#fleet/context'
 import type { Principal } from '#fleet/principal'
 import type { BodyTerms } from '#http/body'
 import type { BodyBudget } from '#http/body-budget'
-import { chooseCoding, encodeStream, encodeText } from '#http/compression'
+import { chooseCoding, encodeStream, encodeText, varyByEncoding } from '#http/compression'
 import { problemResponse } from '#http/problem'
 import { rateLimitHeaders } from '#http/rate-limit'
 import { requestIdFrom } from '#http/request-id'
@@ -149,7 +149,11 @@ async function countingFailures<Result>(
 
 async function rendered(reply: Reply, c: AppContext): Promise<Response> {
   const headers = new Headers(reply.headers)
-  if (reply.body === undefined) return new Response(null, { status: reply.status, headers })
+  if (reply.body === undefined) {
+    // What a cache keeps for the answer with a body, it is told again without one (RFC 9110, 15.4.5).
+    if (reply.status === 304) varyByEncoding(headers)
+    return new Response(null, { status: reply.status, headers })
+  }
   headers.set('content-type', 'application/json')
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
   const body = await encodeText(JSON.stringify(reply.body), chooseCoding(c.req.header('accept-encoding')), headers)

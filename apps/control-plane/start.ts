@@ -8,7 +8,7 @@ import { createKeyring } from '#fleet/keyring'
 import { accessChangedChannel } from '#fleet/notices'
 import { loadPlans } from '#fleet/plans'
 import { createCursors } from '#http/cursor'
-import { httpReadiness } from '#http/health'
+import { httpReadiness, sharedCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { createRateLimiter } from '#http/rate-limit'
 import { createLogger } from '#http/request-log'
@@ -93,7 +93,7 @@ export async function openServices(config: Config): Promise<{ services: Services
       { name: 'questdb', check: () => answers(new URL('/ping', config.QUESTDB_URL)) },
       httpReadiness('ingest', config.INGEST_URL),
       ...(config.WORKER_URL ? [httpReadiness('worker', config.WORKER_URL)] : []),
-    ],
+    ].map((check) => sharedCheck(check)),
     metricsSources: { ingest: config.INGEST_URL, ...(config.WORKER_URL ? { worker: config.WORKER_URL } : {}) },
     routerModelSegment: config.ROUTER_MODEL_SEGMENT,
     trustedProxyHops: config.TRUSTED_PROXY_HOPS,

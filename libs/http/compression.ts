@@ -52,13 +52,20 @@ export function chooseCoding(acceptEncoding: string | null | undefined): Coding 
 /** A whole text in a coding, made off the event loop. */
 export const compressText = (text: string, coding: Coding): Promise<Buffer> => compressors[coding](text)
 
+/** Says that the answer depends on `Accept-Encoding`, once, beside what `Vary` says already. */
+export function varyByEncoding(headers: Headers): void {
+  const named = (headers.get('vary') ?? '').toLowerCase().split(',')
+  if (named.some((name) => name.trim() === 'accept-encoding' || name.trim() === '*')) return
+  headers.append('vary', 'accept-encoding')
+}
+
 /** A whole text body, compressed off the event loop when that is worth it; sets the headers that say so. */
 export async function encodeText(
   text: string,
   coding: Coding | undefined,
   headers: Headers,
 ): Promise<Uint8Array<ArrayBuffer> | string> {
-  headers.append('vary', 'accept-encoding')
+  varyByEncoding(headers)
   if (coding === undefined || text.length < minBytes) return text
   headers.set('content-encoding', coding)
   return new Uint8Array(await compressText(text, coding))
@@ -70,7 +77,7 @@ export function encodeStream(
   coding: Coding | undefined,
   headers: Headers,
 ): ReadableStream<Uint8Array> {
-  headers.append('vary', 'accept-encoding')
+  varyByEncoding(headers)
   if (coding === undefined) return stream
   headers.set('content-encoding', coding)
   headers.delete('content-length')

@@ -1,3 +1,5 @@
+import { type Clock, systemClock } from '#core/clock'
+
 /** One thing an app needs in order to do its work. Rejects, or takes longer than its time, when it is not there. */
 export type ReadinessCheck = { name: string; check: () => Promise<void> }
 
@@ -11,6 +13,25 @@ export async function readiness(checks: readonly ReadinessCheck[]): Promise<Read
   return {
     ready: results.every(([, ok]) => ok),
     checks: Object.fromEntries(results.map(([name, ok]) => [name, ok ? 'ok' : 'failed'])),
+  }
+}
+
+const sharedForMs = 1_000
+
+/**
+ * The same check, run at most once a second: callers share the check that is under way and its result. For checks that
+ * ask another process, since anybody may ask for readiness as often as they like.
+ */
+export function sharedCheck({ name, check }: ReadinessCheck, clock: Clock = systemClock): ReadinessCheck {
+  let shared: { result: Promise<boolean>; startedMs: number } | undefined
+  return {
+    name,
+    async check() {
+      if (!shared || clock() - shared.startedMs >= sharedForMs || clock() < shared.startedMs) {
+        shared = { result: passes(check), startedMs: clock() }
+      }
+      if (!(await shared.result)) throw new Error(`${name} is not ready`)
+    },
   }
 }
 

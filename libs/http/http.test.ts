@@ -10,6 +10,7 @@ import { chooseCoding, encodeText } from '#http/compression'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { createCursors } from '#http/cursor'
 import { matchesNone, requireMatch } from '#http/etag'
+import { readiness, sharedCheck } from '#http/health'
 import { mergeExpositions } from '#http/metrics'
 import { problemResponse, toProblem } from '#http/problem'
 import { createRateLimiter, rateLimitHeaders } from '#http/rate-limit'
@@ -279,4 +280,32 @@ describe('a body budget', () => {
     first?.close()
     expect(budget.held().arrivingBodies).toBe(3)
   })
+})
+
+test('a shared check runs once a second, for callers at once too, and notices what comes back', async () => {
+  let runs = 0
+  let isUp = true
+  let nowMs = 10_000
+  const check = sharedCheck(
+    {
+      name: 'database',
+      check: async () => {
+        runs += 1
+        if (!isUp) throw new Error('away')
+      },
+    },
+    () => nowMs,
+  )
+  const states = await Promise.all(Array.from({ length: 50 }, () => readiness([check])))
+  expect(states.every(({ ready }) => ready)).toBe(true)
+  expect(runs).toBe(1)
+  isUp = false
+  nowMs += 999
+  expect((await readiness([check])).ready).toBe(true)
+  nowMs += 1
+  expect(await readiness([check])).toEqual({ ready: false, checks: { database: 'failed' } })
+  isUp = true
+  nowMs += 1_000
+  expect((await readiness([check])).ready).toBe(true)
+  expect(runs).toBe(3)
 })

@@ -46,7 +46,10 @@ export const organizationRoutes: Route[] = [
     tag,
     access: 'principal',
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Newest first.', schema: pageOf(organizationSchema) } },
+    answers: {
+      200: { description: 'Newest first.', schema: pageOf(organizationSchema) },
+      403: { description: 'A scope is missing.' },
+    },
     handle: async (input) => pageReply(input, await listOrganizations(input.ctx, pageRequest(input))),
   }),
   route({
