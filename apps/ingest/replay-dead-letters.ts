@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseConfig } from '#core/config'
 import { type IlpTransport, openIlpTransport } from '#questdb/ilp-transport'
-import { deadLetterFolder } from '#telemetry-log/dead-letters'
+import { type DeadRow, deadLetterFolder } from '#telemetry-log/dead-letters'
 import { configSchema } from './config.ts'
-import type { DeadRow } from './writer/store-rows.ts'
 
 // node apps/ingest/replay-dead-letters.ts: sends refused rows to QuestDB again, once their cause is mended. Rows it
 // takes leave the dead letters, the others stay. They were counted as dead-lettered and stay counted so.

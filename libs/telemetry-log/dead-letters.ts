@@ -1,31 +1,120 @@
-import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { LogPosition } from '#telemetry-log/log'
+import { z } from 'zod'
+import { deviceClasses, formats } from '#telemetry-log/frame'
+import type { LogPosition, TelemetryBatch } from '#telemetry-log/log'
 
-/** What could not be stored is kept here for an operator, never dropped. */
+const rowSchema = z.object({
+  /** RFC 3339. */
+  at: z.string(),
+  reason: z.string(),
+  table: z.string(),
+  /** Measurement, symbols and timestamp, for people. */
+  key: z.string(),
+  /** The row in line protocol, base64. */
+  row: z.string(),
+})
+
+const reportSchema = z.object({
+  at: z.string(),
+  reason: z.string(),
+  deviceId: z.string(),
+  organizationId: z.string(),
+  deviceClass: z.enum(deviceClasses),
+  receivedAtMs: z.number(),
+  oldestTsMs: z.number(),
+  format: z.enum(formats),
+  sampleCount: z.number(),
+  /** The decompressed body as the device sent it, base64. */
+  body: z.string(),
+})
+
+/** A row that QuestDB refuses. */
+export type DeadRow = z.infer<typeof rowSchema>
+
+/** A whole report that the writer could not turn into rows. */
+export type DeadReport = z.infer<typeof reportSchema>
+
+export type DeadLetter = DeadRow | DeadReport
+
+const letterSchema = z.union([rowSchema, reportSchema])
+
+/** Data that could not be stored is kept here for an operator, never dropped. */
 export const deadLetterFolder = (logFolder: string): string => join(logFolder, 'dead-letter')
+
+/** Files with one letter a line. */
+export const isLetterFile = (name: string): boolean => /^(rows|reports)-.*\.jsonl$/.test(name)
+
+/** The dead letter of a report that was read from the log. */
+export function deadReportOf(batch: TelemetryBatch, reason: string, atMs: number): DeadReport {
+  const { deviceId, organizationId, deviceClass, receivedAtMs, oldestTsMs, format, sampleCount, body } = batch
+  return {
+    at: new Date(atMs).toISOString(),
+    reason,
+    deviceId,
+    organizationId,
+    deviceClass,
+    receivedAtMs,
+    oldestTsMs,
+    format,
+    sampleCount,
+    body: body.toString('base64'),
+  }
+}
+
+/** Reads one line of a letter file. Undefined when the line is not a letter, for example after a crash cut it off. */
+export function parseDeadLetter(line: string): DeadLetter | undefined {
+  try {
+    return letterSchema.parse(JSON.parse(line))
+  } catch {
+    return undefined
+  }
+}
+
+export const isDeadReport = (letter: DeadLetter): letter is DeadReport => 'body' in letter
 
 /** Keeps bytes of the log that are no valid frame, named by where they stood; writing them again changes nothing. */
 export function saveDamagedBytes(logFolder: string, position: LogPosition, bytes: Buffer): void {
   writeDurably(logFolder, `damaged-${String(position).padStart(16, '0')}.bin`, 'w', bytes)
 }
 
-/** Appends lines to a dead-letter file of this day and makes them durable before it returns. */
-export function appendDeadLetters(logFolder: string, atMs: number, letters: readonly object[]): void {
+/**
+ * Appends letters to the files of this day, `rows-<day>.jsonl` and `reports-<day>.jsonl`, and makes them durable before
+ * it returns. Throws when the disk has no room; the files then end where they ended before.
+ */
+export function appendDeadLetters(logFolder: string, atMs: number, letters: readonly DeadLetter[]): void {
   const day = new Date(atMs).toISOString().slice(0, 10)
-  const lines = letters.map((letter) => `${JSON.stringify(letter)}\n`).join('')
-  writeDurably(logFolder, `rows-${day}.jsonl`, 'a', Buffer.from(lines))
+  const reports = letters.filter(isDeadReport)
+  const rows = letters.filter((letter) => !isDeadReport(letter))
+  if (rows.length > 0) writeDurably(logFolder, `rows-${day}.jsonl`, 'a', linesOf(rows))
+  if (reports.length > 0) writeDurably(logFolder, `reports-${day}.jsonl`, 'a', linesOf(reports))
 }
+
+const linesOf = (letters: readonly DeadLetter[]): Buffer =>
+  Buffer.from(letters.map((letter) => `${JSON.stringify(letter)}\n`).join(''))
 
 function writeDurably(logFolder: string, name: string, flags: 'a' | 'w', bytes: Buffer): void {
   const folder = deadLetterFolder(logFolder)
   mkdirSync(folder, { recursive: true })
   const fd = openSync(join(folder, name), flags)
+  const sizeBefore = fstatSync(fd).size
   try {
     let written = 0
     while (written < bytes.length) written += writeSync(fd, bytes, written)
     fdatasyncSync(fd)
+  } catch (error) {
+    cutBack(fd, sizeBefore)
+    throw error
   } finally {
     closeSync(fd)
+  }
+}
+
+/** Removes a line that was cut off: it would make the next one unreadable too. */
+function cutBack(fd: number, size: number): void {
+  try {
+    ftruncateSync(fd, size)
+  } catch {
+    // The error that the caller throws tells more.
   }
 }

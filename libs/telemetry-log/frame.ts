@@ -19,8 +19,8 @@ const magic = 0x46_54_46_52 // "RFTF"
 const magicBytes = Buffer.from([0x52, 0x46, 0x54, 0x46])
 const frameVersion = 1
 // Written by their place in these lists, which therefore only ever grow.
-const formats: readonly BatchFormat[] = ['json', 'ndjson']
-const deviceClasses: readonly DeviceClass[] = ['vehicle', 'ship', 'fixed']
+export const formats = ['json', 'ndjson'] as const satisfies readonly BatchFormat[]
+export const deviceClasses = ['vehicle', 'ship', 'fixed'] as const satisfies readonly DeviceClass[]
 
 /**
  * Writes the batch as a frame at `offset` of `target`, which must have room, and returns the offset behind it.

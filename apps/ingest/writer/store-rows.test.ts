@@ -9,11 +9,11 @@ import { newId } from '#core/ids'
 import { Secret } from '#core/secret'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
-import { appendDeadLetters, deadLetterFolder } from '#telemetry-log/dead-letters'
+import { appendDeadLetters, type DeadRow, deadLetterFolder } from '#telemetry-log/dead-letters'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
 import { type BatchRows, type Fate, fates } from './row-batch.ts'
-import { createRowStore, type DeadRow, type RowStore } from './store-rows.ts'
+import { createRowStore, type RowStore } from './store-rows.ts'
 
 let questdb: QuestdbSql
 let store: RowStore

@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { IlpTransport } from '#questdb/ilp-transport'
 import type { SampleCounts } from '#telemetry-log/checkpoint'
+import type { DeadRow } from '#telemetry-log/dead-letters'
 import { type BatchRows, fates } from './row-batch.ts'
-
-/** A row QuestDB will never take. `row` is line protocol in base64, as `replay-dead-letters` sends it again. */
-export type DeadRow = { at: string; reason: string; table: string; key: string; row: string }
 
 export type RowStore = {
   /** Resolves when every row is stored or in the dead letters, and says which; retries for ever. */

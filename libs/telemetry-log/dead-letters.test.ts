@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  appendDeadLetters,
+  type DeadRow,
+  deadLetterFolder,
+  deadReportOf,
+  isDeadReport,
+  parseDeadLetter,
+} from '#telemetry-log/dead-letters'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'dead-letters-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const atMs = Date.UTC(2026, 10, 22)
+const row: DeadRow = { at: '2026-11-22T00:00:00.000Z', reason: '400', table: 'system', key: 'k', row: 'cm93' }
+const report = deadReportOf(
+  {
+    deviceId: '01890000-0000-7000-8000-0000000000aa',
+    organizationId: '01890000-0000-7000-8000-0000000000bb',
+    deviceClass: 'ship',
+    receivedAtMs: 2,
+    oldestTsMs: 1,
+    format: 'ndjson',
+    sampleCount: 3,
+    body: Buffer.from('{"kind":"system"}'),
+  },
+  'out of memory',
+  atMs,
+)
+
+const lettersIn = (name: string) =>
+  readFileSync(join(deadLetterFolder(folder), name), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map(parseDeadLetter)
+
+test('rows and reports are read back from files of their own', () => {
+  appendDeadLetters(folder, atMs, [row, report])
+  appendDeadLetters(folder, atMs, [report])
+  expect(readdirSync(deadLetterFolder(folder)).sort()).toEqual(['reports-2026-11-22.jsonl', 'rows-2026-11-22.jsonl'])
+  expect(lettersIn('rows-2026-11-22.jsonl')).toEqual([row])
+  expect(lettersIn('reports-2026-11-22.jsonl')).toEqual([report, report])
+  expect([isDeadReport(row), isDeadReport(report)]).toEqual([false, true])
+})
+
+test('a line that was cut off is not a letter', () => {
+  const line = JSON.stringify(report)
+  expect(parseDeadLetter(line.slice(0, -5))).toBeUndefined()
+  expect(parseDeadLetter('{}')).toBeUndefined()
+})
+
+test('a full disk throws', () => {
+  mkdirSync(deadLetterFolder(folder))
+  symlinkSync('/dev/full', join(deadLetterFolder(folder), 'rows-2026-11-22.jsonl'))
+  expect(() => appendDeadLetters(folder, atMs, [row])).toThrow('ENOSPC')
+})
