@@ -59,7 +59,7 @@ export async function startIngest(config: Config) {
 
   const tailMemory = createSharedTailMemory()
   const sharedTail = openSharedTail(tailMemory)
-  const log = openSegmentLog({ folder: config.LOG_DIR, onTail: ({ position }) => sharedTail.publish(position) })
+  const log = await openSegmentLog({ folder: config.LOG_DIR, onTail: ({ position }) => sharedTail.publish(position) })
   const onStored = ({ reports, dwells: written }: ToldByRows) => {
     presence.told(reports)
     dwells.told(written)
@@ -127,8 +127,9 @@ export async function startIngest(config: Config) {
 
   /** After the last request: what was accepted is synced, stored as far as it goes, and told to Postgres. */
   async function close(): Promise<void> {
-    await log.close()
+    await log.drain()
     await writer.stop()
+    await log.close()
     await Promise.all([accessNotices.stop(), listening.stop(), ...repeating.map((repeated) => repeated.stop())])
     await presence.flush()
     await dwells.flush()

@@ -16,7 +16,7 @@ let frames: LoggedBatch[] = []
 let copies = 0
 
 beforeAll(async () => {
-  const log = openSegmentLog({ folder: original })
+  const log = await openSegmentLog({ folder: original })
   for (const body of bodies) {
     await log.append({
       deviceId: '01890000-0000-7000-8000-0000000000aa',
@@ -64,7 +64,7 @@ test('cut at any byte, the log opens with exactly the frames that are whole, and
   const size = readFileSync(listSegments(original)[0]?.path ?? '').length
   for (let cut = 0; cut <= size; cut++) {
     const folder = damagedCopy((path) => truncateSync(path, cut))
-    const log = openSegmentLog({ folder })
+    const log = await openSegmentLog({ folder })
     const whole = frames.filter(({ nextPosition }) => nextPosition <= cut)
     expect(log.tail()).toEqual({
       position: whole.at(-1)?.nextPosition ?? segmentHeaderBytes,
@@ -122,7 +122,7 @@ test('a damaged last frame is cut at opening and kept aside, a damaged middle st
       bytes[frame.nextPosition - 1] = 0
       writeFileSync(path, bytes)
     })
-    const log = openSegmentLog({ folder })
+    const log = await openSegmentLog({ folder })
     expect(log.tail().samples).toBe(expectedSamples)
     expect(keptBytes(folder).length).toBe(frame === last ? 1 : 0)
     await log.close()

@@ -1,71 +1,125 @@
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { confirmedForMs, createLease, type Lease } from '#telemetry-log/lease'
+import {
+  claimLock,
+  deleteOlderLocks,
+  isSuperseded,
+  type LockFile,
+  markReleased,
+  newestLock,
+  readLock,
+} from '#telemetry-log/lock-file'
+import { LogInUseError } from '#telemetry-log/log'
+import { hasEnded, isSameProcess, ownIdentity, type ProcessIdentity } from '#telemetry-log/process-identity'
+
+export type FolderLock = {
+  lease: Lease
+  /** True when the previous holder may still run: what it has begun to write may still reach its files. */
+  mayHaveRival: boolean
+  /** Resolves when another process has taken the lock. */
+  lost: Promise<Error>
+  /** Lets the next process take the lock at once. */
+  release(): Promise<void>
+}
+
+const beatMs = 1_000
+/** A lock without a beat for this long may be taken over. With `confirmedForMs` it bounds the wait after a crash. */
+const staleAfterMs = 6_000
+const pollMs = 100
+/** Logs that are opened and closed at once, as tools do, never start the thread. */
+const firstBeatAfterMs = 250
 
 /**
- * Makes this process the only one that writes in `folder`; throws one sentence when another living process holds it.
- * A lock left by a process that is gone, or whose id was given to somebody else meanwhile, is taken over.
- * Returns the function that releases it.
+ * Makes this process the only one that writes in `folder`. Throws one sentence when another living process holds it.
+ *
+ * A holder that stopped or ended for certain is replaced at once. One that cannot be known to have ended, because it
+ * ran in another container or on another machine, is replaced when its lock is stale, after 9 s in all.
  */
-export function lockFolder(folder: string): () => void {
-  const path = join(folder, 'lock')
-  const own = JSON.stringify({ pid: process.pid, startedAt: startOf(process.pid) })
-  const draft = `${path}.${process.pid}`
-  writeFileSync(draft, own)
-  try {
-    // A link appears whole or not at all, so nobody reads a half-written lock.
-    for (let tries = 0; tries < 3; tries++) {
-      try {
-        linkSync(draft, path)
-        return () => rmSync(path, { force: true })
-      } catch (error) {
-        if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-      }
-      const holder = readHolder(path)
-      if (holder !== undefined && isAlive(holder)) {
-        throw new Error(
-          `The telemetry log ${folder} is in use by process ${holder.pid}; stop it or choose another folder.`,
-        )
-      }
-      rmSync(path, { force: true })
+export async function lockFolder(folder: string): Promise<FolderLock> {
+  const own = ownIdentity()
+  for (;;) {
+    const current = newestLock(folder)
+    const state = current ? await watchHolder(folder, current, own) : firstState(folder, own)
+    if (state === 'changed') continue
+    const generation = (current?.generation ?? 0) + 1
+    const fd = claimLock(folder, generation, own)
+    if (fd === undefined) continue
+    // A holder that was only slow stops within this time; until then it may acknowledge what it has written.
+    if (state === 'stale') await delay(confirmedForMs)
+    if (isSuperseded(folder, generation)) {
+      closeSync(fd)
+      continue
     }
-  } finally {
-    rmSync(draft, { force: true })
-  }
-  throw new Error(`The telemetry log ${folder} could not be locked: another process keeps taking it.`)
-}
-
-type Holder = { pid: number; startedAt: string }
-
-function readHolder(path: string): Holder | undefined {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (typeof parsed !== 'object' || parsed === null || !('pid' in parsed) || !('startedAt' in parsed))
-      return undefined
-    return typeof parsed.pid === 'number' ? { pid: parsed.pid, startedAt: String(parsed.startedAt) } : undefined
-  } catch {
-    return undefined
+    deleteOlderLocks(folder, generation)
+    return holdLock(folder, generation, fd, state === 'stale')
   }
 }
 
-function isAlive(holder: Holder): boolean {
-  // In a container every process of the app may get the same id again, so the id alone proves nothing.
-  if (holder.pid === process.pid || holder.startedAt !== startOf(holder.pid)) return false
+type HolderState = 'ended' | 'stale' | 'changed'
+
+/** Watches the newest lock until it is known what became of its holder. Throws when the holder lives. */
+async function watchHolder(folder: string, { path, generation }: LockFile, own: ProcessIdentity): Promise<HolderState> {
+  const beatAtStart = beatOf(path)
+  const startedMs = performance.now()
+  for (;;) {
+    const content = readLock(path)
+    const beat = beatOf(path)
+    const watchedMs = performance.now() - startedMs
+    if (newestLock(folder)?.generation !== generation) return 'changed'
+    if (content.kind === 'released') return 'ended'
+    const holder = content.kind === 'held' ? content.by : undefined
+    if (holder && hasEnded(holder, own)) return 'ended'
+    if (beat !== beatAtStart || (holder && isSameProcess(holder, own))) throw inUse(folder, holder)
+    if (watchedMs >= staleAfterMs) return 'stale'
+    await delay(pollMs)
+  }
+}
+
+const beatOf = (path: string): bigint | undefined => statSync(path, { bigint: true, throwIfNoEntry: false })?.mtimeNs
+
+const inUse = (folder: string, holder: Pick<ProcessIdentity, 'pid' | 'host'> | undefined) =>
+  new LogInUseError(folder, holder ? `process ${holder.pid} on ${holder.host}` : 'another process')
+
+/** A folder without a lock of this version may have the one file `lock` of an earlier version. */
+function firstState(folder: string, own: ProcessIdentity): HolderState {
+  const path = join(folder, 'lock')
   try {
-    process.kill(holder.pid, 0)
-    return true
+    const { pid, startedAt } = JSON.parse(readFileSync(path, 'utf8')) as { pid: number; startedAt: string }
+    const [boot, startedTicks = ''] = startedAt.split(':')
+    const holder = { ...own, pid, boot: boot ?? '', startedTicks }
+    if (pid !== own.pid && boot === own.boot && !hasEnded(holder, own)) throw inUse(folder, holder)
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    if (error instanceof LogInUseError) throw error
   }
+  rmSync(path, { force: true })
+  return 'ended'
 }
 
-/** Boot id and start tick of a living process where /proc tells them (a zombie is 'gone'); elsewhere '' for all. */
-function startOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    if (fields[0] === 'Z' || fields[0] === 'X') return 'gone'
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`
-  } catch {
-    return ''
+function holdLock(folder: string, generation: number, fd: number, mayHaveRival: boolean): FolderLock {
+  const lease = createLease(folder, generation)
+  let beating: Worker | undefined
+  let signalLoss: (error: Error) => void = () => {}
+  const lost = new Promise<Error>((resolve) => {
+    signalLoss = resolve
+  })
+  const starting = setTimeout(() => {
+    beating = new Worker(new URL('./lock-beat.ts', import.meta.url), { workerData: { fd, lease, beatMs } })
+    beating.unref()
+    beating.on('message', () => signalLoss(new Error(`Another process has taken over the telemetry log ${folder}.`)))
+    beating.on('error', (error) => signalLoss(error instanceof Error ? error : new Error(String(error))))
+  }, firstBeatAfterMs).unref()
+  return {
+    lease,
+    mayHaveRival,
+    lost,
+    async release() {
+      clearTimeout(starting)
+      await beating?.terminate()
+      if (!isSuperseded(folder, generation)) markReleased(fd)
+      closeSync(fd)
+    },
   }
 }

@@ -28,14 +28,17 @@ export type LogTail = { position: LogPosition; samples: number }
 /** The writing side; one per log. */
 export type TelemetryLog = {
   /**
-   * Resolves once the batch is durable. Rejects with LogFullError when the disk has no room or no further file may be
-   * open (nothing was kept, a later append may succeed), and with LogFailedError when durability can no longer be promised.
+   * Resolves once the batch is durable. Rejects with LogFullError when the disk has no room, is too slow for what waits
+   * already, or no further file may be open (nothing was kept, a later append may succeed), and with LogFailedError when
+   * durability can no longer be promised.
    */
   append(batch: TelemetryBatch): Promise<void>
   tail(): LogTail
-  /** Resolves with the cause when a write or sync failed: the process must refuse everything and end. */
+  /** Resolves with the cause when a write or sync failed or the log was lost to another process: this one must end. */
   failed: Promise<Error>
-  /** Waits for what was appended, then releases the log. */
+  /** Refuses further appends and waits for those that were begun. */
+  drain(): Promise<void>
+  /** Drains and releases the log. Readers and writers of its folder in other threads must have stopped. */
   close(): Promise<void>
 }
 
@@ -61,5 +64,13 @@ export class LogFailedError extends Error {
   constructor(cause?: unknown) {
     super('The telemetry log can no longer be written.', { cause })
     this.name = 'LogFailedError'
+  }
+}
+
+/** Another living process uses the log's folder. */
+export class LogInUseError extends Error {
+  constructor(folder: string, holder: string) {
+    super(`The telemetry log ${folder} is in use by ${holder}; stop it or choose another folder.`)
+    this.name = 'LogInUseError'
   }
 }

@@ -3,10 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { LogFailedError, type LoggedBatch, type LogTail, type TelemetryBatch } from '#telemetry-log/log'
+import { LogFailedError, LogFullError, type LoggedBatch, type LogTail, type TelemetryBatch } from '#telemetry-log/log'
 import { openSegmentLog } from '#telemetry-log/segment-log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { deleteSegmentsBefore, listSegments } from '#telemetry-log/segments'
+import { until } from '#test/until'
 
 let folder: string
 beforeEach(() => {
@@ -38,7 +39,7 @@ function readAll(until: LogTail, from = 0): LoggedBatch[] {
 const texts = (batches: LoggedBatch[]) => batches.map(({ body }) => body.toString())
 
 test('a batch is read back as it was appended, with its place in the count of samples', async () => {
-  const log = openSegmentLog({ folder })
+  const log = await openSegmentLog({ folder })
   await log.append(batch('first', 3))
   await log.append(batch('second', 2))
   const [first, second] = readAll(log.tail())
@@ -51,7 +52,7 @@ test('a batch is read back as it was appended, with its place in the count of sa
 test('many appends at once keep their order, over many segments and a reopening', async () => {
   const tails: LogTail[] = []
   const options = { folder, maxSegmentBytes: 5_000, onTail: (tail: LogTail) => tails.push(tail) }
-  const log = openSegmentLog(options)
+  const log = await openSegmentLog(options)
   const written = Array.from({ length: 600 }, (_, index) => `${index}:${'x'.repeat(index)}`)
   for (let start = 0; start < written.length; start += 20) {
     await Promise.all(written.slice(start, start + 20).map((text) => log.append(batch(text))))
@@ -61,7 +62,7 @@ test('many appends at once keep their order, over many segments and a reopening'
   expect(listSegments(folder).length).toBeGreaterThan(20)
   expect(tails.length).toBeLessThan(100)
 
-  const again = openSegmentLog(options)
+  const again = await openSegmentLog(options)
   expect(again.tail()).toEqual(tail)
   await again.append(batch('after'))
   const all = readAll(again.tail())
@@ -73,7 +74,7 @@ test('many appends at once keep their order, over many segments and a reopening'
 })
 
 test('a reader follows the writer through new segments and past deleted ones', async () => {
-  const log = openSegmentLog({ folder, maxSegmentBytes: 1_000 })
+  const log = await openSegmentLog({ folder, maxSegmentBytes: 1_000 })
   const reader = openSegmentReader({ folder, from: 0, onDamage: () => expect.fail('The log is not damaged.') })
   for (let index = 0; index < 40; index++) {
     await log.append(batch(`${index}`.padEnd(100)))
@@ -89,16 +90,16 @@ test('a reader follows the writer through new segments and past deleted ones', a
 })
 
 test('a folder belongs to one log at a time', async () => {
-  const log = openSegmentLog({ folder })
+  const log = await openSegmentLog({ folder })
   await log.close()
-  const next = openSegmentLog({ folder })
+  const next = await openSegmentLog({ folder })
   await next.close()
   await expect(next.append(batch('late'))).rejects.toThrow(LogFailedError)
 })
 
 test('a failed sync resolves nothing, refuses all that follows and reports itself', async () => {
   let failing = false
-  const log = openSegmentLog({
+  const log = await openSegmentLog({
     folder,
     syncData: (_fd, done) => setImmediate(() => done(failing ? new Error('EIO') : null)),
   })
@@ -113,26 +114,67 @@ test('a failed sync resolves nothing, refuses all that follows and reports itsel
   await log.close()
 })
 
+test('while a sync hangs only so much waits, the rest is refused, and all that waited is kept in the end', async () => {
+  let finishSync: (() => void) | undefined
+  let isHanging = false
+  const log = await openSegmentLog({
+    folder,
+    maxWaitingBytes: 10_000,
+    maxWaitingReports: 50,
+    syncData(_fd, done) {
+      if (isHanging) finishSync = () => done(null)
+      else setImmediate(() => done(null))
+    },
+  })
+  const outcomes: string[] = []
+  const append = (text: string) =>
+    log.append(batch(text)).then(
+      () => outcomes.push('kept'),
+      (error: unknown) => outcomes.push(error instanceof LogFullError ? 'refused' : 'failed'),
+    )
+  for (const [text, waiting] of [
+    ['x', 50],
+    ['x'.repeat(1_000), 10],
+  ] as const) {
+    outcomes.length = 0
+    isHanging = true
+    const appends = [append('under way')]
+    await until('the sync has begun', async () => finishSync !== undefined)
+    for (let index = 0; index < 1_000; index++) appends.push(append(text))
+    expect(log.queue()).toMatchObject({ reports: waiting, isFull: true })
+    await until('the others are refused', async () => outcomes.length === 1_000 - waiting)
+    expect(new Set(outcomes)).toEqual(new Set(['refused']))
+    isHanging = false
+    finishSync?.()
+    finishSync = undefined
+    await Promise.all(appends)
+    expect(outcomes.filter((outcome) => outcome === 'kept')).toHaveLength(waiting + 1)
+    expect(log.queue()).toEqual({ bytes: 0, reports: 0, isFull: false })
+  }
+  expect(readAll(log.tail())).toHaveLength(62)
+  await log.close()
+})
+
 test('close waits for what was appended', async () => {
-  const log = openSegmentLog({ folder })
+  const log = await openSegmentLog({ folder })
   const appended = ['a', 'b', 'c'].map((text) => log.append(batch(text)))
   await log.close()
   await Promise.all(appended)
-  const reopened = openSegmentLog({ folder })
+  const reopened = await openSegmentLog({ folder })
   expect(texts(readAll(reopened.tail()))).toEqual(['a', 'b', 'c'])
   await reopened.close()
 })
 
 test('an interrupted creation of a segment is begun again', async () => {
   mkdirSync(folder, { recursive: true })
-  const log = openSegmentLog({ folder, maxSegmentBytes: 1 })
+  const log = await openSegmentLog({ folder, maxSegmentBytes: 1 })
   await log.append(batch('a'))
   await log.append(batch('b'))
   await log.close()
   const newest = listSegments(folder).at(-1)
   const { truncateSync } = await import('node:fs')
   truncateSync(newest?.path ?? '', 10)
-  const again = openSegmentLog({ folder, maxSegmentBytes: 1 })
+  const again = await openSegmentLog({ folder, maxSegmentBytes: 1 })
   await again.append(batch('c'))
   expect(texts(readAll(again.tail()))).toEqual(['a', 'c'])
   expect(readdirSync(folder).every((name) => statSync(join(folder, name)).size > 0)).toBe(true)
@@ -143,7 +185,7 @@ test('an interrupted creation of a segment is begun again', async () => {
 const withoutDescriptors = `
   import { closeSync, openSync } from 'node:fs'
   import { openSegmentLog } from '#telemetry-log/segment-log'
-  const log = openSegmentLog({ folder: process.argv[1], maxSegmentBytes: 100 })
+  const log = await openSegmentLog({ folder: process.argv[1], maxSegmentBytes: 100 })
   const batch = { deviceId: '01890000-0000-7000-8000-0000000000aa', organizationId: '01890000-0000-7000-8000-0000000000bb',
     deviceClass: 'ship', receivedAtMs: 1, oldestTsMs: 1, format: 'json', sampleCount: 1, body: Buffer.alloc(200) }
   await log.append(batch)

@@ -1,9 +1,11 @@
 import { closeSync, fdatasync, ftruncateSync, mkdirSync, write } from 'node:fs'
-import { frameHeaderBytes, maxFrameBytes, writeFrame } from '#telemetry-log/frame'
-import { lockFolder } from '#telemetry-log/lock'
+import { type AppendQueueFigures, createAppendQueue, type WaitingAppend } from '#telemetry-log/append-queue'
+import { maxFrameBytes, writeFrame } from '#telemetry-log/frame'
+import { isLeaseHeld, type Lease } from '#telemetry-log/lease'
+import { type FolderLock, lockFolder } from '#telemetry-log/lock'
 import type { LogTail, TelemetryBatch, TelemetryLog } from '#telemetry-log/log'
 import { LogFailedError, LogFullError } from '#telemetry-log/log'
-import { openNewestSegment } from '#telemetry-log/recover'
+import { type OpenSegment, openNewestSegment } from '#telemetry-log/recover'
 import { createSegment, segmentHeaderBytes } from '#telemetry-log/segments'
 import { isShortage } from '#telemetry-log/shortage'
 
@@ -13,23 +15,36 @@ export type SegmentLogOptions = {
   maxSegmentBytes?: number
   /** Called with every new durable tail, before the appends it covers resolve. */
   onTail?: (tail: LogTail) => void
+  /** How much may wait while a sync takes long; more is refused as if the disk were full. */
+  maxWaitingBytes?: number
+  maxWaitingReports?: number
   /** How a descriptor's data is made durable; a test passes one that fails. */
   syncData?: (fd: number, done: (error: Error | null) => void) => void
 }
 
-type Waiting = { batch: TelemetryBatch; resolve: () => void; reject: (error: Error) => void }
+export type SegmentLog = TelemetryLog & {
+  /** The right to write in the folder, for other threads of this process. */
+  lease: Lease
+  /** Appends that wait for the disk. */
+  queue(): AppendQueueFigures
+}
+
+const mebibyte = 1024 * 1024
 
 /**
- * The telemetry log as fsynced segment files in one folder, locked to this process; throws when it is in use or
- * unreadable. Appends are committed in groups: one write and one sync for all that arrived while the previous sync ran
- * (up to 1 MiB), both off the event loop.
+ * The telemetry log as fsynced segment files in one folder, locked to this process. Appends are committed in groups: one
+ * write and one sync for all that arrived while the previous sync ran (up to 1 MiB), both off the event loop. Rejects
+ * when another process uses the folder or when it is unreadable.
  */
-export function openSegmentLog(options: SegmentLogOptions): TelemetryLog {
-  const { folder, maxSegmentBytes = 64 * 1024 * 1024, onTail, syncData = fdatasync } = options
+export async function openSegmentLog(options: SegmentLogOptions): Promise<SegmentLog> {
+  const { folder, maxSegmentBytes = 64 * mebibyte, onTail, syncData = fdatasync } = options
+  const { maxWaitingBytes = 32 * mebibyte, maxWaitingReports = 16_384 } = options
   mkdirSync(folder, { recursive: true })
-  const unlock = lockFolder(folder)
-  let segment = openNewestSegment(folder)
-  let waiting: Waiting[] = []
+  const lock = await lockFolder(folder)
+  let segment = await openNewestSegmentOf(lock)
+  // A rival may still write at the end of the newest file, so this process begins a file of its own.
+  let mustStartSegment = lock.mayHaveRival
+  const queue = createAppendQueue({ maxBytes: maxWaitingBytes, maxReports: maxWaitingReports })
   let committing = false
   let ended: Error | undefined
   let signalFailure: (error: Error) => void = () => {}
@@ -38,23 +53,25 @@ export function openSegmentLog(options: SegmentLogOptions): TelemetryLog {
     signalFailure = resolve
   })
   const staging = Buffer.allocUnsafeSlow(maxFrameBytes)
+  if (mustStartSegment) startSegmentIfRoom()
   onTail?.(segment.tail)
+  lock.lost.then((error) => fail([], error))
 
   function append(batch: TelemetryBatch): Promise<void> {
     if (ended) return Promise.reject(new LogFailedError(ended))
     return new Promise((resolve, reject) => {
-      waiting.push({ batch, resolve, reject })
-      if (!committing) commit()
+      if (!queue.push({ batch, resolve, reject })) reject(new LogFullError())
+      else if (!committing) commit()
     })
   }
 
   function commit(): void {
     committing = true
-    const group = takeGroup()
+    const group = queue.takeGroup(staging.length)
     let samples = segment.tail.samples
     let length = 0
     try {
-      if (segment.tail.position - segment.base >= maxSegmentBytes) startSegment()
+      if (mustStartSegment || segment.tail.position - segment.base >= maxSegmentBytes) startSegment()
       for (const { batch } of group) {
         length = writeFrame(staging, length, segment.tail.position, batch, samples)
         samples += batch.sampleCount
@@ -74,6 +91,11 @@ export function openSegmentLog(options: SegmentLogOptions): TelemetryLog {
           fail(group, syncError)
           return
         }
+        // Whoever took the folder over while this process was frozen does not know what was written since.
+        if (!isLeaseHeld(lock.lease)) {
+          fail(group, new Error(`Another process has taken over the telemetry log ${folder}.`))
+          return
+        }
         segment.tail = tail
         onTail?.(tail)
         for (const entry of group) entry.resolve()
@@ -82,35 +104,28 @@ export function openSegmentLog(options: SegmentLogOptions): TelemetryLog {
     })
   }
 
-  /** As many waiting batches as the staging buffer holds. */
-  function takeGroup(): Waiting[] {
-    let bytes = 0
-    let count = 0
-    for (const { batch } of waiting) {
-      bytes += frameHeaderBytes + batch.body.length
-      if (bytes > staging.length) break
-      count++
-    }
-    if (count === waiting.length) {
-      const all = waiting
-      waiting = []
-      return all
-    }
-    return waiting.splice(0, count)
-  }
-
   function startSegment(): void {
     const base = segment.tail.position
     const created = createSegment(folder, base, segment.tail.samples)
     closeSync(segment.fd)
     segment = { ...created, base, tail: { position: base + segmentHeaderBytes, samples: segment.tail.samples } }
+    mustStartSegment = false
+  }
+
+  function startSegmentIfRoom(): void {
+    try {
+      startSegment()
+    } catch (error) {
+      // The first append tries again.
+      if (!isShortage(error)) throw error
+    }
   }
 
   /** A shortage is not a failure: what was half written is cut, its senders are told, and the log goes on. */
-  function refuse(group: Waiting[], error: unknown): void {
+  function refuse(group: WaitingAppend[], error: unknown): void {
     let cause = isShortage(error) ? undefined : error
     try {
-      ftruncateSync(segment.fd, segment.tail.position - segment.base)
+      if (!mustStartSegment) ftruncateSync(segment.fd, segment.tail.position - segment.base)
     } catch (truncateError) {
       cause ??= truncateError
     }
@@ -122,33 +137,45 @@ export function openSegmentLog(options: SegmentLogOptions): TelemetryLog {
     commitNext()
   }
 
-  function fail(group: Waiting[], cause: unknown): void {
-    ended = cause instanceof Error ? cause : new Error(String(cause))
-    for (const entry of [...group, ...waiting]) entry.reject(new LogFailedError(ended))
-    waiting = []
+  function fail(group: WaitingAppend[], cause: unknown): void {
+    ended ??= cause instanceof Error ? cause : new Error(String(cause))
+    for (const entry of [...group, ...queue.takeAll()]) entry.reject(new LogFailedError(ended))
     committing = false
     signalFailure(ended)
     signalIdle()
   }
 
   function commitNext(): void {
-    committing = waiting.length > 0
+    committing = !ended && queue.figures().reports > 0
     if (committing) commit()
     else signalIdle()
   }
 
-  async function close(): Promise<void> {
+  async function drain(): Promise<void> {
     if (committing) {
       await new Promise<void>((resolve) => {
         signalIdle = resolve
       })
     }
     ended ??= new Error('The log was closed.')
-    closeSync(segment.fd)
-    unlock()
   }
 
-  return { append, tail: () => segment.tail, failed, close }
+  async function close(): Promise<void> {
+    await drain()
+    closeSync(segment.fd)
+    await lock.release()
+  }
+
+  return { append, tail: () => segment.tail, failed, drain, close, lease: lock.lease, queue: queue.figures }
+}
+
+async function openNewestSegmentOf(lock: FolderLock): Promise<OpenSegment> {
+  try {
+    return openNewestSegment(lock.lease.folder)
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
 }
 
 function writeWhole(

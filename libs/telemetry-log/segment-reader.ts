@@ -11,7 +11,8 @@ export type SegmentReaderOptions = {
   onDamage: (damage: { from: LogPosition; to: LogPosition }) => void
 }
 
-type OpenedSegment = Segment & { fd: number }
+/** `end` is where the next segment begins, if there was one when this was opened. */
+type OpenedSegment = Segment & { fd: number; end: LogPosition | undefined }
 
 /**
  * Reads the segment files of a log that another thread may be appending to. Damaged stretches are kept aside and
@@ -36,7 +37,8 @@ export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptio
     for (;;) {
       if (segment && position >= segment.base) {
         // A segment is followed by the next one exactly where it ends, so a tail beyond its size means it is complete.
-        const end = segment.base + fstatSync(segment.fd).size
+        // What stands behind that in the file came from a process that had lost the log.
+        const end = Math.min(segment.base + fstatSync(segment.fd).size, segment.end ?? Number.POSITIVE_INFINITY)
         if (position < end) {
           position = Math.max(position, segment.base + segmentHeaderBytes)
           return Math.min(end, until)
@@ -51,11 +53,13 @@ export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptio
   }
 
   /** The segment to go on with: the one that holds the position unless it was read to its end, else the next. */
-  function findSegment(): Segment | undefined {
+  function findSegment(): Omit<OpenedSegment, 'fd'> | undefined {
     const segments = listSegments(folder)
-    const holding = segments.findLast((candidate) => candidate.base <= position)
-    if (holding && holding.base !== segment?.base) return holding
-    return segments.find((candidate) => candidate.base > (segment?.base ?? -1))
+    const holding = segments.findLastIndex((candidate) => candidate.base <= position)
+    const isRead = holding < 0 || segments[holding]?.base === segment?.base
+    const index = isRead ? segments.findIndex((candidate) => candidate.base > (segment?.base ?? -1)) : holding
+    const found = segments[index]
+    return found && { ...found, end: segments[index + 1]?.base }
   }
 
   function readChunk(stop: LogPosition, maxBytes: number): LoggedBatch[] {

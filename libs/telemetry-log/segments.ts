@@ -19,7 +19,10 @@ export function listSegments(folder: string): Segment[] {
     .map((name) => ({ path: join(folder, name), base: Number(name.slice(0, -suffix.length)) }))
 }
 
-/** Creates the segment that begins at `base`, durable in itself and in its folder, and returns its open descriptor. */
+/**
+ * Creates the segment that begins at `base`, durable in itself and in its folder, and returns its open descriptor.
+ * Throws when there is one.
+ */
 export function createSegment(folder: string, base: LogPosition, samplesBefore: number): { path: string; fd: number } {
   const path = join(folder, `${String(base).padStart(16, '0')}${suffix}`)
   const header = Buffer.alloc(segmentHeaderBytes)
@@ -28,7 +31,8 @@ export function createSegment(folder: string, base: LogPosition, samplesBefore: 
   header.writeDoubleLE(base, 16)
   header.writeDoubleLE(samplesBefore, 24)
   header.writeUInt32LE(crc32c(header.subarray(8)), 4)
-  const fd = openSync(path, 'w+')
+  // Never a file that is there already: another process may have made it.
+  const fd = openSync(path, 'wx+')
   try {
     writeSync(fd, header, 0, header.length, 0)
     fsyncSync(fd)

@@ -41,7 +41,7 @@ function newSmallDisk(mebibytes: number): { folder: string; remove(): void } {
 async function fillLog(folder: string): Promise<Finding[]> {
   const filler = join(folder, 'filler')
   writeFileSync(filler, Buffer.alloc(mebibyte))
-  const log = openSegmentLog({ folder: join(folder, 'log') })
+  const log = await openSegmentLog({ folder: join(folder, 'log') })
   let kept = 0
   let refused = 0
   const append = () =>

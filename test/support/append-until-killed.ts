@@ -1,9 +1,11 @@
 import { openSegmentLog } from '#telemetry-log/segment-log'
 
-// A process that appends numbered batches, several at a time, and writes a number to stdout once it is durable.
+// A process that appends numbered batches, several at a time, and writes a number to stdout once it is durable. It ends
+// when the log cannot be opened or can no longer be written, with the reason on stderr.
 const [folder = '', first = '0'] = process.argv.slice(2)
-const log = openSegmentLog({ folder, maxSegmentBytes: 200_000 })
+const log = await openSegmentLog({ folder, maxSegmentBytes: 200_000 }).catch(endWith)
 let number = Number(first)
+log.failed.then(endWith)
 
 async function appendForEver(): Promise<never> {
   for (;;) {
@@ -22,4 +24,9 @@ async function appendForEver(): Promise<never> {
   }
 }
 
-await Promise.all(Array.from({ length: 16 }, appendForEver))
+function endWith(error: Error): never {
+  process.stderr.write(`${error.message}\n`)
+  process.exit(1)
+}
+
+await Promise.all(Array.from({ length: 16 }, appendForEver)).catch(endWith)

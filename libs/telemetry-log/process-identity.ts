@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/**
+ * Names one process among all processes that can reach a folder. A process id alone does not: every container has a
+ * process 1. Members are '' where the system does not tell them.
+ */
+export type ProcessIdentity = {
+  pid: number
+  host: string
+  /** The kernel's id of its current boot. */
+  boot: string
+  /** The namespace in which `pid` counts. */
+  pidNamespace: string
+  /** Start time in clock ticks since the boot. */
+  startedTicks: string
+}
+
+/** The identity of this process. */
+export const ownIdentity = (): ProcessIdentity => ({
+  pid: process.pid,
+  host: hostname(),
+  boot: textOf(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
+  pidNamespace: textOf(() => readlinkSync('/proc/self/ns/pid')),
+  startedTicks: statOf(process.pid)?.startedTicks ?? '',
+})
+
+/** True when both name the same process for certain. */
+export const isSameProcess = (a: ProcessIdentity, b: ProcessIdentity): boolean =>
+  isSameNamespace(a, b) && a.pid === b.pid && a.startedTicks !== '' && a.startedTicks === b.startedTicks
+
+/**
+ * True when the process has ended for certain, with all its threads: only a process of the same boot and namespace can
+ * tell. False when it runs or when that cannot be known from here.
+ */
+export function hasEnded(other: ProcessIdentity, own: ProcessIdentity): boolean {
+  if (!isSameNamespace(other, own) || other.startedTicks === '') return false
+  const stat = statOf(other.pid)
+  if (stat === undefined) return !isSignalable(other.pid)
+  if (stat.startedTicks !== other.startedTicks) return true
+  // A killed process is a zombie while one of its threads is still in the middle of a write.
+  return /[ZX]/.test(stat.state) && threadCount(other.pid) <= 1
+}
+
+const isSameNamespace = (a: ProcessIdentity, b: ProcessIdentity): boolean =>
+  a.boot !== '' && a.boot === b.boot && a.pidNamespace !== '' && a.pidNamespace === b.pidNamespace
+
+function statOf(pid: number): { state: string; startedTicks: string } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name in parentheses may contain anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return { state: fields[0] ?? '', startedTicks: fields[19] ?? '' }
+  } catch {
+    return undefined
+  }
+}
+
+function threadCount(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length
+  } catch {
+    return 0
+  }
+}
+
+/** /proc may hide processes of other users, but a signal still finds them. */
+function isSignalable(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
+  }
+}
+
+function textOf(read: () => string): string {
+  try {
+    return read()
+  } catch {
+    return ''
+  }
+}
