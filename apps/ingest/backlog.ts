@@ -1,48 +1,50 @@
-import { statfs } from 'node:fs/promises'
 import { ServiceError } from '#core/errors'
+import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
+import type { LogPosition } from '#telemetry-log/log'
 import type { DeviceTraffic } from './device-traffic.ts'
+import { reservedDiskBytes } from './log-budget.ts'
 
 export type Backlog = {
   /** Throws 429 (over the fair share while the log fills up) or 503 (no room left), both with `Retry-After`. */
   admit(deviceId: string, nowMs: number): void
-  /** Bytes that wait, and the budget they must stay in. */
-  figures(): { bytes: number; budgetBytes: number }
+  /** Bytes that are not stored yet, bytes of all files of the log, and the budget of those. */
+  figures(): { waitingBytes: number; logBytes: number; budgetBytes: number }
   isFull(): boolean
-  /** Looks at the disk again. */
-  measure(): Promise<void>
+  /** Looks at the folder and its disk again. */
+  measure(): void
 }
 
-const defaultBudgetBytes = 10 * 1024 ** 3
 const tightShare = 0.7
 const fullShare = 0.9
-/** Below this much free disk nothing is taken on, whatever the budget says: other things need the disk as well. */
-const reservedBytes = 64 * 1024 ** 2
 
-/** How full the log is, against its budget and against the disk it lies on. */
-export async function createBacklog(parts: {
+/** How full the log is, against its budget, against the disk it lies on and against what that disk takes in time. */
+export function createBacklog(parts: {
   folder: string
-  budgetBytes: number | undefined
+  budgetBytes: number
   traffic: DeviceTraffic
-  /** Bytes between what is stored and the end of the log. */
-  waitingBytes: () => number
-}): Promise<Backlog> {
-  const { folder, traffic, waitingBytes } = parts
-  let freeBytes = await freeBytesOf(folder)
-  const budgetBytes = parts.budgetBytes ?? Math.min(defaultBudgetBytes, Math.floor((freeBytes + waitingBytes()) / 2))
+  tailPosition: () => LogPosition
+  storedPosition: () => LogPosition
+  /** True while as much waits for the disk as may. */
+  isQueueFull: () => boolean
+}): Backlog {
+  const { folder, budgetBytes, traffic, tailPosition, storedPosition, isQueueFull } = parts
+  const look = () => ({ logBytes: folderBytes(folder), freeBytes: freeBytes(folder), position: tailPosition() })
+  let seen = look()
 
-  const isFull = () => waitingBytes() >= fullShare * budgetBytes || freeBytes < reservedBytes
+  const logBytes = () => seen.logBytes + tailPosition() - seen.position
+  const isFull = () => logBytes() >= fullShare * budgetBytes || seen.freeBytes < reservedDiskBytes || isQueueFull()
   return {
     admit(deviceId, nowMs) {
       if (isFull()) throw noRoom()
-      if (waitingBytes() < tightShare * budgetBytes || !traffic.isOverFairShare(deviceId, nowMs)) return
+      if (logBytes() < tightShare * budgetBytes || !traffic.isOverFairShare(deviceId, nowMs)) return
       throw new ServiceError(429, 'backlog', 'The service is catching up and this device sends more than its share.', {
         headers: { 'Retry-After': jitteredSeconds() },
       })
     },
-    figures: () => ({ bytes: waitingBytes(), budgetBytes }),
+    figures: () => ({ waitingBytes: tailPosition() - storedPosition(), logBytes: logBytes(), budgetBytes }),
     isFull,
-    async measure() {
-      freeBytes = await freeBytesOf(folder)
+    measure() {
+      seen = look()
     },
   }
 }
@@ -55,8 +57,3 @@ export const noRoom = () =>
 
 /** Spread out, so that a whole fleet does not come back in the same second. */
 const jitteredSeconds = () => String(5 + Math.floor(Math.random() * 26))
-
-async function freeBytesOf(folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder)
-  return bavail * bsize
-}

@@ -29,7 +29,7 @@ export const configSchema = z.object({
     .optional(),
   /** Where accepted telemetry is kept until it is stored. Loss of this folder loses what was not. */
   LOG_DIR: z.string().default('.data/telemetry-log'),
-  /** How many bytes may wait in the log. Default: 10 GiB, or half the free disk when that is less. */
+  /** How many bytes all files of the log may take. Default: 10 GiB, or half the free disk when that is less. */
   LOG_BUDGET_BYTES: z.coerce.number().int().min(mebibyte).optional(),
   /** Requests a device may send in a minute, and at once after being quiet. */
   DEVICE_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(120),

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { TelemetryLog } from '#telemetry-log/log'
+import { leaseAgeMs } from '#telemetry-log/lease'
+import type { SegmentLog } from '#telemetry-log/segment-log'
 import type { Backlog } from './backlog.ts'
 import { counterOf } from './report-metrics.ts'
 import type { WriterHandle } from './writer/handle.ts'
@@ -10,7 +11,7 @@ import type { WriterHandle } from './writer/handle.ts'
  */
 export function registerSampleMetrics(
   registry: Registry,
-  { log, writer, backlog }: { log: TelemetryLog; writer: WriterHandle; backlog: Backlog },
+  { log, writer, backlog }: { log: SegmentLog; writer: WriterHandle; backlog: Backlog },
 ): void {
   const counts = () => writer.progress().counts
   counterOf(registry, 'telemetry_samples_accepted_total', 'Samples in the durable log since it began.', () =>
@@ -32,18 +33,7 @@ export function registerSampleMetrics(
   gaugeOf(registry, 'telemetry_backlog_samples', 'Accepted samples that are not stored yet.', () =>
     Math.max(0, log.tail().samples - settled(counts())),
   )
-  gaugeOf(
-    registry,
-    'telemetry_backlog_bytes',
-    'Bytes of the log that are not stored yet.',
-    () => backlog.figures().bytes,
-  )
-  gaugeOf(
-    registry,
-    'telemetry_backlog_budget_bytes',
-    'Bytes that may wait; from 70 % devices over their share get 429, from 90 % everybody gets 503.',
-    () => backlog.figures().budgetBytes,
-  )
+  registerLogMetrics(registry, log, backlog)
   gaugeOf(registry, 'telemetry_suspended_tables', 'Tables whose writes QuestDB takes but does not apply.', () => {
     return writer.progress().suspendedTables
   })
@@ -69,6 +59,33 @@ export function registerSampleMetrics(
       for (const { kind, field, reason, count } of writer.progress().cleaned) this.inc({ kind, field, reason }, count)
     },
   })
+}
+
+function registerLogMetrics(registry: Registry, log: SegmentLog, backlog: Backlog): void {
+  gaugeOf(registry, 'telemetry_backlog_bytes', 'Bytes of the log that are not stored yet.', () => {
+    return backlog.figures().waitingBytes
+  })
+  gaugeOf(
+    registry,
+    'telemetry_log_bytes',
+    'Bytes of all files of the log: not stored yet, kept for a replay, dead letters.',
+    () => backlog.figures().logBytes,
+  )
+  gaugeOf(
+    registry,
+    'telemetry_backlog_budget_bytes',
+    'Bytes the log may take; from 70 % devices over their share get 429, from 90 % everybody gets 503.',
+    () => backlog.figures().budgetBytes,
+  )
+  gaugeOf(registry, 'telemetry_log_queue_bytes', 'Bytes of reports that wait for a sync of the log.', () => {
+    return log.queue().bytes
+  })
+  gaugeOf(
+    registry,
+    'telemetry_log_lock_age_seconds',
+    'Time since the lock of the log was last confirmed; above 6 another process may take the log over.',
+    () => leaseAgeMs(log.lease) / 1_000,
+  )
 }
 
 const settled = ({ stored, replaced, deadLettered }: { stored: number; replaced: number; deadLettered: number }) =>

@@ -26,6 +26,7 @@ import { createMailbox } from './jobs/mailbox.ts'
 import { registerMailboxMetrics } from './jobs/metrics.ts'
 import { createNextJobRoute, nextJobPath } from './jobs/next-route.ts'
 import { jobRoutes } from './jobs/routes.ts'
+import { logBudget } from './log-budget.ts'
 import { createOpenJobs } from './open-jobs.ts'
 import { createPresence } from './presence.ts'
 import { repeat } from './repeat.ts'
@@ -59,17 +60,26 @@ export async function startIngest(config: Config) {
 
   const tailMemory = createSharedTailMemory()
   const sharedTail = openSharedTail(tailMemory)
-  const log = await openSegmentLog({ folder: config.LOG_DIR, onTail: ({ position }) => sharedTail.publish(position) })
+  const budget = logBudget(config.LOG_DIR, config.LOG_BUDGET_BYTES)
+  const log = await openSegmentLog({
+    folder: config.LOG_DIR,
+    maxSegmentBytes: budget.maxSegmentBytes,
+    onTail: ({ position }) => sharedTail.publish(position),
+  })
   const onStored = ({ reports, dwells: written }: ToldByRows) => {
     presence.told(reports)
     dwells.told(written)
   }
-  const writer = startWriter({ config, retentionDays, tailMemory, onStored })
-  const backlog = await createBacklog({
+  const { lease } = log
+  const { budgetBytes, earlyDeletionBytes } = budget
+  const writer = startWriter({ config, retentionDays, tailMemory, lease, earlyDeletionBytes, onStored })
+  const backlog = createBacklog({
     folder: config.LOG_DIR,
-    budgetBytes: config.LOG_BUDGET_BYTES,
+    budgetBytes,
     traffic,
-    waitingBytes: () => log.tail().position - writer.progress().position,
+    tailPosition: () => log.tail().position,
+    storedPosition: () => writer.progress().position,
+    isQueueFull: () => log.queue().isFull,
   })
   registerSampleMetrics(metrics.registry, { log, writer, backlog })
 
@@ -122,7 +132,7 @@ export async function startIngest(config: Config) {
     repeat(1_000, presence.flush, ignore),
     repeat(1_000, dwells.flush, ignore),
     repeat(1_000, openJobs.refresh, ignore),
-    repeat(2_000, backlog.measure, ignore),
+    repeat(1_000, async () => backlog.measure(), ignore),
   ]
 
   /** After the last request: what was accepted is synced, stored as far as it goes, and told to Postgres. */

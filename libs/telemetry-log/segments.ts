@@ -76,6 +76,23 @@ export function deleteSegmentsBefore(folder: string, position: LogPosition): num
   return drained.length
 }
 
+/**
+ * Deletes segments that end at or before `position`, oldest first, until at least `bytes` bytes are free; the newest one
+ * always stays. Returns how many bytes that freed.
+ */
+export function deleteOldestSegments(folder: string, position: LogPosition, bytes: number): number {
+  const segments = listSegments(folder)
+  let freed = 0
+  for (const [index, { path, base }] of segments.entries()) {
+    const end = segments[index + 1]?.base
+    if (end === undefined || end > position || freed >= bytes) break
+    unlinkSync(path)
+    freed += end - base
+  }
+  if (freed > 0) syncFolder(folder)
+  return freed
+}
+
 /** `length` bytes of a file from offset `from`, or fewer when it ends before. */
 export function readRange(fd: number, from: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(length)

@@ -1,15 +1,17 @@
 import { closeSync, openSync } from 'node:fs'
-import {
-  type Checkpoint,
-  nextCheckpoint,
-  readCheckpoint,
-  replayStart,
-  type SampleCounts,
-  writeCheckpoint,
-} from '#telemetry-log/checkpoint'
+import { type Checkpoint, nextCheckpoint, replayStart, type SampleCounts } from '#telemetry-log/checkpoint'
+import { readCheckpoint, writeCheckpoint } from '#telemetry-log/checkpoint-file'
+import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
 import type { LogPosition } from '#telemetry-log/log'
-import { deleteSegmentsBefore, listSegments, readSegmentHeader, type Segment } from '#telemetry-log/segments'
+import {
+  deleteOldestSegments,
+  deleteSegmentsBefore,
+  listSegments,
+  readSegmentHeader,
+  type Segment,
+} from '#telemetry-log/segments'
 import { isShortage } from '#telemetry-log/shortage'
+import { reservedDiskBytes } from '../log-budget.ts'
 
 /** Drained segments are kept and replayed this far back: longer than QuestDB may take to sync what it holds in memory. */
 const replayWindowMs = 15 * 60 * 1_000
@@ -21,40 +23,98 @@ export type Checkpoints = {
   advance(position: LogPosition, counts: SampleCounts): void
   /** Lets time pass for what is stored while nothing new is; only to be called while the database is alive. */
   keep(): void
+  /** Writes what was noted, at once. */
+  close(): void
   /** Where a replay has to begin. */
   replayPosition(): LogPosition
+  /** The database may have lost what it had: until a replay has begun and passed, stored segments stay their full time. */
+  databaseRestarted(): void
+  beginReplay(): void
 }
 
-/** The writer's place in the log, durable in its folder; drained segments older than the replay window are deleted. */
-export function openCheckpoints(folder: string, tailPosition: LogPosition): Checkpoints {
-  let written = startingCheckpoint(folder, tailPosition)
+export type CheckpointOptions = {
+  folder: string
+  tailPosition: LogPosition
+  /** With more than this in the folder, or a disk that is nearly full, stored segments go before their time. */
+  earlyDeletionBytes: number
+  /** False once another process has taken over the folder. */
+  mayWrite: () => boolean
+  /** A clock that nobody sets, in milliseconds. */
+  monotonicMs?: () => number
+}
+
+/**
+ * The writer's place in the log, durable in its folder. Segments that were stored a replay window ago are deleted, and
+ * earlier ones when the folder or its disk would otherwise fill up: a stored segment guards against a rare fault of the
+ * database's machine, a full log refuses every device.
+ */
+export function openCheckpoints(options: CheckpointOptions): Checkpoints {
+  const { folder, tailPosition, earlyDeletionBytes, mayWrite, monotonicMs = () => performance.now() } = options
+  const [openedWallMs, openedMs] = [Date.now(), monotonicMs()]
+  /** Counts on from the wall clock as it was at the start, whatever is done to that clock later. */
+  const nowMs = () => openedWallMs + monotonicMs() - openedMs
+  let written = notFromFuture(startingCheckpoint(folder, tailPosition), openedWallMs)
   let current = written
+  let writtenAtMs = Number.NEGATIVE_INFINITY
+  let isReplayed = false
+  let isReplayDue = false
 
   function write(): void {
-    const next = nextCheckpoint(written, { ...current, atMs: Date.now() }, replayWindowMs)
+    if (!mayWrite()) return
+    const next = nextCheckpoint(written, { ...current, atMs: nowMs() }, replayWindowMs)
+    writtenAtMs = nowMs()
     try {
-      writeCheckpoint(folder, next)
+      writeCheckpoint(folder, shifted(next, Date.now() - nowMs()))
+      written = next
+      current = next
     } catch (error) {
-      // The old one stands: a crash now would send again what is stored already. What is stored next tries this again.
-      if (isShortage(error)) return
-      throw error
+      // The old one stands: a crash now would send again what is stored already. Time passes for it all the same.
+      if (!isShortage(error)) throw error
+      written = nextCheckpoint(written, { ...written, atMs: nowMs() }, replayWindowMs)
     }
-    written = next
-    current = next
     deleteSegmentsBefore(folder, replayStart(written))
+    if (isReplayed && !isReplayDue) makeRoom()
+  }
+
+  function makeRoom(): void {
+    const missingBytes = Math.max(folderBytes(folder) - earlyDeletionBytes, 2 * reservedDiskBytes - freeBytes(folder))
+    if (missingBytes > 0) deleteOldestSegments(folder, written.position, missingBytes)
+  }
+
+  const writeWhenDue = () => {
+    if (nowMs() - writtenAtMs >= writeEveryMs) write()
   }
 
   return {
     current: () => current,
     advance(position, counts) {
       current = { ...current, position, counts }
-      if (Date.now() - written.atMs >= writeEveryMs) write()
+      isReplayed = true
+      writeWhenDue()
     },
-    keep() {
-      if (Date.now() - written.atMs >= writeEveryMs) write()
-    },
+    keep: writeWhenDue,
+    close: write,
     replayPosition: () => replayStart(written),
+    databaseRestarted() {
+      isReplayDue = true
+    },
+    beginReplay() {
+      isReplayDue = false
+      isReplayed = false
+    },
   }
+}
+
+/** Times of a clock that was set back since count as now. */
+function notFromFuture(checkpoint: Checkpoint, nowMs: number): Checkpoint {
+  const clamp = (atMs: number) => Math.min(atMs, nowMs)
+  const history = checkpoint.history.map(({ position, atMs }) => ({ position, atMs: clamp(atMs) }))
+  return { ...checkpoint, atMs: clamp(checkpoint.atMs), history }
+}
+
+function shifted(checkpoint: Checkpoint, byMs: number): Checkpoint {
+  const history = checkpoint.history.map(({ position, atMs }) => ({ position, atMs: Math.round(atMs + byMs) }))
+  return { ...checkpoint, atMs: Math.round(checkpoint.atMs + byMs), history }
 }
 
 /** The kept checkpoint, unless it belongs to a log that is gone; else the beginning of the oldest segment. */

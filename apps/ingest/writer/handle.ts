@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { readCheckpoint } from '#telemetry-log/checkpoint'
+import { readCheckpoint } from '#telemetry-log/checkpoint-file'
+import type { Lease } from '#telemetry-log/lease'
 import type { Config } from '../config.ts'
 import type { ToldByRows } from './device-reports.ts'
 import type { FromWriter, ToWriter, WriterProgress, WriterSettings } from './messages.ts'
@@ -19,12 +20,16 @@ export function startWriter(parts: {
   config: Config
   retentionDays: number
   tailMemory: SharedArrayBuffer
+  lease: Lease
+  earlyDeletionBytes: number
   onStored: (told: ToldByRows) => void
 }): WriterHandle {
-  const { config, retentionDays, tailMemory, onStored } = parts
+  const { config, retentionDays, tailMemory, lease, earlyDeletionBytes, onStored } = parts
   const settings: WriterSettings = {
     logFolder: config.LOG_DIR,
     tailMemory,
+    lease,
+    earlyDeletionBytes,
     questdb: {
       url: config.QUESTDB_URL,
       pgUrl: config.QUESTDB_PG_URL,

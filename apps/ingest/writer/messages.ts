@@ -1,4 +1,5 @@
 import type { SampleCounts } from '#telemetry-log/checkpoint'
+import type { Lease } from '#telemetry-log/lease'
 import type { LogPosition } from '#telemetry-log/log'
 import type { ToldByRows } from './device-reports.ts'
 
@@ -6,6 +7,10 @@ import type { ToldByRows } from './device-reports.ts'
 export type WriterSettings = {
   logFolder: string
   tailMemory: SharedArrayBuffer
+  /** The right to write in the log's folder; it ends when another process takes the log over. */
+  lease: Lease
+  /** With more than this in the log's folder, stored segments are deleted before their time. */
+  earlyDeletionBytes: number
   questdb: { url: string; pgUrl: string; user: string; password: string }
   retentionDays: number
   logLevel: string

@@ -146,7 +146,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       (stored) => {
         flight = undefined
         counts = [counts, ...stored, unsent].reduce(sumCounts)
-        if (position > checkpoint.position) onStored(position, counts, told)
+        if (position >= checkpoint.position) onStored(position, counts, told)
       },
       (error: unknown) => {
         failure = { error }

@@ -6,6 +6,7 @@ import { openIlpTransport } from '#questdb/ilp-transport'
 import { applySchema } from '#questdb/schema'
 import { openQuestdbSql } from '#questdb/sql'
 import { appendDeadLetters } from '#telemetry-log/dead-letters'
+import { isLeaseHeld } from '#telemetry-log/lease'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { openSharedTail } from '#telemetry-log/shared-tail'
 import { repeat } from '../repeat.ts'
@@ -24,7 +25,12 @@ const tail = openSharedTail(settings.tailMemory)
 const sql = openQuestdbSql(questdb.pgUrl, { applicationName: 'ingest-writer', maxConnections: 4 })
 const { url, user } = questdb
 const transport = openIlpTransport({ url, user, password: new Secret(questdb.password) })
-const checkpoints = openCheckpoints(logFolder, tail.position())
+const checkpoints = openCheckpoints({
+  folder: logFolder,
+  tailPosition: tail.position(),
+  earlyDeletionBytes: settings.earlyDeletionBytes,
+  mayWrite: () => isLeaseHeld(settings.lease),
+})
 const cleaning = createCleaningCounts()
 const watch = createWatch(sql, () => checkpoints.current().position, logger)
 const ending = new AbortController()
@@ -72,6 +78,7 @@ const store = createRowStore({
 /** One life between two restarts of the database: everything it may have forgotten is sent again first. */
 async function runOnce(): Promise<void> {
   const checkpoint = checkpoints.current()
+  checkpoints.beginReplay()
   const reader = openSegmentReader({
     folder: logFolder,
     from: checkpoints.replayPosition(),
@@ -129,8 +136,10 @@ const watching = repeat(
   2_000,
   async () => {
     await watch.look()
-    if (watch.takeRestart()) pipeline?.stop()
-    else checkpoints.keep()
+    if (watch.takeRestart()) {
+      checkpoints.databaseRestarted()
+      pipeline?.stop()
+    } else checkpoints.keep()
     pipeline?.forget(watch.appliedPosition())
     tellProgress()
   },
@@ -150,7 +159,7 @@ await run().catch((error: unknown) => {
   if (!ending.signal.aborted) throw error
 })
 await watching.stop()
-checkpoints.keep()
+checkpoints.close()
 await Promise.all([transport.close(), sql.end()])
 tell({ kind: 'stopped' })
 parentPort?.close()
