@@ -2,14 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { ServiceError } from '#core/errors'
 import type { BatchFormat } from '#telemetry/envelope'
+import type { Coding } from '#telemetry-log/log'
 
 const maxReportBytes = 1024 * 1024
 
 const formats: Record<string, BatchFormat> = { 'application/json': 'json', 'application/x-ndjson': 'ndjson' }
-type Coding = 'gzip' | 'zstd' | 'identity'
+export type ContentCoding = Coding | 'identity'
 
 /** Which notation and content coding a report is in, from its head alone. Throws 413 or 415. */
-export function readReportHead(request: IncomingMessage): { format: BatchFormat; coding: Coding } {
+export function readReportHead(request: IncomingMessage): { format: BatchFormat; coding: ContentCoding } {
   if (Number(request.headers['content-length'] ?? 0) > maxReportBytes) throw tooLarge()
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const format = Object.hasOwn(formats, type) ? formats[type] : undefined
@@ -50,7 +51,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer | undefined> 
 }
 
 /** Decompresses in place: below a quarter megabyte that is faster than the thread pool. Throws 413 or 400. */
-export function decompress(body: Buffer, coding: Coding): Buffer {
+export function decompress(body: Buffer, coding: ContentCoding): Buffer {
   if (coding === 'identity') return body
   try {
     return coding === 'gzip'

@@ -67,7 +67,8 @@ export function createReportRoute(parts: ReportParts): StraightRoute {
     const { deviceId, organizationId, deviceClass } = grant
     const sampleCount = decoded.samples.length
     if (sampleCount > 0) {
-      await log.append({ deviceId, organizationId, deviceClass, receivedAtMs, oldestTsMs, format, sampleCount, body })
+      const accepted = { deviceId, organizationId, deviceClass, receivedAtMs, oldestTsMs, format, sampleCount, body }
+      await log.append(coding === 'identity' ? accepted : { ...accepted, compressed: { coding, bytes: sent } })
       traffic.count(deviceId, body.length, requestsWorth(decoded.samples), receivedAtMs)
       parts.onAccepted(grant, receivedAtMs)
     }

@@ -2,11 +2,12 @@ import { crc32c } from '@node-rs/crc32'
 import type { DeviceClass } from '#telemetry/dwell'
 import type { BatchFormat } from '#telemetry/envelope'
 import type { LoggedBatch, LogPosition, TelemetryBatch } from '#telemetry-log/log'
+import { isKnownCoding, type StoredBody, storedBodyOf } from '#telemetry-log/stored-body'
 
 /*
  * One frame, little-endian:
  *   0 magic u32 | 4 CRC32C u32 of everything after it | 8 body length u32 | 12 version u8 | 13 format u8
- *  14 device class u8 | 15 zero u8 | 16 sample count u32 | 20 first sample f64 | 28 received at f64 | 36 oldest ts f64
+ *  14 device class u8 | 15 coding u8 | 16 sample count u32 | 20 first sample f64 | 28 received at f64 | 36 oldest ts f64
  *  44 device id, 16 bytes | 60 organization id, 16 bytes | 76 body
  * The magic lets a reader find the next frame behind damaged bytes; the first sample tells it how many were lost. The
  * checksum is seeded with the frame's position, so that a frame inside somebody's body is never taken for one.
@@ -17,7 +18,8 @@ export const maxFrameBytes = frameHeaderBytes + maxBodyBytes
 
 const magic = 0x46_54_46_52 // "RFTF"
 const magicBytes = Buffer.from([0x52, 0x46, 0x54, 0x46])
-const frameVersion = 1
+/** Version 1 has no coding. */
+const frameVersions = { plain: 1, coded: 2 }
 // Written by their place in these lists, which therefore only ever grow.
 export const formats = ['json', 'ndjson'] as const satisfies readonly BatchFormat[]
 export const deviceClasses = ['vehicle', 'ship', 'fixed'] as const satisfies readonly DeviceClass[]
@@ -33,30 +35,34 @@ export function writeFrame(
   batch: TelemetryBatch,
   firstSample: number,
 ): number {
-  const end = offset + frameHeaderBytes + batch.body.length
+  const { codingCode, bytes: body } = storedBodyOf(batch)
+  const end = offset + frameHeaderBytes + body.length
   target.writeUInt32LE(magic, offset)
-  target.writeUInt32LE(batch.body.length, offset + 8)
-  target[offset + 12] = frameVersion
+  target.writeUInt32LE(body.length, offset + 8)
+  target[offset + 12] = codingCode === 0 ? frameVersions.plain : frameVersions.coded
   target[offset + 13] = formats.indexOf(batch.format)
   target[offset + 14] = deviceClasses.indexOf(batch.deviceClass)
-  target[offset + 15] = 0
+  target[offset + 15] = codingCode
   target.writeUInt32LE(batch.sampleCount, offset + 16)
   target.writeDoubleLE(firstSample, offset + 20)
   target.writeDoubleLE(batch.receivedAtMs, offset + 28)
   target.writeDoubleLE(batch.oldestTsMs, offset + 36)
   writeUuid(target, offset + 44, batch.deviceId)
   writeUuid(target, offset + 60, batch.organizationId)
-  batch.body.copy(target, offset + frameHeaderBytes)
+  body.copy(target, offset + frameHeaderBytes)
   target.writeUInt32LE(checksum(target, offset, end, basePosition), offset + 4)
   return end
 }
 
+/** A batch whose body is still as the frame keeps it. */
+export type FramedBatch = Omit<LoggedBatch, 'body'> & { stored: StoredBody }
+
 /** What stands at `offset`: a valid frame and where it ends, a frame that goes on behind `end`, or damage. */
-export type FrameAt = { kind: 'frame'; batch: LoggedBatch; end: number } | { kind: 'partial' } | { kind: 'damaged' }
+export type FrameAt = { kind: 'frame'; batch: FramedBatch; end: number } | { kind: 'partial' } | { kind: 'damaged' }
 
 /**
  * Reads the frame at `offset` of `bytes`, of which `end` are filled; `basePosition` is the log position of byte 0.
- * The body is a view into `bytes`.
+ * The stored body is a view into `bytes`.
  */
 export function readFrame(bytes: Buffer, offset: number, end: number, basePosition: LogPosition): FrameAt {
   if (end - offset < frameHeaderBytes)
@@ -65,13 +71,14 @@ export function readFrame(bytes: Buffer, offset: number, end: number, basePositi
   const bodyBytes = bytes.readUInt32LE(offset + 8)
   const format = formats[bytes[offset + 13] ?? -1]
   const deviceClass = deviceClasses[bytes[offset + 14] ?? -1]
-  if (bodyBytes > maxBodyBytes || bytes[offset + 12] !== frameVersion || !format || !deviceClass) {
-    return { kind: 'damaged' }
-  }
+  const version = bytes[offset + 12]
+  const codingCode = version === frameVersions.coded ? bytes[offset + 15] : 0
+  if (version !== frameVersions.plain && version !== frameVersions.coded) return { kind: 'damaged' }
+  if (bodyBytes > maxBodyBytes || !isKnownCoding(codingCode) || !format || !deviceClass) return { kind: 'damaged' }
   const frameEnd = offset + frameHeaderBytes + bodyBytes
   if (frameEnd > end) return { kind: 'partial' }
   if (checksum(bytes, offset, frameEnd, basePosition) !== bytes.readUInt32LE(offset + 4)) return { kind: 'damaged' }
-  const batch: LoggedBatch = {
+  const batch: FramedBatch = {
     deviceId: readUuid(bytes, offset + 44),
     organizationId: readUuid(bytes, offset + 60),
     deviceClass,
@@ -79,7 +86,7 @@ export function readFrame(bytes: Buffer, offset: number, end: number, basePositi
     oldestTsMs: bytes.readDoubleLE(offset + 36),
     format,
     sampleCount: bytes.readUInt32LE(offset + 16),
-    body: bytes.subarray(offset + frameHeaderBytes, frameEnd),
+    stored: { codingCode: codingCode ?? 0, bytes: bytes.subarray(offset + frameHeaderBytes, frameEnd) },
     firstSample: bytes.readDoubleLE(offset + 20),
     position: basePosition + offset,
     nextPosition: basePosition + frameEnd,

@@ -17,7 +17,12 @@ export type TelemetryBatch = {
   /** How many samples of the body were accepted. */
   sampleCount: number
   body: Buffer
+  /** The body as it was sent, when that was compressed: the log may keep this instead. */
+  compressed?: CompressedBody
 }
+
+export type Coding = 'gzip' | 'zstd'
+export type CompressedBody = { coding: Coding; bytes: Buffer }
 
 /** A batch read back. `firstSample` counts the accepted samples before it since the log began. */
 export type LoggedBatch = TelemetryBatch & { firstSample: number; position: LogPosition; nextPosition: LogPosition }

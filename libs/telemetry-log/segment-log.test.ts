@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { LogFailedError, LogFullError, type LoggedBatch, type LogTail, type TelemetryBatch } from '#telemetry-log/log'
 import { openSegmentLog } from '#telemetry-log/segment-log'
@@ -111,6 +113,43 @@ test('a failed sync resolves nothing, refuses all that follows and reports itsel
   failing = false
   await expect(log.append(batch('d'))).rejects.toThrow(LogFailedError)
   expect(texts(readAll(log.tail()))).toEqual(['kept'])
+  await log.close()
+})
+
+test('a body that compresses far is kept as it was sent, others decompressed; all are read back alike', async () => {
+  const log = await openSegmentLog({ folder })
+  const spaces = Buffer.from(`{}${' '.repeat(1024 * 1024 - 2)}`)
+  const noise = Buffer.from(randomBytes(50_000).toString('hex'))
+  for (const [coding, compress] of [
+    ['gzip', gzipSync],
+    ['zstd', zstdCompressSync],
+  ] as const) {
+    const before = log.tail().position
+    const appended = [spaces, noise].map((body) => ({ ...batch('', 4), body }))
+    for (const one of appended) await log.append({ ...one, compressed: { coding, bytes: compress(one.body) } })
+    expect(log.tail().position - before).toBeLessThan(noise.length + 5_000)
+    const found = readAll(log.tail(), before)
+    expect(found.map(({ body }) => body.equals(spaces))).toEqual([true, false])
+    expect(found.map(({ body }) => body.equals(noise))).toEqual([false, true])
+    expect(found[0]).toMatchObject({ ...batch('', 4), body: expect.anything() })
+  }
+  await log.close()
+})
+
+test('a reader hands out only so many decompressed bytes at once', async () => {
+  const log = await openSegmentLog({ folder })
+  const body = Buffer.alloc(1024 * 1024, ' ')
+  const compressed = { coding: 'gzip', bytes: gzipSync(body) } as const
+  for (let index = 0; index < 40; index++) await log.append({ ...batch(''), body, compressed })
+  const reader = openSegmentReader({ folder, from: 0, onDamage: () => expect.fail('The log is not damaged.') })
+  let read = 0
+  while (read < 40) {
+    const chunk = reader.read(log.tail().position, 1)
+    expect(chunk.length).toBeGreaterThan(0)
+    expect(chunk.length).toBeLessThanOrEqual(3)
+    read += chunk.length
+  }
+  reader.close()
   await log.close()
 })
 

@@ -38,7 +38,7 @@ const mebibyte = 1024 * 1024
  */
 export async function openSegmentLog(options: SegmentLogOptions): Promise<SegmentLog> {
   const { folder, maxSegmentBytes = 64 * mebibyte, onTail, syncData = fdatasync } = options
-  const { maxWaitingBytes = 32 * mebibyte, maxWaitingReports = 16_384 } = options
+  const { maxWaitingBytes = 16 * mebibyte, maxWaitingReports = 16_384 } = options
   mkdirSync(folder, { recursive: true })
   const lock = await lockFolder(folder)
   let segment = await openNewestSegmentOf(lock)

@@ -1,8 +1,9 @@
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { saveDamagedBytes } from '#telemetry-log/dead-letters'
-import { findFrame, maxFrameBytes, readFrame } from '#telemetry-log/frame'
+import { type FramedBatch, findFrame, maxFrameBytes, readFrame } from '#telemetry-log/frame'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
 import { listSegments, readRange, type Segment, segmentHeaderBytes } from '#telemetry-log/segments'
+import { decompressBody } from '#telemetry-log/stored-body'
 
 export type SegmentReaderOptions = {
   folder: string
@@ -70,15 +71,20 @@ export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptio
     const last = base + bytes.length >= stop
     const batches: LoggedBatch[] = []
     let offset = 0
+    let decompressed = 0
     while (offset < bytes.length) {
       const found = readFrame(bytes, offset, bytes.length, base)
-      if (found.kind === 'frame') {
-        batches.push(found.batch)
+      const batch = found.kind === 'frame' ? loggedBatch(found.batch) : undefined
+      if (found.kind === 'frame' && batch) {
+        batches.push(batch)
         offset = found.end
+        decompressed += batch.body.length
+        // A few kilobytes of the log can hold many megabytes of bodies.
+        if (decompressed >= maxBytes) break
         continue
       }
       // The next chunk begins here and shows more of it, unless this one already holds as much as a frame can be.
-      if (!last && bytes.length - offset <= maxFrameBytes) break
+      if (found.kind !== 'frame' && !last && bytes.length - offset <= maxFrameBytes) break
       const next = findFrame(bytes, offset, bytes.length, base) ?? (last ? bytes.length : bytes.length - maxFrameBytes)
       saveDamagedBytes(folder, base + offset, bytes.subarray(offset, next))
       onDamage({ from: base + offset, to: base + next })
@@ -86,6 +92,14 @@ export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptio
     }
     position = base + offset
     return batches
+  }
+
+  function loggedBatch({ stored, ...batch }: FramedBatch): LoggedBatch | undefined {
+    try {
+      return { ...batch, body: decompressBody(stored) }
+    } catch {
+      return undefined
+    }
   }
 
   function closeSegment(): void {

@@ -1,11 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
 import { LogFullError } from '#telemetry-log/log'
 import { openSegmentLog } from '#telemetry-log/segment-log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { mountSmallDisk, NoSmallDiskError } from '#test/small-disk'
+import { figuresOf } from '#test/stored-telemetry'
 import { until } from '#test/until'
 import { type Fault, type Finding, SkipFault } from './fault.ts'
 import { startReportLoad } from './report-load.ts'
@@ -19,11 +22,15 @@ export const diskFull: Fault = {
   async run() {
     const small = newSmallDisk(2)
     const large = newSmallDisk(160)
+    const larger = newSmallDisk(256)
     try {
-      return [...(await fillLog(small.folder)), ...(await fillUnderLoad(large.folder))]
+      return [
+        ...(await fillLog(small.folder)),
+        ...(await fillUnderLoad(large.folder)),
+        ...(await fillWhileStored(larger.folder)),
+      ]
     } finally {
-      small.remove()
-      large.remove()
+      for (const disk of [small, large, larger]) disk.remove()
     }
   },
 }
@@ -111,5 +118,64 @@ async function fillUnderLoad(folder: string): Promise<Finding[]> {
     ]
   } finally {
     await scene.close()
+  }
+}
+
+/** Ingest on a disk without one free byte, of which stored segments take a part: it frees them and accepts again. */
+async function fillWhileStored(folder: string): Promise<Finding[]> {
+  const logDir = join(folder, 'log')
+  const scene = await openScene(4, async (place) => ({
+    ...place,
+    logDir,
+    environment: { ...place.environment, LOG_BUDGET_BYTES: String(1024 * mebibyte) },
+  }))
+  try {
+    let accepted = 0
+    const send = async (index: number) => {
+      const padding = randomBytes(400_000).toString('hex')
+      const answer = await fetch(`${scene.ingest.url}/telemetry`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${scene.devices[index % scene.devices.length]?.token}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ padding, samples: [{ kind: 'system', ts: Date.now() + index, cpuPct: 5 }] }),
+      })
+      if (answer.status === 202) accepted += 1
+      return answer.status
+    }
+    for (let index = 0; index < 120; index++) await send(index)
+    await until('all is stored', async () => (await figuresOf(scene.ingest.url)).backlog_samples === 0, 60_000)
+    const storedBytes = folderBytes(logDir)
+    fillCompletely(join(folder, 'filler'))
+    const whenFull = freeBytes(folder)
+    const isTaken = async () => (await send(1_000)) === 202
+    const healed = await until('a report is accepted', isTaken, 30_000).catch(() => false)
+    return [
+      {
+        what: 'stored segments lie on a full disk',
+        held: storedBytes > 70 * mebibyte,
+        detail: `${storedBytes} bytes, ${whenFull} free`,
+      },
+      { what: 'it frees them and accepts again', held: healed, detail: `${freeBytes(folder)} bytes free` },
+      ...(await scene.verify(accepted)),
+    ]
+  } finally {
+    await scene.close()
+  }
+}
+
+function fillCompletely(path: string): void {
+  const fd = openSync(path, 'w')
+  try {
+    for (let bytes = mebibyte; bytes >= 1; ) {
+      try {
+        writeSync(fd, Buffer.alloc(bytes))
+      } catch {
+        bytes = Math.floor(bytes / 2)
+      }
+    }
+  } finally {
+    closeSync(fd)
   }
 }
