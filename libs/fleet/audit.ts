@@ -1,4 +1,3 @@
-import { newId } from '#core/ids'
 import type { Queryable } from '#postgres/pool'
 
 /** Who changed what. `detail` never holds a secret: names, ids, statuses and counts only. */
@@ -12,16 +11,18 @@ export type AuditEntry = {
   requestId?: string
 }
 
-/** Writes audit rows in the caller's transaction, so that a change and its record exist together or not at all. */
+/**
+ * Writes audit rows in the caller's transaction, so that a change and its record exist together or not at all. Their ids
+ * carry the database's time: clocks of processes differ, and readers find what is new by these ids.
+ */
 export async function recordAudit(connection: Queryable, entries: readonly AuditEntry[]): Promise<void> {
   if (entries.length === 0) return
   await connection.query(
     `INSERT INTO audit_entry (id, organization_id, actor, action, subject_type, subject_id, detail, request_id, at)
      SELECT entry.*, uuid_extract_timestamp(entry.id)
-     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::jsonb[], $8::text[])
-       AS entry (id, organization_id, actor, action, subject_type, subject_id, detail, request_id)`,
+     FROM (SELECT uuidv7() AS id, * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[],
+             $7::text[]) AS entry (organization_id, actor, action, subject_type, subject_id, detail, request_id)) AS entry`,
     [
-      entries.map(() => newId()),
       entries.map((entry) => entry.organizationId),
       entries.map((entry) => entry.actor),
       entries.map((entry) => entry.action),

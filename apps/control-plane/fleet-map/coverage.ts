@@ -1,5 +1,6 @@
 import type { FleetContext } from '#fleet/context'
 import { groupMembers, mappedOrganizations } from '#fleet/fleet-map/access'
+import { databaseNowMs } from '#fleet/fleet-map/registry'
 import { momentToken } from '#fleet/fleet-map/revisions'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
 import type { Reader } from '#questdb/readers'
@@ -27,9 +28,10 @@ export async function readCoverage(ctx: FleetContext, fleet: FleetMaps, reader: 
     reader.signal,
   )
   const nowMs = ctx.clock()
+  const timeMs = await databaseNowMs(ctx.pool)
   const longestMs = Math.max(0, ...organizations.map(({ windowMs }) => windowMs))
   return {
-    asOf: momentToken({ epoch: fleet.revisions.epoch, revision: fleet.revisions.current(), timeMs: nowMs }),
+    asOf: momentToken({ epoch: fleet.revisions.epoch, revision: fleet.revisions.current(), timeMs }),
     window: {
       from: new Date(nowMs - longestMs).toISOString(),
       to: new Date(nowMs + clockAheadMs).toISOString(),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FleetContext } from '#fleet/context'
 import { type DeviceFilter, isOpen } from '#fleet/fleet-map/filter'
 import type { OrganizationMap } from '#fleet/fleet-map/organization-map'
-import { departedSince, existingDevices } from '#fleet/fleet-map/registry'
+import { databaseNowMs, departedSince, existingDevices } from '#fleet/fleet-map/registry'
 import { type Moment, momentToken } from '#fleet/fleet-map/revisions'
 import { type MapWindow, type Seen, type Selection, selectDevices } from '#fleet/fleet-map/selection'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
@@ -57,12 +57,12 @@ export async function readGpsSince(
 ): Promise<GpsPicture[]> {
   const [request] = requests
   if (!request) return []
-  const { maps, coverage, dwells } = await readSources(ctx, fleet, reader, request)
+  const { maps, coverage, dwells, timeMs } = await readSources(ctx, fleet, reader, request)
   const { organizations, cursor } = request
   // From here on nothing may be waited for until all selections are made: the maps change meanwhile.
   const nowMs = ctx.clock()
   const asOf =
-    cursor?.asOf ?? momentToken({ epoch: fleet.revisions.epoch, revision: fleet.revisions.current(), timeMs: nowMs })
+    cursor?.asOf ?? momentToken({ epoch: fleet.revisions.epoch, revision: fleet.revisions.current(), timeMs })
   const windows = maps.map((map, index) => ({ map, fromMs: nowMs - (organizations[index]?.windowMs ?? 0) }))
   const selected = requests.map((each) => ({ request: each, ...select(fleet, each, windows, asOf, nowMs) }))
   return Promise.all(
@@ -96,6 +96,8 @@ async function readSources(ctx: FleetContext, fleet: Fleet, reader: Reader, requ
   const { owner, signal } = reader
   const isFirstPage = cursor === undefined
   const startedMs = ctx.clock()
+  // Another process compares it with what happened since.
+  const timeMs = await databaseNowMs(ctx.pool)
   const [maps, coverage, dwells] = await Promise.all([
     include.has('devices') || include.has('trails')
       ? Promise.all(
@@ -109,7 +111,7 @@ async function readSources(ctx: FleetContext, fleet: Fleet, reader: Reader, requ
       ? fleet.dwells.read({ ...scopeOf(request), owner, organizations: windowsOf(organizations) }, signal)
       : undefined,
   ])
-  return { maps, coverage, dwells: await markDeleted(ctx, maps, dwells?.entries ?? []) }
+  return { maps, coverage, dwells: await markDeleted(ctx, maps, dwells?.entries ?? []), timeMs }
 }
 
 function windowOf({ organizations, limitedBy }: GpsRequest, nowMs: number): GpsPicture['window'] {

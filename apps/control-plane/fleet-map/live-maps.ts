@@ -1,7 +1,7 @@
 import type { Clock } from '#core/clock'
 import { createOrganizationMap, type OrganizationMap } from '#fleet/fleet-map/organization-map'
 import { createPacer, type Pacer } from '#fleet/fleet-map/pacer'
-import { registryChanges, registryEntries } from '#fleet/fleet-map/registry'
+import { databaseNowMs, registryChanges, registryEntries } from '#fleet/fleet-map/registry'
 import type { Revisions } from '#fleet/fleet-map/revisions'
 import type { Pool } from '#postgres/pool'
 import { ongoingDwells } from '#questdb/dwells'
@@ -36,8 +36,9 @@ type LiveMap = {
   map: OrganizationMap
   /** Who read it last: on their share it is followed. */
   owner: string
-  /** When the last look at the registry and at telemetry began; 0 before the first. What was visible then is in. */
+  /** When the last look at the registry began, by the database's clock; 0 before the first. */
   registryAsOfMs: number
+  /** When the last look at telemetry began; 0 before the first. What was visible then is in. */
   asOfMs: number
   /** How long the last look at what just arrived took. */
   lookMs: number
@@ -59,9 +60,8 @@ const forgottenAfterMs = 15 * 60_000
 const dayMs = 86_400_000
 const retentionMs = 90 * dayMs
 
-// Rows become visible out of order of their arrival, transactions out of order of their ids.
+// Rows become visible out of order of their arrival.
 const arrivalOverlapMs = 5_000
-const registryOverlapMs = 30_000
 // A realigned row keeps its time of arrival and is written up to a minute after it.
 const realignOverlapMs = 90_000
 // What routers report as it happens lies in here; older samples that arrive late are found by the deep look.
@@ -151,13 +151,13 @@ const newLive = (organizationId: string, revisions: Revisions): LiveMap => ({
   timer: undefined,
 })
 
-async function refreshRegistry({ pool, clock }: Source, live: LiveMap): Promise<void> {
+async function refreshRegistry({ pool }: Source, live: LiveMap): Promise<void> {
   const { map } = live
-  const nowMs = clock()
+  const nowMs = await databaseNowMs(pool)
   if (live.registryAsOfMs === 0) {
     map.applyRegistry(await registryEntries(pool, map.organizationId))
   } else {
-    const changes = await registryChanges(pool, map.organizationId, live.registryAsOfMs - registryOverlapMs)
+    const changes = await registryChanges(pool, map.organizationId, live.registryAsOfMs)
     map.remove(changes.departed)
     for (const { deviceId } of changes.entries) if (!map.device(deviceId)) live.newcomers.add(deviceId)
     map.applyRegistry(changes.entries)

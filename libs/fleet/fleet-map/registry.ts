@@ -22,11 +22,22 @@ export async function registryEntries(db: Queryable, organizationId: string): Pr
   return rows.map((row) => entryOf(organizationId, row, row.name))
 }
 
+/** Milliseconds since the epoch by the database's clock, the one that all processes share. */
+export async function databaseNowMs(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ now_ms: number }>(
+    'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms',
+  )
+  return rows[0]?.now_ms ?? 0
+}
+
+/** A transaction may become visible this long after the moment its audit row carries. */
+const visibilityDelayMs = 30_000
+
 export type RegistryChanges = { entries: RegistryEntry[]; departed: string[] }
 
 /**
- * Devices of an organization that were created, changed, deleted or transferred since a moment, as they are now. Every
- * such change leaves an audit row in its own transaction, and those are in order of time.
+ * Devices of an organization that were created, changed, deleted or transferred since a moment of the database's clock
+ * or up to 30 s before it, as they are now. Every such change leaves an audit row in its own transaction.
  */
 export async function registryChanges(
   db: Queryable,
@@ -42,7 +53,7 @@ export async function registryChanges(
      LEFT JOIN LATERAL (
        SELECT ${entryColumns} FROM ${entrySources} WHERE device.id = touched.id AND device.organization_id = $1
      ) present ON true`,
-    [organizationId, firstIdOf(sinceMs)],
+    [organizationId, firstIdOf(sinceMs - visibilityDelayMs)],
   )
   const changes: RegistryChanges = { entries: [], departed: [] }
   for (const row of rows) {
@@ -52,7 +63,7 @@ export async function registryChanges(
   return changes
 }
 
-/** Devices these organizations lost, by deletion or transfer, since a moment. */
+/** Devices these organizations lost, by deletion or transfer, since a moment of the database's clock. */
 export async function departedSince(
   db: Queryable,
   organizationIds: readonly string[],

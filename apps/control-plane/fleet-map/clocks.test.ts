@@ -1,0 +1,79 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import type { Clock } from '#core/clock'
+import { newId } from '#core/ids'
+import type { FleetContext } from '#fleet/context'
+import { createRevisions } from '#fleet/fleet-map/revisions'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { createFleetMaps } from './fleet-maps.ts'
+import { readGps } from './gps.ts'
+import { openGps } from './gps-request.ts'
+import { createLiveMaps } from './live-maps.ts'
+import type { GpsQuery } from './query.ts'
+
+const tenMinutesMs = 10 * 60_000
+const ahead: Clock = () => Date.now() + tenMinutesMs
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+afterAll(() => api.close())
+
+async function organizationWithDevice() {
+  const organization = await api.newOrganization()
+  const json = { organizationId: organization.id, serial: newId(), name: 'Router', model: 'R1', tags: [] }
+  const { body } = await api.call('POST', '/devices', { token: organization.key, json })
+  const remove = () => api.call('DELETE', `/devices/${body.id}`, { token: organization.key })
+  return { organization, deviceId: body.id as string, remove }
+}
+
+test('a process whose clock is ahead sees a device leave', async () => {
+  const { organization, deviceId, remove } = await organizationWithDevice()
+  const { pool, readers } = api.services
+  const live = createLiveMaps({ pool, readers, clock: ahead, revisions: createRevisions() })
+  const map = await live.read(organization.id, ahead() - tenMinutesMs, 'test')
+  expect(map.device(deviceId)).toBeDefined()
+  await remove()
+  await live.read(organization.id, ahead() - tenMinutesMs, 'test')
+  expect(map.device(deviceId)).toBeUndefined()
+  expect(map.goneSince(0)).toEqual([deviceId])
+  live.close()
+})
+
+test('a moment taken from a process whose clock is ahead names departures in another process', async () => {
+  const { organization, deviceId, remove } = await organizationWithDevice()
+  const { pool, readers, plans } = api.services
+  const read = async (clock: Clock, since?: string) => {
+    const fleet = createFleetMaps({ pool, readers, clock })
+    const rateLimit = { key: 'test', perMinute: 1_000 }
+    const principal = { id: 'test', platform: true, homeOrganizationId: null, grants: new Map(), rateLimit }
+    const ctx: FleetContext = { pool, plans, clock, requestId: 'test', principal }
+    const query = { orgId: organization.id, sinceMinutes: 60, include: ['devices'], since } as unknown as GpsQuery
+    try {
+      return await readGps(ctx, fleet, readers.of('test'), await openGps(ctx, query))
+    } finally {
+      fleet.live.close()
+    }
+  }
+  const { asOf, selection } = await read(ahead)
+  expect(selection.devices.map(({ device }) => device.entry.deviceId)).toEqual([deviceId])
+  await remove()
+  expect((await read(Date.now, asOf)).gone).toEqual([deviceId])
+})
+
+test('an audit row carries the time of the database, not of the process that writes it', async () => {
+  const { organization, deviceId, remove } = await organizationWithDevice()
+  const nowMs = Date.now()
+  vi.useFakeTimers({ toFake: ['Date'], now: ahead() })
+  await remove()
+  vi.useRealTimers()
+  const { rows } = await api.services.pool.query<{ at_ms: number }>(
+    `SELECT (extract(epoch FROM uuid_extract_timestamp(id)) * 1000)::float8 AS at_ms FROM audit_entry
+     WHERE organization_id = $1 AND subject_id = $2 AND action = 'device.deleted'`,
+    [organization.id, deviceId],
+  )
+  expect(Math.abs((rows[0]?.at_ms ?? 0) - nowMs)).toBeLessThan(tenMinutesMs / 2)
+})
