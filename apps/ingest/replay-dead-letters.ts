@@ -1,53 +1,94 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { parseConfig } from '#core/config'
-import { type IlpTransport, openIlpTransport } from '#questdb/ilp-transport'
-import { type DeadRow, deadLetterFolder } from '#telemetry-log/dead-letters'
+import { openPool } from '#postgres/pool'
+import { openIlpTransport } from '#questdb/ilp-transport'
+import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
+import { readCheckpoint } from '#telemetry-log/checkpoint-file'
+import { deadLetterFolder } from '#telemetry-log/dead-letters'
+import { LogInUseError } from '#telemetry-log/log'
+import { openSegmentLog, type SegmentLog } from '#telemetry-log/segment-log'
 import { configSchema } from './config.ts'
+import { type Fate, replayDeadLetters } from './dead-letters/replay.ts'
 
-// node apps/ingest/replay-dead-letters.ts: sends refused rows to QuestDB again, once their cause is mended. Rows it
-// takes leave the dead letters, the others stay. They were counted as dead-lettered and stay counted so.
+// node apps/ingest/replay-dead-letters.ts [--forget-deleted]: stores what could not be stored, once its cause is mended.
+// Ingest must not run meanwhile, so that no newer row arrives between the look at the stored row and the replay of the
+// older one. With --forget-deleted, letters of devices that Postgres does not know leave the folder.
+const noSamples = { stored: 0, replaced: 0, deadLettered: 0 }
+const waitForLogMs = 60_000
+const { values } = parseArgs({ options: { 'forget-deleted': { type: 'boolean', default: false } } })
+
 const config = parseConfig(
-  configSchema.pick({ QUESTDB_URL: true, QUESTDB_USER: true, QUESTDB_PASSWORD: true, LOG_DIR: true }),
+  configSchema.pick({
+    POSTGRES_URL: true,
+    QUESTDB_URL: true,
+    QUESTDB_PG_URL: true,
+    QUESTDB_USER: true,
+    QUESTDB_PASSWORD: true,
+    LOG_DIR: true,
+  }),
   process.env,
 )
-const transport = openIlpTransport({
-  url: config.QUESTDB_URL,
-  user: config.QUESTDB_USER,
-  password: config.QUESTDB_PASSWORD,
-})
-const folder = deadLetterFolder(config.LOG_DIR)
-// Ingest may be adding to today's file; it makes a new one when this one has another name.
-for (const name of readdirSync(folder)) {
-  if (/^rows-.*\.jsonl$/.test(name)) renameSync(join(folder, name), join(folder, `replaying-${Date.now()}-${name}`))
-}
-// A line that was being added at that moment is in the file by now.
-await delay(1_000)
-const files = readdirSync(folder).filter((name) => /^replaying-.*\.jsonl$/.test(name))
-let stored = 0
-let left = 0
-for (const name of files.sort()) {
-  const path = join(folder, name)
-  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)
-  const kept: string[] = []
-  for (const line of lines) if (!(await isStored(transport, line))) kept.push(line)
-  stored += lines.length - kept.length
-  left += kept.length
-  if (kept.length === 0) {
-    rmSync(path)
-    continue
-  }
-  writeFileSync(`${path}.next`, kept.map((line) => `${line}\n`).join(''))
-  renameSync(`${path}.next`, path)
-}
-await transport.close()
-console.log(`${stored} rows stored, ${left} still refused.`)
-process.exitCode = left === 0 ? 0 : 1
 
-async function isStored(to: IlpTransport, line: string): Promise<boolean> {
-  const { key, row } = JSON.parse(line) as DeadRow
-  const outcome = await to.send(Buffer.from(row, 'base64'))
-  if (outcome.kind !== 'stored') console.error(`${key}: ${outcome.detail}`)
-  return outcome.kind === 'stored'
+if (existsSync(deadLetterFolder(config.LOG_DIR))) await replay()
+else console.log('There are no dead letters.')
+
+async function replay(): Promise<void> {
+  const log = await openLogOnceFree(config.LOG_DIR)
+  if (!log) return
+  if (!isStored(log)) {
+    console.error(
+      'The log holds reports that QuestDB does not have. Start ingest until telemetry_backlog_samples is 0.',
+    )
+    process.exitCode = 1
+    return log.close()
+  }
+  const { QUESTDB_URL: url, QUESTDB_USER: user, QUESTDB_PASSWORD: password } = config
+  const pool = openPool(config.POSTGRES_URL, { applicationName: 'replay-dead-letters', maxConnections: 1 })
+  const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'replay-dead-letters', maxConnections: 1 })
+  const transport = openIlpTransport({ url, user, password })
+  try {
+    const fates = await replayDeadLetters({
+      logFolder: config.LOG_DIR,
+      log,
+      forgetDeleted: values['forget-deleted'],
+      db: pool,
+      questdb,
+      transport,
+      onKept: (fate, detail) => console.error(`${fate}: ${detail}`),
+    })
+    summarize(fates)
+  } finally {
+    await Promise.all([transport.close(), questdb.end(), pool.end(), log.close()])
+  }
+}
+
+function isStored(log: SegmentLog): boolean {
+  const { stored, replaced, deadLettered } = readCheckpoint(config.LOG_DIR)?.counts ?? noSamples
+  return stored + replaced + deadLettered >= log.tail().samples
+}
+
+/** Waits a while for ingest to stop, so that a restart of it is enough: it comes back once this command has ended. */
+async function openLogOnceFree(folder: string): Promise<SegmentLog | undefined> {
+  for (const giveUpAtMs = performance.now() + waitForLogMs; ; await delay(100)) {
+    try {
+      return await openSegmentLog({ folder })
+    } catch (error) {
+      if (!(error instanceof LogInUseError)) throw error
+      if (performance.now() < giveUpAtMs) continue
+      console.error(`${error.message} Stop or restart ingest while this command waits.`)
+      process.exitCode = 1
+      return undefined
+    }
+  }
+}
+
+function summarize(fates: ReadonlyMap<Fate, number>): void {
+  const count = (fate: Fate) => fates.get(fate) ?? 0
+  console.log(`Stored: ${count('stored')} rows. Appended to the log: ${count('logged')} reports.`)
+  console.log(`Dropped: ${count('superseded')} older than what is stored, ${count('erased')} erased.`)
+  const deleted = values['forget-deleted'] ? 0 : count('deleted')
+  console.log(`Kept: ${count('refused')} refused, ${deleted} of deleted devices, ${count('unreadable')} unreadable.`)
+  process.exitCode = count('refused') + deleted + count('unreadable') === 0 ? 0 : 1
 }

@@ -1,15 +1,9 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
 import { Secret } from '#core/secret'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
-import { appendDeadLetters, type DeadRow, deadLetterFolder } from '#telemetry-log/dead-letters'
+import type { DeadRow } from '#telemetry-log/dead-letters'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
 import { type BatchRows, type Fate, fates } from './row-batch.ts'
@@ -76,35 +70,4 @@ test('a batch that is refused as a whole is no batch of bad rows: it is kept and
   expect(dead).toEqual([])
   ending.abort()
   await expect(storing).rejects.toThrow()
-})
-
-test('replayed dead letters are stored and leave the folder', async () => {
-  const deviceId = newId()
-  const folder = mkdtempSync(join(tmpdir(), 'dead-letters-'))
-  const letter = (line: string) => ({
-    at: '',
-    reason: '',
-    table: 'system',
-    key: '',
-    row: Buffer.from(line).toString('base64'),
-  })
-  appendDeadLetters(folder, startMs, [letter(goodLine(deviceId, 1)), letter('system,device_id=x cpu_pct="much" 1t\n')])
-  const { httpUrl, user, password } = questdbConnection()
-  const run = promisify(execFile)(
-    fileURLToPath(new URL('../../../node_modules/.bin/node', import.meta.url)),
-    [fileURLToPath(new URL('../replay-dead-letters.ts', import.meta.url))],
-    {
-      env: {
-        PATH: process.env.PATH,
-        LOG_DIR: folder,
-        QUESTDB_URL: httpUrl,
-        QUESTDB_USER: user,
-        QUESTDB_PASSWORD: password,
-      },
-    },
-  )
-  await expect(run).rejects.toMatchObject({ code: 1, stdout: '1 rows stored, 1 still refused.\n' })
-  await until('the row is there', async () => (await storedCount(deviceId)) === 1)
-  expect(readdirSync(deadLetterFolder(folder))).toHaveLength(1)
-  rmSync(folder, { recursive: true })
 })

@@ -1,0 +1,21 @@
+import type { AcceptedSample } from '#telemetry/accept'
+import type { DeadReport } from '#telemetry-log/dead-letters'
+
+/** Samples that went into the log during a replay and are not stored yet. */
+export type LoggedSamples = {
+  add(letter: DeadReport, samples: readonly AcceptedSample[]): void
+  /** True when the log has this sample from a report that was received at the same time or later. */
+  supersedes(letter: DeadReport, sample: AcceptedSample): boolean
+}
+
+export function createLoggedSamples(): LoggedSamples {
+  const receivedAtMs = new Map<string, number>()
+  const keyOf = ({ deviceId }: DeadReport, { kind, tsMs }: AcceptedSample) => `${deviceId} ${kind} ${tsMs}`
+  return {
+    add(letter, samples) {
+      for (const sample of samples) receivedAtMs.set(keyOf(letter, sample), letter.receivedAtMs)
+    },
+    supersedes: (letter, sample) =>
+      (receivedAtMs.get(keyOf(letter, sample)) ?? Number.NEGATIVE_INFINITY) >= letter.receivedAtMs,
+  }
+}

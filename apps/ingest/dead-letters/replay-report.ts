@@ -1,0 +1,46 @@
+import type { QuestdbSql } from '#questdb/sql'
+import { type AcceptedSample, decodeBatch } from '#telemetry/accept'
+import type { DeadReport } from '#telemetry-log/dead-letters'
+import type { TelemetryBatch } from '#telemetry-log/log'
+import type { LoggedSamples } from './logged-samples.ts'
+import { fateOver, readStoredRows } from './stored-rows.ts'
+
+/**
+ * The part of a report that may go into the log once more: without samples in whose place there is a newer or an erased
+ * row by now. Undefined when nothing is left. Throws when the report cannot be decoded, or not be split without
+ * changing what its other samples mean.
+ */
+export async function replayableReport(
+  questdb: QuestdbSql,
+  letter: DeadReport,
+  logged: LoggedSamples,
+): Promise<{ batch: TelemetryBatch; samples: readonly AcceptedSample[] } | undefined> {
+  const { deviceId, organizationId, deviceClass, receivedAtMs, oldestTsMs, format } = letter
+  const whole = Buffer.from(letter.body, 'base64')
+  const context = { receivedAtMs, oldestTsMs }
+  const decoded = decodeBatch(whole, format, context)
+  if (!decoded.ok) throw new Error(decoded.detail)
+  const unlogged = decoded.samples.filter((sample) => !logged.supersedes(letter, sample))
+  const kept = await withoutSuperseded(questdb, letter, unlogged)
+  if (kept.length === 0) return undefined
+  const batch = { deviceId, organizationId, deviceClass, receivedAtMs, oldestTsMs, sampleCount: kept.length }
+  if (kept.length === decoded.samples.length) return { batch: { ...batch, format, body: whole }, samples: kept }
+  const body = Buffer.from(JSON.stringify({ sentAt: decoded.sentAtMs, samples: kept.map(({ sample }) => sample) }))
+  const again = decodeBatch(body, 'json', context)
+  if (!again.ok || !haveSameTimes(again.samples, kept)) throw new Error('The report cannot be split.')
+  return { batch: { ...batch, format: 'json', body }, samples: kept }
+}
+
+async function withoutSuperseded(questdb: QuestdbSql, letter: DeadReport, samples: readonly AcceptedSample[]) {
+  const kept: AcceptedSample[] = []
+  for (const kind of new Set(samples.map((sample) => sample.kind))) {
+    const ofKind = samples.filter((sample) => sample.kind === kind)
+    const times = [...new Set(ofKind.map(({ tsMs }) => tsMs))]
+    const storedAt = await readStoredRows(questdb, kind, letter.deviceId, times)
+    kept.push(...ofKind.filter(({ tsMs }) => fateOver(storedAt(tsMs), letter.receivedAtMs) === 'replay'))
+  }
+  return kept.sort((a, b) => a.index - b.index)
+}
+
+const haveSameTimes = (a: readonly AcceptedSample[], b: readonly AcceptedSample[]): boolean =>
+  a.length === b.length && a.every(({ tsMs, shiftMs }, at) => tsMs === b[at]?.tsMs && shiftMs === b[at]?.shiftMs)

@@ -1,0 +1,137 @@
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { existingDevices } from '#fleet/fleet-map/registry'
+import type { Queryable } from '#postgres/pool'
+import type { IlpTransport } from '#questdb/ilp-transport'
+import type { QuestdbSql } from '#questdb/sql'
+import { waitUntilApplied } from '#questdb/wal-tables'
+import {
+  type DeadLetter,
+  type DeadRow,
+  deadLetterFolder,
+  isDeadReport,
+  isLetterFile,
+  parseDeadLetter,
+} from '#telemetry-log/dead-letters'
+import type { TelemetryLog } from '#telemetry-log/log'
+import { createLoggedSamples, type LoggedSamples } from './logged-samples.ts'
+import { replayableReport } from './replay-report.ts'
+import { rowKeyOf } from './row-key.ts'
+import { fateOver, readStoredRows } from './stored-rows.ts'
+
+/** What became of a letter. The first four leave the folder, the others stay in it, those of deleted devices if asked to. */
+export type Fate = 'stored' | 'logged' | 'superseded' | 'erased' | 'deleted' | 'refused' | 'unreadable'
+
+export type ReplayParts = {
+  logFolder: string
+  /** Held open, so that no ingest writes meanwhile. QuestDB must have everything that is in it. */
+  log: TelemetryLog
+  /** Lets letters of deleted devices leave the folder. */
+  forgetDeleted: boolean
+  db: Queryable
+  questdb: QuestdbSql
+  transport: IlpTransport
+  /** Told of every letter that stays, with the reason. */
+  onKept: (fate: Fate, detail: string) => void
+}
+
+const settled: ReadonlySet<Fate> = new Set(['stored', 'logged', 'superseded', 'erased'])
+const applyLimitMs = 60_000
+
+/**
+ * Replays the dead letters of a log and returns how many had which fate. Rows are sent to QuestDB, reports are appended
+ * to the log. Nothing is put over a row that was received later or erased, and nothing is stored of a device that is
+ * deleted. A crash in the middle is harmless: what was replayed is superseded by itself the next time.
+ */
+export async function replayDeadLetters(parts: ReplayParts): Promise<Map<Fate, number>> {
+  const folder = deadLetterFolder(parts.logFolder)
+  const fates = new Map<Fate, number>()
+  const logged = createLoggedSamples()
+  const leaves = (fate: Fate) => settled.has(fate) || (fate === 'deleted' && parts.forgetDeleted)
+  for (const name of letterFilesIn(folder)) {
+    const path = join(folder, name)
+    const kept: string[] = []
+    const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)
+    await untilApplied(parts.questdb)
+    for (const [line, fate] of await fatesOf(parts, logged, lines)) {
+      fates.set(fate, (fates.get(fate) ?? 0) + 1)
+      if (!leaves(fate)) kept.push(line)
+    }
+    keepOnly(path, kept)
+  }
+  return fates
+}
+
+/** Rows come first: reports are stored after this command and must not be put over them. */
+const letterFilesIn = (folder: string): string[] => {
+  const names = readdirSync(folder).filter((name) => isLetterFile(name.replace(/^replaying-\d+-/, '')))
+  const isOfRows = (name: string) => name.includes('rows-')
+  return [...names.filter(isOfRows).sort(), ...names.filter((name) => !isOfRows(name)).sort()]
+}
+
+async function untilApplied(questdb: QuestdbSql): Promise<void> {
+  if (!(await waitUntilApplied(questdb, applyLimitMs))) throw new Error('QuestDB does not apply what it has taken.')
+}
+
+function keepOnly(path: string, lines: readonly string[]): void {
+  if (lines.length === 0) {
+    rmSync(path)
+    return
+  }
+  writeFileSync(`${path}.next`, lines.map((line) => `${line}\n`).join(''), { flush: true })
+  renameSync(`${path}.next`, path)
+}
+
+async function fatesOf(parts: ReplayParts, logged: LoggedSamples, lines: readonly string[]): Promise<[string, Fate][]> {
+  const letters = lines.map((line) => ({ line, letter: parseDeadLetter(line) }))
+  const deviceIds = letters.flatMap(({ letter }) => (letter && deviceOf(letter)) ?? [])
+  const existing = await existingDevices(parts.db, [...new Set(deviceIds)])
+  // Newest first: older letters of the same rows are then superseded.
+  const inOrder = [...letters].sort((a, b) => receivedAt(b.letter) - receivedAt(a.letter))
+  const fates: [string, Fate][] = []
+  for (const { line, letter } of inOrder) {
+    const deviceId = letter && deviceOf(letter)
+    if (!letter || deviceId === undefined) {
+      parts.onKept('unreadable', line.slice(0, 200))
+      fates.push([line, 'unreadable'])
+    } else if (!existing.has(deviceId)) {
+      parts.onKept('deleted', deviceId)
+      fates.push([line, 'deleted'])
+    } else fates.push([line, await replayLetter(parts, logged, letter)])
+  }
+  return fates
+}
+
+const deviceOf = (letter: DeadLetter): string | undefined =>
+  isDeadReport(letter) ? letter.deviceId : rowKeyOf(letter)?.deviceId
+
+const receivedAt = (letter: DeadLetter | undefined): number =>
+  letter === undefined ? 0 : isDeadReport(letter) ? letter.receivedAtMs : (rowKeyOf(letter)?.receivedAtMs ?? 0)
+
+async function replayLetter(parts: ReplayParts, logged: LoggedSamples, letter: DeadLetter): Promise<Fate> {
+  if (!isDeadReport(letter)) return replayRow(parts, letter)
+  try {
+    const replayable = await replayableReport(parts.questdb, letter, logged)
+    if (!replayable) return 'superseded'
+    await parts.log.append(replayable.batch)
+    logged.add(letter, replayable.samples)
+    return 'logged'
+  } catch (error) {
+    parts.onKept('refused', `${letter.deviceId}: ${error instanceof Error ? error.message : String(error)}`)
+    return 'refused'
+  }
+}
+
+async function replayRow({ questdb, transport, onKept }: ReplayParts, letter: DeadRow): Promise<Fate> {
+  const key = rowKeyOf(letter)
+  if (!key) return 'unreadable'
+  // A row that an earlier letter brought must be visible by now.
+  await untilApplied(questdb)
+  const storedAt = await readStoredRows(questdb, key.table, key.deviceId, [key.tsMs])
+  const fate = fateOver(storedAt(key.tsMs), key.receivedAtMs)
+  if (fate !== 'replay') return fate
+  const outcome = await transport.send(Buffer.from(letter.row, 'base64'))
+  if (outcome.kind === 'stored') return 'stored'
+  onKept('refused', `${letter.key}: ${outcome.detail}`)
+  return 'refused'
+}

@@ -1,0 +1,18 @@
+import type { DeadRow } from '#telemetry-log/dead-letters'
+
+/** What a row replaces in its table, and which of two such rows is the newer. */
+export type RowKey = { table: string; deviceId: string; tsMs: number; receivedAtMs: number }
+
+// Symbols escape their spaces, `received_at` is always the first field, and the line ends with its time.
+const start = /^(\w+),device_id=([0-9a-f-]{36}),(?:\\.|[^\\ ])* received_at=(\d+)t/
+const end = / (\d+)t\n?$/
+
+/** Reads the key of a dead row from its line protocol; undefined when it is not a row of the writer. */
+export function rowKeyOf({ row }: DeadRow): RowKey | undefined {
+  // Doubles are binary, so the bytes between are no text.
+  const text = Buffer.from(row, 'base64').toString('latin1')
+  const [, table, deviceId, receivedAtUs] = start.exec(text) ?? []
+  const [, tsUs] = end.exec(text.slice(-32)) ?? []
+  if (table === undefined || deviceId === undefined || tsUs === undefined) return undefined
+  return { table, deviceId, tsMs: Number(tsUs) / 1_000, receivedAtMs: Number(receivedAtUs) / 1_000 }
+}
