@@ -71,11 +71,14 @@ function isStored(log: SegmentLog): boolean {
 
 /** Waits a while for ingest to stop, so that a restart of it is enough: it comes back once this command has ended. */
 async function openLogOnceFree(folder: string): Promise<SegmentLog | undefined> {
+  let isTold = false
   for (const giveUpAtMs = performance.now() + waitForLogMs; ; await delay(100)) {
     try {
       return await openSegmentLog({ folder })
     } catch (error) {
       if (!(error instanceof LogInUseError)) throw error
+      if (!isTold) console.error('Waiting up to a minute for ingest to stop.')
+      isTold = true
       if (performance.now() < giveUpAtMs) continue
       console.error(`${error.message} Stop or restart ingest while this command waits.`)
       process.exitCode = 1

@@ -51,4 +51,4 @@ test('whatever was acknowledged before kill -9 is read back once, over many live
   expect(acknowledged.filter((number) => !kept.has(number))).toEqual([])
   reader.close()
   await log.close()
-})
+}, 120_000)

@@ -81,7 +81,7 @@ test('cut at any byte, the log opens with exactly the frames that are whole, and
     expect(keptBytes(folder)).toEqual([])
     rmSync(folder, { recursive: true })
   }
-})
+}, 120_000)
 
 test('one changed byte costs at most its own frame, whose bytes are kept and whose samples the next frame accounts for', () => {
   const end = frames.at(-1)?.nextPosition ?? 0
