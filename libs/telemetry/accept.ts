@@ -1,6 +1,6 @@
 import { type BatchFormat, brokenLine, isObject, type RefusedBatch, readEnvelope } from './envelope.ts'
 import { envelopeFields, fieldTable, isKind, type Kind, maxAgeMs } from './fields.ts'
-import { inspectSample } from './inspect.ts'
+import { inspectSample, newValueBudget } from './inspect.ts'
 import { parseNumber, parseTime } from './times.ts'
 
 export type RejectionCode = 'invalid_sample' | 'unknown_kind' | 'ts_invalid' | 'ts_out_of_range'
@@ -28,8 +28,12 @@ export type DecodedBatch = {
   unknownFields: number
 }
 
-/** `oldestTsMs`: start of the longest retention, counted from `receivedAtMs`. Both are kept with the body in the log. */
-export type DecodeContext = { receivedAtMs: number; oldestTsMs: number }
+/**
+ * `oldestTsMs`: start of the longest retention, counted from `receivedAtMs`. Both are kept with the body in the log.
+ * `sampleCount`: how many samples of this body an earlier decoding accepted. When that was all of them, they are not
+ * inspected again and `unknownFields` counts only the members beside the samples.
+ */
+export type DecodeContext = { receivedAtMs: number; oldestTsMs: number; sampleCount?: number }
 
 const minuteMs = 60_000
 const maxClockErrorMs = minuteMs
@@ -75,6 +79,8 @@ export function decodeBatch(bytes: Buffer, format: BatchFormat, context: DecodeC
   const rejected: Rejection[] = []
   let unknownFields = envelope.unknownFields
   let newestTsMs = Number.NEGATIVE_INFINITY
+  const isInspected = context.sampleCount === values.length
+  const budget = newValueBudget()
   for (let index = 0; index < values.length; index++) {
     const sample = values[index]
     if (!isObject(sample)) {
@@ -83,7 +89,7 @@ export function decodeBatch(bytes: Buffer, format: BatchFormat, context: DecodeC
       continue
     }
     const { kind, ts } = sample
-    const inspected = inspectSample(sample, knownFields.get(kind) ?? noFields)
+    const inspected = isInspected ? 0 : inspectSample(sample, knownFields.get(kind) ?? noFields, budget)
     if (typeof inspected === 'string') {
       rejected.push({ index, code: 'invalid_sample', detail: inspected })
       continue

@@ -18,7 +18,7 @@ export type Envelope = {
 }
 
 const maxSamples = 1000
-const maxBatchIdLength = 256
+const maxHeaderTextLength = 256
 
 const refuse = (detail: string): RefusedBatch => ({ ok: false, status: 400, code: 'invalid_request', detail })
 
@@ -34,8 +34,9 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 function readHeader(header: Record<string, unknown>): Omit<Envelope, 'ok' | 'values'> {
   const { sentAt, batchId } = header
-  const sentAtMs = parseTime(sentAt)
-  const hasBatchId = typeof batchId === 'string' && batchId.length <= maxBatchIdLength
+  const isOverlong = typeof sentAt === 'string' && sentAt.length > maxHeaderTextLength
+  const sentAtMs = isOverlong ? null : parseTime(sentAt)
+  const hasBatchId = typeof batchId === 'string' && batchId.length <= maxHeaderTextLength
   const read = (sentAtMs === null ? 0 : 1) + (hasBatchId ? 1 : 0) + (Object.hasOwn(header, 'samples') ? 1 : 0)
   return {
     sentAtMs,
@@ -69,11 +70,18 @@ function parseLine(line: string): unknown {
 const isHeader = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && value.kind === undefined && (value.sentAt !== undefined || value.batchId !== undefined)
 
+const isBlank = (code: number) => code === 0x0a || code === 0x0d || code === 0x20 || code === 0x09
+
 function readNdjson(text: string): Envelope | RefusedBatch {
   const values: unknown[] = []
   let header: Record<string, unknown> = {}
   let isFirst = true
   for (let start = 0; start < text.length; ) {
+    // Skipped by character: a body may consist of a million empty lines.
+    if (isBlank(text.charCodeAt(start))) {
+      start++
+      continue
+    }
     const newline = text.indexOf('\n', start)
     const end = newline === -1 ? text.length : newline
     const line = text.slice(start, end)
