@@ -6,8 +6,14 @@ type Traffic = { tokens: number; refilledAtMs: number; window: number; windowByt
 export type DeviceTraffic = {
   /** Counts one request. Throws 429 with `Retry-After` when the device is over its rate. */
   admit(deviceId: string, nowMs: number): void
-  /** Counts bytes taken on for the device with a request that turned out to be worth several. */
-  count(deviceId: string, bytes: number, requests: number, nowMs: number): void
+  /**
+   * Counts an admitted request as `more` further ones, `counted` being what it counts as so far. More than the device has
+   * left is a debt, which delays its other requests. Throws 429 with `Retry-After`, and takes back what was counted, when
+   * other requests have put the device into debt: those admitted together may turn out to be worth too much.
+   */
+  charge(deviceId: string, request: { counted: number; more: number }, nowMs: number): void
+  /** Counts bytes taken on for the device. */
+  count(deviceId: string, bytes: number, nowMs: number): void
   /** True when the device has sent more in this minute than the mean device did in the last one. */
   isOverFairShare(deviceId: string, nowMs: number): boolean
 }
@@ -45,25 +51,39 @@ export function createDeviceTraffic(limits: { requestsPerMinute: number; burst: 
     return traffic
   }
 
+  function refill(traffic: Traffic, nowMs: number): void {
+    const elapsedMs = Math.max(0, nowMs - traffic.refilledAtMs)
+    traffic.tokens = Math.min(limits.burst, traffic.tokens + elapsedMs * perMs)
+    traffic.refilledAtMs = nowMs
+  }
+
+  function rateLimited(traffic: Traffic): ServiceError {
+    const waitSeconds = Math.ceil((1 - traffic.tokens) / perMs / 1_000)
+    return new ServiceError(429, 'rate_limited', `A device may send ${limits.requestsPerMinute} reports a minute.`, {
+      headers: { 'Retry-After': String(waitSeconds) },
+    })
+  }
+
   return {
     admit(deviceId, nowMs) {
       const traffic = trafficOf(deviceId, nowMs)
-      const elapsedMs = Math.max(0, nowMs - traffic.refilledAtMs)
-      traffic.tokens = Math.min(limits.burst, traffic.tokens + elapsedMs * perMs)
-      traffic.refilledAtMs = nowMs
-      if (traffic.tokens >= 1) {
-        traffic.tokens -= 1
-        return
-      }
-      const waitSeconds = Math.ceil((1 - traffic.tokens) / perMs / 1_000)
-      throw new ServiceError(429, 'rate_limited', `A device may send ${limits.requestsPerMinute} reports a minute.`, {
-        headers: { 'Retry-After': String(waitSeconds) },
-      })
+      refill(traffic, nowMs)
+      if (traffic.tokens < 1) throw rateLimited(traffic)
+      traffic.tokens -= 1
     },
-    count(deviceId, bytes, requests, nowMs) {
+    charge(deviceId, { counted, more }, nowMs) {
       const traffic = trafficOf(deviceId, nowMs)
-      // One was taken at admission; more than there are is a debt, which delays the next request.
-      traffic.tokens -= requests - 1
+      refill(traffic, nowMs)
+      // Without what this request counts as beyond its first: it must not be refused for its own size.
+      if (traffic.tokens + counted - 1 < 0) {
+        const error = rateLimited(traffic)
+        traffic.tokens += counted
+        throw error
+      }
+      traffic.tokens -= more
+    },
+    count(deviceId, bytes, nowMs) {
+      const traffic = trafficOf(deviceId, nowMs)
       if (traffic.window !== window) {
         traffic.window = window
         traffic.windowBytes = 0

@@ -29,18 +29,30 @@ export function readReportHead(request: IncomingMessage): { format: BatchFormat;
   })
 }
 
-/** The body as it came, counted as it arrives. Rejects with 413 when it is too large, undefined when it was cut off. */
-export function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+/**
+ * The body as it came, counted as it arrives. Rejects with 413 when it is too large and with what `onBytes` throws, which
+ * gets the bytes so far; undefined when it was cut off.
+ */
+export function readBody(request: IncomingMessage, onBytes: (totalBytes: number) => void): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
+    const refuse = (error: unknown) => {
+      request.removeAllListeners('data')
+      more = undefined
+      reject(error)
+    }
     let first: Buffer | undefined
     let more: Buffer[] | undefined
     let total = 0
     request.on('data', (chunk: Buffer) => {
       total += chunk.length
-      if (total > maxReportBytes) {
-        request.removeAllListeners('data')
-        reject(tooLarge())
-      } else if (first === undefined) first = chunk
+      try {
+        if (total > maxReportBytes) throw tooLarge()
+        onBytes(total)
+      } catch (error) {
+        refuse(error)
+        return
+      }
+      if (first === undefined) first = chunk
       else if (more === undefined) more = [first, chunk]
       else more.push(chunk)
     })

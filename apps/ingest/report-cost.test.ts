@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { requestsWorth } from './report-cost.ts'
+import { requestsForBytes, requestsForDays } from './report-cost.ts'
 
 const noonMs = Date.UTC(2026, 10, 21, 12)
 const hoursAgo = (hours: number) => ({ tsMs: noonMs - hours * 3_600_000 })
@@ -11,4 +11,11 @@ test.each([
   ['two days out of order', [0, 20, 1, 21], 1],
   ['three days', [60, 30, 0], 2],
   ['ten days, several times', [...Array(10).keys(), ...Array(10).keys()].map((day) => day * 24), 9],
-])('%s', (_name, hours, requests) => expect(requestsWorth(hours.map(hoursAgo))).toBe(requests))
+])('%s', (_name, hours, requests) => expect(requestsForDays(hours.map(hoursAgo))).toBe(requests))
+
+test.each([
+  [0, 1],
+  [512 * 1024, 1],
+  [512 * 1024 + 1, 2],
+  [1024 * 1024, 2],
+])('%i bytes count as %i requests', (bytes, requests) => expect(requestsForBytes(bytes)).toBe(requests))

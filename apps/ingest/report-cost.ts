@@ -1,11 +1,16 @@
 const dayMs = 24 * 60 * 60 * 1_000
+/** A thousand samples of every kind are smaller; only lists of cells and members that are no field make more. */
+const bytesOfOneRequest = 512 * 1024
+
+/** How many requests the bytes of a report count as, as sent or decompressed: 1 up to half a mebibyte, then 2. */
+export const requestsForBytes = (bytes: number): number => Math.max(1, Math.ceil(bytes / bytesOfOneRequest))
 
 /**
- * How many requests a report counts as. Every day is a part of its own in the telemetry database, and rows that belong
- * between those of an earlier day have it written anew: samples strewn over a quarter cost everybody else as much as
- * ninety reports do. A buffer emptied in order touches two days at midnight, which is one request as usual.
+ * How many requests the days of a report count as. Every day is a partition in the telemetry database, and rows that
+ * belong between those of an earlier day have it written anew: samples strewn over a quarter cost as much as ninety
+ * reports do. A buffer emptied in order touches two days at midnight, which is one request as usual.
  */
-export function requestsWorth(samples: readonly { tsMs: number }[]): number {
+export function requestsForDays(samples: readonly { tsMs: number }[]): number {
   const first = dayOf(samples[0]?.tsMs ?? 0)
   let second = first
   for (const { tsMs } of samples) {

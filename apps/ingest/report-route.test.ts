@@ -255,6 +255,22 @@ test('429: samples strewn over many days count as many requests, and all of them
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(20)
 })
 
+test('429: a burst of large reports counts by their bytes, and a neighbour is answered meanwhile', async () => {
+  // A mebibyte counts as two requests, so half of a burst of 240 is taken.
+  const body = gzipSync(`{"samples": ["no object"]}${' '.repeat(1024 * 1024 - 26)}`)
+  const [neighbour] = await newReportingDevices(pool, device.organizationId, 1)
+  const headers = { 'content-encoding': 'gzip' }
+  const answers = Array.from({ length: 240 }, () => send({ body, headers }))
+  const authorization = `Bearer ${neighbour?.token}`
+  expect((await send({ body: report([sample()]), headers: { authorization } })).status).toBe(202)
+  const statuses = (await Promise.all(answers)).map(({ status }) => status)
+  const taken = statuses.filter((status) => status === 202).length
+  expect(statuses.filter((status) => status === 429)).toHaveLength(240 - taken)
+  // Two requests a second come back while the burst lasts.
+  expect(taken).toBeGreaterThanOrEqual(120)
+  expect(taken).toBeLessThan(180)
+})
+
 test('429: an address that keeps failing to authenticate, but not the good tokens behind it', async () => {
   const headers = { authorization: `Bearer ${issueToken('fld').token}`, 'x-forwarded-for': '198.51.100.7' }
   const statuses: number[] = []

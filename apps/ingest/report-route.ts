@@ -9,9 +9,10 @@ import type { DeviceAccess } from './device-access.ts'
 import type { DeviceGrant } from './device-grants.ts'
 import type { DeviceTraffic } from './device-traffic.ts'
 import type { FailedAuthentications } from './failed-authentications.ts'
+import { createFairTurns } from './fair-turns.ts'
 import type { OpenJobs } from './open-jobs.ts'
 import { decompress, readBody, readReportHead } from './read-report.ts'
-import { requestsWorth } from './report-cost.ts'
+import { requestsForBytes, requestsForDays } from './report-cost.ts'
 import type { ReportMetrics } from './report-metrics.ts'
 import { answer, answerProblem, requestIdOf, type StraightRoute } from './straight-answer.ts'
 
@@ -39,6 +40,7 @@ type Report = { accepted: number; rejected: readonly unknown[]; jobsPending: num
  */
 export function createReportRoute(parts: ReportParts): StraightRoute {
   const { clock, access, failedAuthentications, traffic, backlog, log, openJobs, metrics } = parts
+  const turns = createFairTurns()
 
   async function authenticate(request: IncomingMessage): Promise<DeviceGrant> {
     try {
@@ -56,20 +58,40 @@ export function createReportRoute(parts: ReportParts): StraightRoute {
     traffic.admit(grant.deviceId, receivedAtMs)
     backlog.admit(grant.deviceId, receivedAtMs)
     const { format, coding } = readReportHead(request)
-    const sent = await readBody(request)
-    if (sent === undefined) return undefined
-    const body = decompress(sent, coding)
-    const oldestTsMs = receivedAtMs - parts.retentionMs
-    const decoded = decodeBatch(body, format, { receivedAtMs, oldestTsMs })
-    if (!decoded.ok) throw new ServiceError(decoded.status, decoded.code, decoded.detail)
-    refuseIneligible(grant, receivedAtMs)
-
     const { deviceId, organizationId, deviceClass } = grant
+    let counted = 1
+    const countAs = (requests: number) => {
+      const more = Math.max(0, requests - counted)
+      traffic.charge(deviceId, { counted, more }, receivedAtMs)
+      counted += more
+    }
+    const sent = await readBody(request, (bytes) => {
+      if (requestsForBytes(bytes) > counted) countAs(requestsForBytes(bytes))
+    })
+    if (sent === undefined) return undefined
+    const oldestTsMs = receivedAtMs - parts.retentionMs
+    const check = () => {
+      if (request.socket.destroyed) return undefined
+      // Reports admitted together with dearer ones are refused here before they cost anything.
+      countAs(counted)
+      const body = decompress(sent, coding)
+      countAs(requestsForBytes(body.length))
+      const decoded = decodeBatch(body, format, { receivedAtMs, oldestTsMs })
+      if (!decoded.ok) throw new ServiceError(decoded.status, decoded.code, decoded.detail)
+      refuseIneligible(grant, receivedAtMs)
+      countAs(counted + requestsForDays(decoded.samples) - 1)
+      return { body, decoded }
+    }
+    const checked = turns.run(deviceId, check)
+    const report = checked instanceof Promise ? await checked : checked
+    if (report === undefined) return undefined
+    const { body, decoded } = report
+
     const sampleCount = decoded.samples.length
     if (sampleCount > 0) {
       const accepted = { deviceId, organizationId, deviceClass, receivedAtMs, oldestTsMs, format, sampleCount, body }
       await log.append(coding === 'identity' ? accepted : { ...accepted, compressed: { coding, bytes: sent } })
-      traffic.count(deviceId, body.length, requestsWorth(decoded.samples), receivedAtMs)
+      traffic.count(deviceId, body.length, receivedAtMs)
       parts.onAccepted(grant, receivedAtMs)
     }
     metrics.countReport(decoded, sent.length)
