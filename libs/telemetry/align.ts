@@ -1,6 +1,7 @@
 import { latLngToCell } from 'h3-js'
 import { type DistinctFix, distinctFixes, type FixReport } from './distinct-fixes.ts'
-import { type Dwell, type DwellPolicy, detectDwells } from './dwell.ts'
+import type { Dwell, DwellPolicy } from './dwell.ts'
+import { detectDwells } from './dwell-detector.ts'
 import { distanceM, pointBetween } from './geo.ts'
 import type { AlignedPosition, CellularRow, CoverageCells } from './rows.ts'
 import { fixAccuracyM, isUsableFix } from './usable.ts'
@@ -50,7 +51,7 @@ export function lastStartedBy<Entry>(
 
 const fixTime = ({ timeMs }: DistinctFix) => timeMs
 const firstReport = ({ firstReportMs }: DistinctFix) => firstReportMs
-const arrival = ({ arrivedAtMs }: Dwell) => arrivedAtMs
+const lastInside = ({ lastInsideAtMs }: Dwell) => lastInsideAtMs
 const speedOf = ({ speedMps }: DistinctFix) => speedMps ?? assumedSpeedMps
 
 /** The router stamped the sample itself. */
@@ -67,15 +68,13 @@ function stampedPosition(row: CellularRow): AlignedPosition | null {
   }
 }
 
-/** Where receivers date fixes back, a dwell can begin before the one before it ends: the earlier keeps its time. */
+/**
+ * Where receivers date fixes back, a dwell can begin before the one before it ends: the earlier keeps its time. Both ends
+ * of dwells never decrease, so the first that ends at or after the time is the earliest that may cover it.
+ */
 function dwellAt(tsMs: number, dwells: readonly Dwell[]): Dwell | undefined {
-  let covering: Dwell | undefined
-  for (let index = lastStartedBy(dwells, arrival, tsMs); index >= 0; index--) {
-    const dwell = dwells[index]
-    if (dwell === undefined || tsMs > dwell.lastInsideAtMs) break
-    covering = dwell
-  }
-  return covering
+  const dwell = dwells[lastStartedBy(dwells, lastInside, tsMs - 1) + 1]
+  return dwell !== undefined && dwell.arrivedAtMs <= tsMs ? dwell : undefined
 }
 
 function dwellPosition(tsMs: number, { fixes, dwells }: Track): AlignedPosition | null {

@@ -1,14 +1,7 @@
-import { alignSample, coverageCells, lastStartedBy, maxInterpolation, placeRow } from './align.ts'
+import { alignSample, coverageCells, lastStartedBy, maxInterpolation, placeRow, type Track } from './align.ts'
 import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
-import {
-  type Dwell,
-  type DwellPolicy,
-  type DwellState,
-  initialDwellState,
-  observeFix,
-  observeRepeat,
-  openDwell,
-} from './dwell.ts'
+import type { Dwell, DwellPolicy } from './dwell.ts'
+import { createDwellDetector, type DwellState, initialDwellState } from './dwell-detector.ts'
 import { distanceM } from './geo.ts'
 import type { CellularRow } from './rows.ts'
 
@@ -103,11 +96,12 @@ export function createDeviceAlignment(
   policy: DwellPolicy,
   initial: DeviceAlignmentState = initialAlignmentState,
 ): DeviceAlignment {
-  let { dwell, newestReportMs, knownFromMs, droppedUntilMs, openDwellRows, staleFromMs } = initial
+  let { newestReportMs, knownFromMs, droppedUntilMs, openDwellRows, staleFromMs } = initial
+  const detector = createDwellDetector(policy, initial.dwell)
   let fixes = [...initial.fixes]
   let closedDwells = [...initial.closedDwells]
   let trailing = initial.trailing.map(withCells)
-  let open = openDwell(dwell)
+  let open = detector.open()
 
   /** Earliest time whose position the report changes. */
   const takeReport = (report: FixReport, step: AlignmentStep): number => {
@@ -118,12 +112,12 @@ export function createDeviceAlignment(
       return Number.POSITIVE_INFINITY
     }
     newestReportMs = report.tsMs
-    const wasOpen = dwell.stay !== null
+    const wasOpen = detector.openSinceMs() !== null
     let changedFromMs: number
     if (last !== undefined && isSamePosition(last, report)) {
       const fix = repeatFix(last, report)
       fixes[fixes.length - 1] = fix
-      dwell = observeRepeat(dwell, fix, policy)
+      detector.takeRepeat(fix)
       changedFromMs = last.lastReportMs
     } else {
       const fix = startFix(report, last)
@@ -131,19 +125,18 @@ export function createDeviceAlignment(
       takeFix(fix, step)
       changedFromMs = canInterpolate(last, fix) ? last.timeMs : fix.timeMs - exactMs
     }
-    return !wasOpen && dwell.stay !== null ? Math.min(changedFromMs, dwell.stay.anchor.timeMs) : changedFromMs
+    const openSinceMs = detector.openSinceMs()
+    return !wasOpen && openSinceMs !== null ? Math.min(changedFromMs, openSinceMs) : changedFromMs
   }
 
   const takeFix = (fix: DistinctFix, step: AlignmentStep) => {
-    const observed = observeFix(dwell, fix, policy)
-    const { closed } = observed
+    const closed = detector.takeFix(fix)
     if (closed !== null) {
       if (openDwellRows === 'stale') step.dirty.push({ fromMs: closed.arrivedAtMs, toMs: closed.lastInsideAtMs })
       closedDwells.push(closed)
       step.closed.push(closed)
       openDwellRows = 'none'
     } else if (openDwellRows === 'settled') openDwellRows = 'stale'
-    dwell = observed.state
   }
 
   /** A report that has been taken before, or that says nothing new: inside the time its fix is known to stand. */
@@ -153,12 +146,12 @@ export function createDeviceAlignment(
   }
 
   /** Adds rows to those that may change; what is older than the memory is placed once and left to the dirty range. */
-  const takeSamples = (samples: readonly CellularRow[], step: AlignmentStep): Set<number> => {
+  const takeSamples = (samples: readonly CellularRow[], track: Track, step: AlignmentStep): Set<number> => {
     const fresh = new Map<number, CellularRow>()
     for (const row of samples) {
       if (row.tsMs >= knownFromMs) fresh.set(row.tsMs, row)
       else {
-        step.rows.push(place(row))
+        step.rows.push(place(row, track))
         step.dirty.push({ fromMs: row.tsMs, toMs: row.tsMs })
       }
     }
@@ -168,18 +161,19 @@ export function createDeviceAlignment(
     return new Set(fresh.keys())
   }
 
-  const place = (row: CellularRow): CellularRow => {
-    const track = { fixes, dwells: open === null ? closedDwells : [...closedDwells, open] }
+  const place = (row: CellularRow, track: Track): CellularRow => {
     const placed = placeRow(row, alignSample(row, track))
     if (isInOpenDwell(placed) && openDwellRows === 'none') openDwellRows = 'settled'
     return placed
   }
 
-  const placeTrailing = (changedFromMs: number, fresh: Set<number>, step: AlignmentStep) => {
+  const placeTrailing = (changedFromMs: number, samples: readonly CellularRow[], step: AlignmentStep) => {
+    const track = { fixes, dwells: open === null ? closedDwells : [...closedDwells, open] }
+    const fresh = takeSamples(samples, track, step)
     trailing = trailing.map((row) => {
       const isFresh = fresh.has(row.tsMs)
       if (!isFresh && row.tsMs < changedFromMs) return row
-      const placed = place(row)
+      const placed = place(row, track)
       if (isFresh || placed !== row) step.rows.push(placed)
       return placed
     })
@@ -190,7 +184,8 @@ export function createDeviceAlignment(
 
   const forget = () => {
     const newestTime = fixes.at(-1)?.timeMs ?? 0
-    const keepFrom = trailingFromMs()
+    // Nothing that comes in order can move a row from before this.
+    const keepFrom = detector.undecidedFromMs()
     const newestRowMs = trailing.at(-1)?.tsMs ?? 0
     const overflow = Math.max(trailing.length - maxTrailing, 0)
     trailing = trailing.filter(({ tsMs }, index) => {
@@ -212,18 +207,15 @@ export function createDeviceAlignment(
     }
   }
 
-  /** Nothing that comes in order can move a row from before this. */
-  const trailingFromMs = (): number => dwell.stay?.last.lastReportMs ?? dwell.pending[0]?.timeMs ?? 0
-
   return {
     apply: (reports, samples) => {
       const step: AlignmentStep = { rows: [], closed: [], open: null, dirty: [] }
       let changedFromMs = Number.POSITIVE_INFINITY
       for (const report of [...reports].sort(byTime)) changedFromMs = Math.min(changedFromMs, takeReport(report, step))
-      if (changedFromMs <= newestReportMs || open === null) open = openDwell(dwell)
+      if (changedFromMs <= newestReportMs || open === null) open = detector.open()
       if (changedFromMs <= droppedUntilMs) step.dirty.push({ fromMs: changedFromMs, toMs: droppedUntilMs })
       if (open !== null && open.arrivedAtMs <= droppedUntilMs && openDwellRows === 'none') openDwellRows = 'settled'
-      placeTrailing(changedFromMs, takeSamples(samples, step), step)
+      placeTrailing(changedFromMs, samples, step)
       if (staleFromMs !== null)
         step.dirty.push({ fromMs: staleFromMs, toMs: Math.max(newestReportMs, trailing.at(-1)?.tsMs ?? 0) })
       forget()
@@ -241,7 +233,7 @@ export function createDeviceAlignment(
     },
     state: () => ({
       fixes,
-      dwell,
+      dwell: detector.state(),
       closedDwells,
       trailing: trailing.map(withoutCells),
       newestReportMs,

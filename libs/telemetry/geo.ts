@@ -1,7 +1,7 @@
 export type Point = { lat: number; lon: number }
 
 /** Mean radius of the Earth in metres (IUGG). */
-const earthRadiusM = 6_371_008.8
+export const earthRadiusM = 6_371_008.8
 const radians = Math.PI / 180
 
 /** Degrees east from one longitude to another, −180 up to 180, the short way round. */

@@ -1,0 +1,89 @@
+import { distanceM, earthRadiusM, type Point } from './geo.ts'
+
+const radians = Math.PI / 180
+/** Chords this close to the limit, relative to it, are decided by the distance itself. Rounding is a hundredth of it. */
+const uncertainShare = 1e-9
+
+/**
+ * Points in order of arrival of which only the newest run is kept, with a fast answer to whether all later points lie
+ * within `radiusM` of one. Points are unit vectors, compared by the square of their chord: the answers are those of
+ * `distanceM` at a twentieth of its cost.
+ */
+export type NearbyPoints<P extends Point> = {
+  readonly length: number
+  at(index: number): P | undefined
+  push(point: P): void
+  /** Replaces the newest point by one at the same place. */
+  replaceLast(point: P): void
+  /** Forgets the first `count` points. */
+  dropFirst(count: number): void
+  /** Whether every point behind the one at `index` lies within the radius of it. */
+  isCentreOfRest(index: number): boolean
+  list(): P[]
+}
+
+const compactFrom = 1_024
+const fewPoints = 8
+
+export function createNearbyPoints<P extends Point>(radiusM: number): NearbyPoints<P> {
+  const limit = (2 * Math.sin(radiusM / (2 * earthRadiusM))) ** 2
+  const [surelyInside, surelyOutside] = [limit * (1 - uncertainShare), limit * (1 + uncertainShare)]
+  let points: P[] = []
+  /** x, y and z of each point. */
+  let vectors = new Float64Array(3 * fewPoints)
+  let head = 0
+
+  function compact(): void {
+    vectors.copyWithin(0, 3 * head, 3 * points.length)
+    points = points.slice(head)
+    if (vectors.length > 3 * fewPoints && points.length <= fewPoints) vectors = vectors.slice(0, 3 * fewPoints)
+    head = 0
+  }
+
+  function isBothInside(one: number, other: number): boolean {
+    const [a, b] = [points[one], points[other]]
+    return a !== undefined && b !== undefined && distanceM(a, b) <= radiusM
+  }
+
+  return {
+    get length() {
+      return points.length - head
+    },
+    at: (index) => points[head + index],
+    push(point) {
+      const [lat, lon] = [point.lat * radians, point.lon * radians]
+      const cosLat = Math.cos(lat)
+      const at = 3 * points.length
+      if (at === vectors.length) {
+        const larger = new Float64Array(2 * vectors.length)
+        larger.set(vectors)
+        vectors = larger
+      }
+      points.push(point)
+      vectors[at] = cosLat * Math.cos(lon)
+      vectors[at + 1] = cosLat * Math.sin(lon)
+      vectors[at + 2] = Math.sin(lat)
+    },
+    replaceLast(point) {
+      points[points.length - 1] = point
+    },
+    dropFirst(count) {
+      head += count
+      if (head === points.length || (head >= compactFrom && head >= points.length / 2)) compact()
+    },
+    isCentreOfRest(index) {
+      const centre = head + index
+      const [x, y, z] = vectors.subarray(3 * centre, 3 * centre + 3) as unknown as [number, number, number]
+      // The newest first: it is the one that has just put an anchor next to this one out of reach.
+      for (let other = points.length - 1; other > centre; other--) {
+        const dx = (vectors[3 * other] as number) - x
+        const dy = (vectors[3 * other + 1] as number) - y
+        const dz = (vectors[3 * other + 2] as number) - z
+        const chord = dx * dx + dy * dy + dz * dz
+        if (chord > surelyOutside || (chord > surelyInside && !isBothInside(centre, other))) return false
+      }
+      return true
+    },
+    list: () => points.slice(head),
+  }
+}
