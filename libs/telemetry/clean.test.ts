@@ -159,6 +159,20 @@ describe('cells', () => {
     expect(losses).toEqual(['too_many cells'])
     expect(clean('cellular', { cells: 'none' }).losses).toEqual(['wrong_type cells'])
   })
+
+  it('hold 32 cells of every field, and no more characters than those take', () => {
+    const numbers = { arfcn: 3279165, bandwidthMhz: 100, pci: 1007, rssiDbm: -113, rsrpDbm: -140.5, rsrqDb: -19.5 }
+    const texts = { operatorName: 'Telekom Deutschland GmbH', band: 'n78', cellId: '68719476735', tac: '16777215' }
+    const more = { role: 'neighbor', rat: 'nr-nsa', plmn: '310410', sinrDb: -20.5, cqi: 15, signalPercent: 100 }
+    const full = clean('cellular', { cells: Array(32).fill({ ...numbers, ...texts, ...more }) })
+    expect(JSON.parse(full.row.cells ?? '')).toHaveLength(32)
+    expect(full.losses).toEqual([])
+    const wordy = { operatorName: 'x'.repeat(256), band: 'y'.repeat(256) }
+    const { row, losses } = clean('cellular', { cells: Array(32).fill(wordy) })
+    expect(row.cells?.length).toBeLessThan(10_300)
+    expect(JSON.parse(row.cells ?? '')[0]).toEqual(wordy)
+    expect(losses).toEqual(['too_many cells'])
+  })
 })
 
 it('gives every row of a kind the same members in the same order, whatever was sent', () => {

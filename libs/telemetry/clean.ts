@@ -15,6 +15,12 @@ type Scalar = { name: string; clean: CleanValue }
 /** How far ahead of its sample a fix may claim to be: the receiver's clock and the router's are two clocks. */
 const maxFixAheadMs = 5 * 60_000
 
+/**
+ * What a sample's cells may take as JSON. A cell with every field takes under 300 characters; only long names make more.
+ * Rows are read back and written again whole, so their size is what a device can make the writer hold.
+ */
+const maxCellsCharacters = 32 * 320
+
 const unaligned = {
   alignedLat: null,
   alignedLon: null,
@@ -108,14 +114,23 @@ function cleanCells(value: unknown, report: CleaningReport): string | null {
     return null
   }
   const { maxItems } = fieldTable.cellular.cells
-  if (value.length > maxItems) report('too_many', 'cellular', 'cells')
-  return JSON.stringify(value.slice(0, maxItems).flatMap((cell) => cleanCell(cell, report)))
+  const cells: string[] = []
+  let characters = 0
+  for (const cell of value.slice(0, maxItems)) {
+    const text = cleanCell(cell, report)
+    if (text === null) continue
+    characters += text.length
+    if (characters > maxCellsCharacters) break
+    cells.push(text)
+  }
+  if (value.length > maxItems || characters > maxCellsCharacters) report('too_many', 'cellular', 'cells')
+  return `[${cells.join(',')}]`
 }
 
-function cleanCell(cell: unknown, report: CleaningReport): Row[] {
+function cleanCell(cell: unknown, report: CleaningReport): string | null {
   if (!isObject(cell)) {
     report('wrong_type', 'cellular', 'cells')
-    return []
+    return null
   }
   const clean: Row = {}
   for (const scalar of cellScalars) {
@@ -126,5 +141,5 @@ function cleanCell(cell: unknown, report: CleaningReport): Row[] {
     else clean[scalar.name] = cleaned
   }
   for (const name in cell) if (!Object.hasOwn(cellListFields, name)) report('unknown_field', 'cellular', 'cells')
-  return [clean]
+  return JSON.stringify(clean)
 }

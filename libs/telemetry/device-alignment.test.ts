@@ -169,3 +169,18 @@ it('does not grow, however long a device drives, stands or has no fix', () => {
   }
   expect(Math.max(...sizes)).toBeLessThan(1_000_000)
 })
+
+it('keeps no more than a mebibyte of RF rows, and has the others aligned from what is stored', () => {
+  const alignment = createDeviceAlignment(policy)
+  const start = Date.UTC(2026, 0, 1)
+  const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10 }
+  const rows = Array.from({ length: 500 }, (_, second) =>
+    cellularRow(start + second * 1000, { cells: 'x'.repeat(10_000) }),
+  )
+  alignment.apply([fix], rows)
+  const { trailing, droppedUntilMs } = alignment.state()
+  expect(trailing.length).toBe(99)
+  expect(droppedUntilMs).toBe(start + 400_000)
+  const { dirty } = alignment.apply([{ ...fix, tsMs: start + 500_000, lat: 50.001 }], [])
+  expect(dirty).toEqual([{ fromMs: start, toMs: start + 400_000 }])
+})

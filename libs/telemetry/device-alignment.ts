@@ -72,6 +72,9 @@ export type DeviceAlignment = {
 const maxFixes = 256
 const maxFixesMs = 20 * 60_000
 const maxTrailing = 512
+/** Of RF rows in memory, counted with their cells, which are most of a large row. */
+const maxTrailingBytes = 1024 * 1024
+const rowBytes = 512
 const maxTrailingMs = 16 * 60_000
 const exactMs = 2000
 
@@ -187,7 +190,7 @@ export function createDeviceAlignment(
     // Nothing that comes in order can move a row from before this.
     const keepFrom = detector.undecidedFromMs()
     const newestRowMs = trailing.at(-1)?.tsMs ?? 0
-    const overflow = Math.max(trailing.length - maxTrailing, 0)
+    const overflow = trailingOverflow(trailing)
     trailing = trailing.filter(({ tsMs }, index) => {
       if (tsMs < keepFrom) return false
       const isKept = index >= overflow && tsMs >= newestRowMs - maxTrailingMs
@@ -243,6 +246,16 @@ export function createDeviceAlignment(
       staleFromMs,
     }),
   }
+}
+
+/** How many of the oldest rows are too many or make the others too large to keep. */
+function trailingOverflow(rows: readonly CellularRow[]): number {
+  let bytes = 0
+  for (let kept = 0; kept < rows.length; kept++) {
+    bytes += rowBytes + (rows[rows.length - 1 - kept]?.cells?.length ?? 0)
+    if (kept >= maxTrailing || bytes > maxTrailingBytes) return rows.length - kept
+  }
+  return 0
 }
 
 function canInterpolate(older: DistinctFix | undefined, newer: DistinctFix): older is DistinctFix {

@@ -91,7 +91,7 @@ export function createDwellDetector(policy: DwellPolicy, initial: DwellState = i
       settle()
     },
     open: () => stay && toDwell(stay, null),
-    openSinceMs: () => stay && stay.anchor.timeMs,
+    openSinceMs: () => stay?.anchor.timeMs ?? null,
     undecidedFromMs: () => stay?.last.lastReportMs ?? pending.at(0)?.timeMs ?? 0,
     state: () => ({ pending: pending.list(), stay: stay && { ...stay, extent: copyOfExtent(stay.extent) } }),
   }
