@@ -10,7 +10,7 @@ export type Arrival = { organizationId: string; receivedAtMs: number }
 export type StoredCellularRow = CellularRow & Arrival
 export type StoredFixReport = FixReport & Arrival
 
-/** A stay as it is stored; `withdrawn` ones have turned out not to be one. */
+/** A dwell as it is stored; `withdrawn` ones have turned out not to be one. */
 export type StoredDwell = { arrivedAtMs: number; lastInsideAtMs: number; withdrawn: boolean } & Arrival
 
 /** `receivedBeforeMs` leaves out what came later: the data as it was at that moment. */
@@ -30,23 +30,28 @@ function filter(deviceIds: readonly string[], { fromMs, toMs, receivedBeforeMs }
   return { where: `ts >= $1 AND ts <= $2 AND received_at < $3 AND device_id IN (${names})`, values }
 }
 
+/** How many rows a query may give, and which first; a page of rows in order of time ends with a full one. */
+export type Page = { limit: number; newestFirst?: boolean }
+
+const orderOf = ({ limit, newestFirst }: Page) => `ORDER BY ts${newestFirst ? ' DESC' : ''} LIMIT ${limit}`
+
 type ReportRow = [
   ...[deviceId: string, tsMs: number, lat: number, lon: number],
   ...[fixTs: number | null, accuracyM: number | null, hdop: number | null, speedMps: number | null],
   ...[organizationId: string, receivedAtMs: number],
 ]
 
-/** Usable fixes of these devices in order of time, by device. At most `limit` in all. */
+/** Usable fixes of these devices by device, each list in the order of the page; at most `limit` in all. */
 export async function readFixReports(
   questdb: QuestdbSql,
   deviceIds: readonly string[],
   query: TrackQuery,
-  limit: number,
+  page: Page,
 ): Promise<Map<string, StoredFixReport[]>> {
   const { where, values } = filter(deviceIds, query)
   const rows = await questdb.queryArrays<ReportRow>(
     `SELECT device_id, ts, lat, lon, fix_ts, accuracy_m, hdop, speed_mps, org_id, received_at FROM location
-      WHERE ${where} AND usable ORDER BY ts LIMIT ${limit}`,
+      WHERE ${where} AND usable ${orderOf(page)}`,
     values,
   )
   const reports = new Map<string, StoredFixReport[]>()
@@ -60,34 +65,56 @@ export async function readFixReports(
   return reports
 }
 
-/** Where a device was last before a time, from reports received before another; undefined when it never said. */
+export type StoredAmount = { rows: number; cellsCharacters: number }
+
+/** How many RF rows these devices have, and how large their cells are together; devices without rows are left out. */
+export async function countCellularRows(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  query: TrackQuery,
+): Promise<Map<string, StoredAmount>> {
+  const { where, values } = filter(deviceIds, query)
+  const size = 'sum(CASE WHEN cells IS NULL THEN 0 ELSE length(cells) END)'
+  const rows = await questdb.queryArrays<[string, string, string]>(
+    `SELECT device_id, count() AS amount, ${size} AS size FROM cellular WHERE ${where} GROUP BY device_id`,
+    values,
+  )
+  return new Map(
+    rows.map(([deviceId, amount, size]) => [deviceId, { rows: Number(amount), cellsCharacters: Number(size) }]),
+  )
+}
+
+/** Where and when a device was last before a time, from reports received before another; undefined when it never said. */
 export async function readLastPosition(
   questdb: QuestdbSql,
   deviceId: string,
   { beforeMs, receivedBeforeMs }: { beforeMs: number; receivedBeforeMs: number },
-): Promise<{ lat: number; lon: number } | undefined> {
+): Promise<{ tsMs: number; lat: number; lon: number } | undefined> {
   // The device's index is walked backwards and left at the first row.
-  const [row] = await questdb.queryArrays<[number, number]>(
-    `SELECT lat, lon FROM location WHERE device_id = $1 AND ts < $2 AND received_at < $3 AND usable
+  const [row] = await questdb.queryArrays<[number, number, number]>(
+    `SELECT ts, lat, lon FROM location WHERE device_id = $1 AND ts < $2 AND received_at < $3 AND usable
       ORDER BY ts DESC LIMIT 1`,
     [deviceId, timestampParameter(Math.min(beforeMs, farFuture)), timestampParameter(receivedBeforeMs)],
   )
-  return row && { lat: row[0], lon: row[1] }
+  return row && { tsMs: row[0], lat: row[1], lon: row[2] }
 }
 
 const cellularColumns = tables.cellular.columns
 const cellularSelection = ['device_id', 'ts', 'org_id', ...cellularColumns.map(({ name }) => name)].join(', ')
 
-/** RF rows of these devices in order of time, by device, with everything they hold: a row is only replaced whole. */
+/**
+ * RF rows of these devices by device, each list in the order of the page, with everything they hold: a row is only
+ * replaced whole. At most `limit` in all.
+ */
 export async function readCellularRows(
   questdb: QuestdbSql,
   deviceIds: readonly string[],
   query: TrackQuery,
-  limit: number,
+  page: Page,
 ): Promise<Map<string, StoredCellularRow[]>> {
   const { where, values } = filter(deviceIds, query)
   const found = await questdb.queryArrays<unknown[]>(
-    `SELECT ${cellularSelection} FROM cellular WHERE ${where} ORDER BY ts LIMIT ${limit}`,
+    `SELECT ${cellularSelection} FROM cellular WHERE ${where} ${orderOf(page)}`,
     values,
   )
   const rows = new Map<string, StoredCellularRow[]>()
@@ -115,15 +142,16 @@ type DwellRow = {
   withdrawn: boolean
 }
 
-/** Stays of these devices that began in the range, in order of arrival, by device. */
+/** Dwells of these devices that began in the range, by device, each list in the order of the page. */
 export async function readDwells(
   questdb: QuestdbSql,
   deviceIds: readonly string[],
   range: TimeRange,
+  page: Page,
 ): Promise<Map<string, StoredDwell[]>> {
   const { where, values } = filter(deviceIds, range)
   const found = await questdb.query<DwellRow>(
-    `SELECT device_id, ts, org_id, received_at, last_inside_at, withdrawn FROM dwell WHERE ${where} ORDER BY ts`,
+    `SELECT device_id, ts, org_id, received_at, last_inside_at, withdrawn FROM dwell WHERE ${where} ${orderOf(page)}`,
     values,
   )
   const dwells = new Map<string, StoredDwell[]>()

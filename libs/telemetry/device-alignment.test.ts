@@ -2,15 +2,10 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { cellularRow, track } from '#test/tracks'
 import { align } from './align.ts'
-import {
-  createDeviceAlignment,
-  type DeviceAlignmentState,
-  initialAlignmentState,
-  type TimeRange,
-} from './device-alignment.ts'
-import { distinctFixes, type FixReport } from './distinct-fixes.ts'
+import { createDeviceAlignment, type DeviceAlignmentState, type TimeRange } from './device-alignment.ts'
+import type { FixReport } from './distinct-fixes.ts'
 import { dwellPolicies } from './dwell.ts'
-import { realignWindow } from './realign.ts'
+import { createFixScan, createRowPlacer, findRealignStart } from './realign.ts'
 import type { CellularRow } from './rows.ts'
 
 const policy = dwellPolicies.vehicle
@@ -20,6 +15,9 @@ const inside =
   (item: { tsMs: number }) =>
     item.tsMs >= fromMs && item.tsMs <= toMs
 type Arrival = { reports: FixReport[]; samples: CellularRow[] }
+
+const inPages = <Item>(items: readonly Item[]): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / 3) }, (_, page) => items.slice(page * 3, page * 3 + 3))
 
 /** A writer and its storage: what was received, the rows last written, and what has to be aligned again. */
 function createWriter() {
@@ -31,12 +29,21 @@ function createWriter() {
   let alignment = createDeviceAlignment(policy)
   let dirty: TimeRange[] = []
 
+  /** Works through the range in pages of three, as the service does in larger ones. */
   const realign = (range: TimeRange) => {
     const reports = [...received.reports.values()].sort(byTime)
-    const window = realignWindow(distinctFixes(reports), range, policy)
-    const samples = [...received.samples.values()].filter(inside(window.rows)).sort(byTime)
-    for (const row of align(reports.filter(inside(window.reports)), samples, policy).rows) stored.set(row.tsMs, row)
-    return { window, reports }
+    const before = reports.filter(({ tsMs }) => tsMs < range.fromMs).reverse()
+    const start = findRealignStart(before, policy) ?? { reportsFromMs: 0, rowsFromMs: 0 }
+    const pages = inPages(reports.filter(({ tsMs }) => tsMs >= start.reportsFromMs))
+    const scan = createFixScan(policy, start, range)
+    for (const page of pages) scan.take(page)
+    const samples = [...received.samples.values()].filter(inside({ fromMs: start.rowsFromMs, toMs: scan.rowsToMs() }))
+    const placer = createRowPlacer(scan.dwells())
+    for (const row of samples.sort(byTime)) {
+      while (pages.length > 0 && placer.needsReports(row.tsMs)) placer.takeReports(pages.shift() ?? [])
+      stored.set(row.tsMs, placer.place(row))
+    }
+    return { scan, samples }
   }
 
   return {
@@ -60,11 +67,9 @@ function createWriter() {
       const { staleFromMs } = alignment.state()
       if (staleFromMs !== null) {
         const newest = { fromMs: staleFromMs, toMs: Number.POSITIVE_INFINITY }
-        const { window, reports } = realign(newest)
-        const knownFromMs = Math.max(window.rows.fromMs, 0)
-        alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs })
-        const samples = [...received.samples.values()].filter(inside(window.rows))
-        alignment.apply(reports.filter(inside(window.reports)), samples)
+        const { scan, samples } = realign(newest)
+        alignment = createDeviceAlignment(policy, scan.state())
+        alignment.apply([], samples)
       }
       dirty = []
     },

@@ -65,13 +65,18 @@ export type DeviceAlignment = {
   firstFix: () => DistinctFix | undefined
   /** Says that what is not in memory may belong with the fixes from here on: they have to be worked through again. */
   distrust: (fromMs: number) => void
-  /** To be kept across restarts. */
+  /** Location reports from here on came too late to be taken into account; null when none did. */
+  staleFromMs: () => number | null
+  /** Dwells that end or begin with what comes next arrive no earlier than this. */
+  undecidedDwellMs: () => number
+  /** A copy, to go on from later. */
   state: () => DeviceAlignmentState
 }
 
 const maxFixes = 256
 const maxFixesMs = 20 * 60_000
-const maxTrailing = 512
+/** RF rows a device keeps in memory at most. */
+export const maxTrailing = 512
 /** Of RF rows in memory, counted with their cells, which are most of a large row. */
 const maxTrailingBytes = 1024 * 1024
 const rowBytes = 512
@@ -234,10 +239,12 @@ export function createDeviceAlignment(
     distrust: (fromMs) => {
       staleFromMs = Math.min(staleFromMs ?? fromMs, fromMs)
     },
+    staleFromMs: () => staleFromMs,
+    undecidedDwellMs: () => detector.openSinceMs() ?? detector.undecidedFromMs(),
     state: () => ({
-      fixes,
+      fixes: [...fixes],
       dwell: detector.state(),
-      closedDwells,
+      closedDwells: [...closedDwells],
       trailing: trailing.map(withoutCells),
       newestReportMs,
       knownFromMs,

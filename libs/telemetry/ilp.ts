@@ -26,6 +26,8 @@ export type RowEncoder = {
   append: (row: { tsMs: number }, origin: RowOrigin) => void
   /** Bytes waiting. */
   size: () => number
+  /** Takes back the newest rows until `rows` are left. */
+  truncate: (rows: number) => void
   /** Hands over what is waiting and starts anew. */
   take: () => EncodedRows
 }
@@ -151,6 +153,10 @@ export function createRowEncoder(table: Table, initialBytes = 1 << 20): RowEncod
       rowEnds.push(buffer.at)
     },
     size: () => buffer.at,
+    truncate: (rows) => {
+      rowEnds.length = Math.min(rows, rowEnds.length)
+      buffer.at = rowEnds.at(-1) ?? 0
+    },
     take: () => {
       const taken = { table: table.name, bytes: writtenBytes(buffer), rowEnds }
       // As large as this time, so that steady traffic never grows it step by step.

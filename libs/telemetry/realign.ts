@@ -1,35 +1,142 @@
-import type { TimeRange } from './device-alignment.ts'
-import type { DistinctFix } from './distinct-fixes.ts'
-import { type DwellPolicy, isFreshStart } from './dwell.ts'
+import { alignSample, lastStartedBy, placeRow } from './align.ts'
+import {
+  createDeviceAlignment,
+  type DeviceAlignmentState,
+  initialAlignmentState,
+  type TimeRange,
+} from './device-alignment.ts'
+import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
+import { type Dwell, type DwellPolicy, isFreshStart } from './dwell.ts'
+import type { CellularRow } from './rows.ts'
 
-/** What to read for a realignment, ends included, and which rows come out right; infinite where a side is open. */
-export type RealignWindow = { reports: TimeRange; rows: TimeRange }
+/*
+ * A dirty range is aligned again from the last fresh start before it to the first one behind it, so that every row it
+ * can have touched comes out as if all data had come in order. What lies between may be any amount of data. It is
+ * worked through in three passes of bounded pages: back to the start, over the fixes, over the rows.
+ */
+
+/** Where a realignment begins: the first report it needs, and the first time whose rows come out right. */
+export type RealignStart = { reportsFromMs: number; rowsFromMs: number }
 
 /**
- * The part of a device's data that has to be worked through so that every row a dirty range can have touched comes out
- * as if all data had come in order: from the last fresh start before the range to the first one behind it. The reports
- * and rows inside are all that `align` needs. `fixes` are those stored around the range; where they hold no fresh
- * start, the window is open and more has to be read, or everything has been.
+ * The last fresh start among reports, all before the dirty range, given newest first; undefined when there is none.
+ * A fix dated back into the time of the previous one cannot be a start: rows of that time need both.
  */
-export function realignWindow(fixes: readonly DistinctFix[], range: TimeRange, policy: DwellPolicy): RealignWindow {
-  const open = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
-  const window = { reports: { ...open }, rows: { ...open } }
-  for (let index = 1; index < fixes.length; index++) {
-    const previous = fixes[index - 1]
-    const fix = fixes[index]
-    if (previous === undefined || fix === undefined || !isFreshStart(previous, fix, policy)) continue
-    // Both ends of the jump must lie outside of the range: what came late may stand between them otherwise.
-    // A fix dated back into the time of the previous one cannot be told without it.
-    if (fix.firstReportMs < range.fromMs && fix.timeMs > previous.lastReportMs) {
-      window.reports.fromMs = fix.firstReportMs
-      window.rows.fromMs = fix.timeMs
-    }
-    if (previous.timeMs > range.toMs) {
-      window.reports.toMs = fix.firstReportMs
-      // A row at the very time of this fix may belong to another of the same time behind it.
-      window.rows.toMs = fix.timeMs - 1
-      break
-    }
+export function findRealignStart(newestFirst: readonly FixReport[], policy: DwellPolicy): RealignStart | undefined {
+  for (let index = 1; index < newestFirst.length; index++) {
+    const [report, previous] = [newestFirst[index - 1], newestFirst[index]]
+    if (report === undefined || previous === undefined || !isFreshStart(previous, report, policy)) continue
+    const timeMs = Math.min(report.fixTs ?? report.tsMs, report.tsMs)
+    if (timeMs > previous.tsMs) return { reportsFromMs: report.tsMs, rowsFromMs: timeMs }
   }
-  return window
+  return undefined
+}
+
+/** The pass over the fixes. */
+export type FixScan = {
+  /** Takes the next reports in order of time. Returns the dwells that ended with them and the open one. */
+  take(reports: readonly FixReport[]): Dwell[]
+  /** True once a fresh start behind the range was seen: nothing further changes the rows up to `rowsToMs`. */
+  isClosed(): boolean
+  /** The last time whose rows come out right; infinite until the scan is closed. */
+  rowsToMs(): number
+  newestReportMs(): number
+  /** Time of the newest fix. */
+  newestFixMs(): number
+  /** The dwells of the rows up to `rowsToMs`, an open one last. */
+  dwells(): Dwell[]
+  /** What a device that sent these reports remembers, without RF rows. */
+  state(): DeviceAlignmentState
+}
+
+/** Starts a pass over the fixes from `start` on. */
+export function createFixScan(policy: DwellPolicy, start: RealignStart, range: TimeRange): FixScan {
+  const knownFromMs = Math.max(start.rowsFromMs, 0)
+  const alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs })
+  const closedDwells: Dwell[] = []
+  let open: Dwell | null = null
+  let last: DistinctFix | undefined
+  let newestReportMs = 0
+  let rowsToMs = Number.POSITIVE_INFINITY
+
+  /** How many of the reports belong to the scan. */
+  function countUntilClosed(reports: readonly FixReport[]): number {
+    for (const [index, report] of reports.entries()) {
+      if (last !== undefined && isSamePosition(last, report)) {
+        last = repeatFix(last, report)
+        continue
+      }
+      const fix = startFix(report, last)
+      const isEnd = last !== undefined && last.timeMs > range.toMs && isFreshStart(last, fix, policy)
+      last = fix
+      if (!isEnd) continue
+      // A row at the very time of this fix may belong to another of the same time behind it.
+      rowsToMs = fix.timeMs - 1
+      return index + 1
+    }
+    return reports.length
+  }
+
+  return {
+    take(reports) {
+      if (rowsToMs !== Number.POSITIVE_INFINITY) return []
+      const taken = reports.slice(0, countUntilClosed(reports))
+      newestReportMs = taken.at(-1)?.tsMs ?? newestReportMs
+      const step = alignment.apply(taken, [])
+      for (const dwell of step.closed) closedDwells.push(dwell)
+      // What the fresh start that closed the scan opens goes on behind it.
+      open = rowsToMs === Number.POSITIVE_INFINITY ? step.open : null
+      return open === null ? step.closed : [...step.closed, open]
+    },
+    isClosed: () => rowsToMs !== Number.POSITIVE_INFINITY,
+    rowsToMs: () => rowsToMs,
+    newestReportMs: () => newestReportMs,
+    newestFixMs: () => last?.timeMs ?? 0,
+    dwells: () => (open === null ? [...closedDwells] : [...closedDwells, open]),
+    state: alignment.state,
+  }
+}
+
+/** The pass over the rows. */
+export type RowPlacer = {
+  /** Takes the next reports of the scan in order of time. */
+  takeReports(reports: readonly FixReport[]): void
+  /** True while a row of this time needs further reports, if there are any. */
+  needsReports(tsMs: number): boolean
+  /** The row where it belongs; the same row when it stands there. Rows come in order of time. */
+  place(row: CellularRow): CellularRow
+}
+
+/** Fixes that are dated back over more than so many others are not looked up for the age of a fix. */
+const maxFixesInReach = 50_000
+/** So many fixes before those that a row needs are kept. */
+const fixesBehind = 2
+/** Forgetting copies what is left, so it waits until there are as many. */
+const forgetTogether = 256
+
+/** Starts a pass over the rows among the dwells that the pass over the fixes has found. */
+export function createRowPlacer(dwells: readonly Dwell[]): RowPlacer {
+  let fixes: DistinctFix[] = []
+
+  function forgetBefore(tsMs: number): void {
+    const reported = lastStartedBy(fixes, ({ firstReportMs }) => firstReportMs, tsMs)
+    const older = lastStartedBy(fixes, ({ timeMs }) => timeMs, tsMs)
+    const first = (fixes.length > maxFixesInReach ? older : reported) - fixesBehind
+    if (first >= forgetTogether) fixes = fixes.slice(first)
+  }
+
+  return {
+    takeReports(reports) {
+      for (const report of reports) {
+        const last = fixes.at(-1)
+        if (last !== undefined && isSamePosition(last, report)) fixes[fixes.length - 1] = repeatFix(last, report)
+        else fixes.push(startFix(report, last))
+      }
+    },
+    needsReports: (tsMs) => (fixes.at(-1)?.timeMs ?? 0) <= tsMs,
+    place(row) {
+      forgetBefore(row.tsMs)
+      return placeRow(row, alignSample(row, { fixes, dwells }))
+    },
+  }
 }

@@ -2,8 +2,8 @@ import { readNewestTimes } from '#questdb/device-times'
 import type { QuestdbSql } from '#questdb/sql'
 import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
-import { askForPast, createDeviceTrack, type DeviceTrack, settleWhenQuiet } from './device-track.ts'
-import { findPasts, recoverTracks } from './recover-tracks.ts'
+import { askForPast, createDeviceTrack, type DeviceTrack, markDirty, settleWhenQuiet } from './device-track.ts'
+import { beginTracks, recoverTracks } from './recover-tracks.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
 /** What the writer keeps in memory of one device; all of it can be read back from the database. */
@@ -18,6 +18,11 @@ export type DeviceState = {
 export type DeviceStates = {
   /** Makes the states of these devices available, from the database where they are not in memory. */
   load(devices: ReadonlyMap<string, DeviceClass>, receivedBeforeMs: number): Promise<void>
+  /**
+   * Forgets a device whose state a failure has left halfway and makes it anew from the database, where all it has seen
+   * must be found.
+   */
+  renew(deviceId: string, deviceClass: DeviceClass, receivedBeforeMs: number): Promise<void>
   /** The state of a loaded device. */
   of(deviceId: string): DeviceState
   /** Devices whose tracks have something to be aligned again; looks at every device. */
@@ -27,7 +32,7 @@ export type DeviceStates = {
    * fixes; looks at every device.
    */
   settle(nowMs: number, most: number): [string, DeviceState][]
-  /** Forgets devices that have not been used for an hour. */
+  /** Forgets devices that have not been used for an hour and have nothing to be aligned again. */
   evict(nowMs: number): void
 }
 
@@ -36,8 +41,12 @@ const lookBackMs = 24 * 60 * 60 * 1_000
 const idleMs = 60 * 60 * 1_000
 const loadBatch = 500
 
-/** States of all devices heard of lately. */
-export function createDeviceStates(questdb: QuestdbSql, generation: () => number): DeviceStates {
+/** States of all devices heard of lately. `onFailure` is told of devices whose tracks could not be recovered. */
+export function createDeviceStates(
+  questdb: QuestdbSql,
+  generation: () => number,
+  onFailure: (deviceId: string, error: unknown) => void,
+): DeviceStates {
   const states = new Map<string, DeviceState>()
 
   async function loadSome(
@@ -65,8 +74,8 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
     const known = new Set(newest.map(({ deviceId }) => deviceId))
     const [silent, heardOf] = [new Map(tracks), new Map(tracks)]
     for (const deviceId of deviceIds) (known.has(deviceId) ? silent : heardOf).delete(deviceId)
-    await recoverTracks(questdb, heardOf, receivedBeforeMs)
-    await findPasts(questdb, silent, receivedBeforeMs)
+    await recoverTracks(questdb, heardOf, { receivedBeforeMs, onFailure })
+    await beginTracks(questdb, silent, receivedBeforeMs)
   }
 
   return {
@@ -82,6 +91,19 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
         }
       }
     },
+    async renew(deviceId, deviceClass, receivedBeforeMs) {
+      const before = states.get(deviceId)?.track
+      states.delete(deviceId)
+      await loadSome([[deviceId, deviceClass]], receivedBeforeMs)
+      const after = states.get(deviceId)?.track
+      if (!before || !after) return
+      const staleFromMs = before.alignment.staleFromMs()
+      if (staleFromMs !== null) {
+        after.alignment.distrust(staleFromMs)
+        markDirty(after, { fromMs: staleFromMs, toMs: receivedBeforeMs })
+      }
+      for (const range of before.dirty) markDirty(after, range)
+    },
     of(deviceId) {
       const state = states.get(deviceId)
       if (!state) throw new Error('The state of a device is used before it was loaded.')
@@ -89,7 +111,7 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
     },
     dirty() {
       const dirty: [string, DeviceState][] = []
-      for (const [deviceId, state] of states) if (state.track.dirty.length > 0) dirty.push([deviceId, state])
+      for (const [deviceId, state] of states) if (hasWork(state.track)) dirty.push([deviceId, state])
       return dirty
     },
     settle(nowMs, most) {
@@ -102,7 +124,10 @@ export function createDeviceStates(questdb: QuestdbSql, generation: () => number
       return settling
     },
     evict(nowMs) {
-      for (const [deviceId, state] of states) if (nowMs - state.usedAtMs > idleMs) states.delete(deviceId)
+      for (const [deviceId, { track, usedAtMs }] of states)
+        if (nowMs - usedAtMs > idleMs && !hasWork(track)) states.delete(deviceId)
     },
   }
 }
+
+const hasWork = ({ dirty, realigning }: DeviceTrack): boolean => dirty.length > 0 || realigning !== undefined

@@ -1,8 +1,14 @@
 import type { Arrival, StoredCellularRow } from '#questdb/device-tracks'
-import { createDeviceAlignment, type DeviceAlignment, type TimeRange } from '#telemetry/device-alignment'
+import {
+  createDeviceAlignment,
+  type DeviceAlignment,
+  initialAlignmentState,
+  type TimeRange,
+} from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
 import { type DeviceClass, type Dwell, dwellId, dwellPolicies, isFreshStart } from '#telemetry/dwell'
 import type { RowOrigin } from '#telemetry/ilp'
+import type { Slices } from './realign-range.ts'
 
 /** A stay as the `dwell` table holds it. */
 export type DwellRow = Omit<Dwell, 'arrivedAtMs' | 'accuracyM'> & { tsMs: number; id: string; withdrawn: boolean }
@@ -15,9 +21,17 @@ export type DeviceTrack = {
   deviceClass: DeviceClass
   alignment: DeviceAlignment
   /** Where the device was before what is in memory, as long as it may have stayed there since. */
-  past: { lat: number; lon: number } | undefined
+  past: { tsMs: number; lat: number; lon: number } | undefined
   /** Times whose rows are to be aligned again from what is stored; few and disjoint. */
   dirty: TimeRange[]
+  /** The work on ranges that were dirty, begun and not ended. */
+  realigning: Slices<void> | undefined
+  /** How often in a row that work has failed. */
+  realignFailures: number
+  /** Grows with every report. */
+  revision: number
+  /** The alignment is being made anew from storage: from when on, and how far that is. */
+  rebuilding: Rebuilding | undefined
   /** The open stay as it was last written. */
   written: { arrivedAtMs: number; lastInsideAtMs: number } | undefined
   /** The open stay as far as it has grown since then. */
@@ -29,13 +43,21 @@ export type DeviceTrack = {
   previousOwner: Owner | undefined
 }
 
+/** `lateFromMs`: the oldest fix that arrived for a time that was done already. */
+export type Rebuilding = { fromMs: number; scannedToMs: number; placedToMs: number; lateFromMs: number }
+
 export type TrackStep = { rows: StoredCellularRow[]; dwells: { row: DwellRow; origin: RowOrigin }[] }
 
-export const createDeviceTrack = (deviceClass: DeviceClass): DeviceTrack => ({
+/** `knownFromMs`: what is older is not in memory, and rows that arrive for it are aligned from what is stored. */
+export const createDeviceTrack = (deviceClass: DeviceClass, knownFromMs = 0): DeviceTrack => ({
   deviceClass,
-  alignment: createDeviceAlignment(dwellPolicies[deviceClass]),
+  alignment: createDeviceAlignment(dwellPolicies[deviceClass], { ...initialAlignmentState, knownFromMs }),
   past: undefined,
   dirty: [],
+  realigning: undefined,
+  realignFailures: 0,
+  revision: 0,
+  rebuilding: undefined,
   written: undefined,
   unwritten: undefined,
   settledAtMs: 0,
@@ -60,7 +82,9 @@ export function advanceTrack(
 ): TrackStep {
   const { deviceId } = origin
   const { rows, closed, open, dirty } = track.alignment.apply(reports, samples)
-  for (const range of dirty) markDirty(track, range)
+  track.revision += 1
+  if (track.rebuilding) noteLate(track, track.rebuilding, { reports, samples, dirty })
+  else for (const range of dirty) markDirty(track, range)
   noteOwner(track, origin, reports)
   const stays = [...closed]
   track.unwritten = undefined
@@ -133,7 +157,27 @@ export function askForPast(track: DeviceTrack): boolean {
   return true
 }
 
-/** Notes a time to be aligned again. */
+/**
+ * While an alignment is being made anew, the old one finds everything dirty. Only what belongs to times that are done
+ * already is: the rest is read from storage when its time comes.
+ */
+function noteLate(
+  track: DeviceTrack,
+  rebuilding: Rebuilding,
+  step: { reports: readonly FixReport[]; samples: readonly { tsMs: number }[]; dirty: readonly TimeRange[] },
+): void {
+  for (const { tsMs, fixTs } of step.reports) {
+    if (tsMs > rebuilding.scannedToMs) continue
+    const fromMs = Math.min(fixTs ?? tsMs, tsMs)
+    rebuilding.lateFromMs = Math.min(rebuilding.lateFromMs, fromMs)
+    markDirty(track, { fromMs, toMs: tsMs })
+  }
+  for (const { tsMs } of step.samples)
+    if (tsMs >= rebuilding.fromMs && tsMs <= rebuilding.placedToMs) markDirty(track, { fromMs: tsMs, toMs: tsMs })
+  for (const range of step.dirty) if (range.toMs < rebuilding.fromMs) markDirty(track, range)
+}
+
+/** Notes a time to be aligned again. The ranges closest to each other become one when there are too many. */
 export function markDirty(track: DeviceTrack, range: TimeRange): void {
   let merged = range
   const apart = track.dirty.filter((known) => {
@@ -142,7 +186,21 @@ export function markDirty(track: DeviceTrack, range: TimeRange): void {
     return isApart
   })
   apart.push(merged)
-  track.dirty = apart.length > maxDirtyRanges ? [apart.reduce(hull)] : apart
+  track.dirty = apart.length > maxDirtyRanges ? withClosestJoined(apart) : apart
+}
+
+function withClosestJoined(ranges: readonly TimeRange[]): TimeRange[] {
+  const sorted = [...ranges].sort((a, b) => a.fromMs - b.fromMs)
+  let [closest, leastMs] = [1, Number.POSITIVE_INFINITY]
+  for (let index = 1; index < sorted.length; index++) {
+    const apartMs = (sorted[index]?.fromMs ?? 0) - (sorted[index - 1]?.toMs ?? 0)
+    if (apartMs < leastMs) [closest, leastMs] = [index, apartMs]
+  }
+  return [
+    ...sorted.slice(0, closest - 1),
+    sorted.slice(closest - 1, closest + 1).reduce(hull),
+    ...sorted.slice(closest + 1),
+  ]
 }
 
 const hull = (a: TimeRange, b: TimeRange): TimeRange => ({

@@ -8,11 +8,13 @@ import type { SharedTail } from '#telemetry-log/shared-tail'
 import type { CleaningCounts } from './cleaning-counts.ts'
 import { createDeviceReports, type DeviceReports } from './device-reports.ts'
 import { createDeviceStates } from './device-states.ts'
-import { realignDevice } from './realign-pass.ts'
+import { createFailingReports, type OnFailure } from './failing-reports.ts'
+import type { Realigned } from './realign-range.ts'
+import { takeRealignTurn } from './realign-turn.ts'
 import { createRealignTurns } from './realign-turns.ts'
-import { createReportRows } from './report-rows.ts'
+import { createReportRows, type Rowless } from './report-rows.ts'
 import { createRowBatch, fates } from './row-batch.ts'
-import { askForStoredTimes, type DecodedReport } from './sightings.ts'
+import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
 import type { RowStore } from './store-rows.ts'
 
 export type Pipeline = {
@@ -26,14 +28,14 @@ export type Pipeline = {
 export type PipelineParts = {
   reader: TelemetryLogReader
   tail: SharedTail
+  /** Its statements wait while the database is away. */
   questdb: QuestdbSql
   store: RowStore
   cleaning: CleaningCounts
   /** Samples before this position were counted by an earlier life. */
   checkpoint: Checkpoint
   onStored: (position: LogPosition, counts: SampleCounts, reports: ReturnType<DeviceReports['take']>) => void
-  /** Runs work that needs the database until it succeeds. */
-  untilAvailable: <Result>(work: () => Promise<Result>) => Promise<Result>
+  onFailure: OnFailure
 }
 
 const flushAfterMs = 100
@@ -50,6 +52,8 @@ const generationMs = 60_000
 const idleWaitMs = 1_000
 /** With fewer to be aligned again than this, stays are settled too: late data must not queue behind a fleet that parks. */
 const maxDirty = 100
+/** How long a device's rows may take to be found before its state is made anew from them. */
+const appliedWithinMs = 10_000
 /** When fresh data has come meanwhile, what is left over waits for the next turn. */
 const realignForMs = 500
 
@@ -58,13 +62,14 @@ const realignForMs = 500
  * that a later row of the same key is also the later one to arrive; the next rows are made meanwhile.
  */
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { reader, tail, questdb, store, cleaning, checkpoint, onStored, untilAvailable } = parts
+  const { reader, tail, questdb, store, cleaning, checkpoint, onStored, onFailure } = parts
   const rows = createRowBatch()
   const reports = createDeviceReports()
   const reportRows = createReportRows({ rows, reports, cleaning })
   let generation = 0
   let generationStart = { atMs: Date.now(), position: reader.position() }
-  const states = createDeviceStates(questdb, () => generation)
+  const states = createDeviceStates(questdb, () => generation, onFailure.device)
+  const failing = createFailingReports()
   let counts = checkpoint.counts
   /** Accepted samples before the reader's position; known once the checkpoint is passed. */
   let expectedSample = counts.stored + counts.replaced + counts.deadLettered
@@ -78,22 +83,26 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   let takenPosition = reader.position()
   const realignTurns = createRealignTurns(Date.now())
 
-  const decode = (batch: LoggedBatch): DecodedReport => {
-    const decoded = decodeBatch(batch.body, batch.format, batch)
-    return { batch, samples: decoded.ok ? decoded.samples : [] }
+  function decode(batch: LoggedBatch): DecodedReport {
+    try {
+      const decoded = decodeBatch(batch.body, batch.format, batch)
+      return { batch, samples: decoded.ok ? decoded.samples : [] }
+    } catch (failure) {
+      return { batch, samples: [], failure }
+    }
   }
 
   async function process(batches: readonly LoggedBatch[]): Promise<void> {
     const decoded = batches.map(decode)
     const receivedBeforeMs = batches.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Infinity)
     const devices = new Map(batches.map(({ deviceId, deviceClass }) => [deviceId, deviceClass]))
-    await untilAvailable(() => states.load(devices, receivedBeforeMs))
-    const stored = await untilAvailable(() => askForStoredTimes(questdb, decoded.filter(isCounted), states, generation))
+    await states.load(devices, receivedBeforeMs)
+    const stored = await askForStoredTimes(questdb, decoded.filter(isCounted), states, generation)
     let bytes = 0
     for (const report of decoded) {
       if (isCounted(report)) expect(report.batch)
-      const counted = isCounted(report)
-      const rowless = reportRows.add(report, states.of(report.batch.deviceId), { counted, stored, generation })
+      const added = tryToAdd(report, stored)
+      const rowless = 'error' in added ? await tryAgain(report, added.error) : added
       supersededSamples += rowless.superseded
       lostSamples += rowless.lost
       firstRowAtMs ??= Date.now()
@@ -104,6 +113,52 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       await flushWhenDue()
       await yieldToLoop()
     }
+  }
+
+  function tryToAdd(report: DecodedReport, stored: StoredTimes): Rowless | { error: unknown } {
+    if ('failure' in report) return { error: report.failure }
+    try {
+      return reportRows.add(report, states.of(report.batch.deviceId), {
+        counted: isCounted(report),
+        stored,
+        generation,
+      })
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  /**
+   * A report that failed is tried again alone, from a state made anew, and then set aside: nothing in it may keep the
+   * reports of other devices waiting.
+   */
+  async function tryAgain(report: DecodedReport, firstError: unknown): Promise<Rowless> {
+    const { batch } = report
+    const { deviceId, deviceClass, receivedAtMs, sampleCount } = batch
+    let error = firstError
+    for (let left = failing.attempts(deviceId, Date.now()) - 1; left >= 0; left--) {
+      // What earlier reports of the device made is part of its state.
+      await flushAll()
+      await waitUntilApplied(questdb, appliedWithinMs)
+      await states.renew(deviceId, deviceClass, receivedAtMs)
+      if (left === 0) break
+      const stored = await askForStoredTimes(questdb, isCounted(report) ? [report] : [], states, generation)
+      const added = tryToAdd(report, stored)
+      if (!('error' in added)) return added
+      error = added.error
+    }
+    failing.note(deviceId, Date.now())
+    onFailure.report(batch, error)
+    return { superseded: 0, lost: isCounted(report) ? sampleCount : 0 }
+  }
+
+  async function flushAll(): Promise<void> {
+    if (firstRowAtMs !== undefined) {
+      await flight
+      startFlight()
+    }
+    await flight
+    if (failure) throw failure.error
   }
 
   const isCounted = ({ batch }: DecodedReport) => batch.position >= checkpoint.position
@@ -170,31 +225,29 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const settling = isBacklogged() ? [] : states.settle(startedMs, maxDirty - late.length)
     const dirty = [...late, ...settling]
     if (dirty.length === 0) return realignTurns.ended({ startedMs, endedMs: startedMs, isLeftOver: false })
-    if (firstRowAtMs !== undefined) {
-      await flight
-      startFlight()
-    }
-    await flight
-    if (failure) throw failure.error
-    const isApplied = await untilAvailable(() => waitUntilApplied(questdb, realignForMs))
+    await flushAll()
+    const isApplied = await waitUntilApplied(questdb, realignForMs)
     const limitMs = Date.now() + realignForMs
-    let done = 0
-    for (const [deviceId, { track }] of isApplied ? dirty : []) {
-      const realigned = await untilAvailable(() => realignDevice(questdb, deviceId, track))
+    const isFreshWaiting = () => Date.now() > limitMs && tail.position() > reader.position()
+    const { lastDeviceId, isLeftOver } = await takeRealignTurn(isApplied ? dirty : [], {
+      questdb,
+      append: appendRealigned,
+      flush: flushWhenDue,
+      isOver: () => isFreshWaiting() || stopping || rows.largestBytes() >= flushBytes,
+      nowMs: Date.now,
+      onFailure: onFailure.device,
+    })
+    realignTurns.ended({ startedMs, endedMs: Date.now(), lastDeviceId, isLeftOver })
+  }
+
+  function appendRealigned(realigned: Realigned): void {
+    rows.allOrNone(() => {
       for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted)
-      for (const { row, origin } of realigned.dwells) {
-        rows.append('dwell', row, origin, fates.uncounted)
-        reports.noteDwell(row, origin)
-      }
-      done += 1
-      // Those who are done do not wait for those who come after them.
-      if (!rows.isEmpty()) firstRowAtMs ??= Date.now()
-      await flushWhenDue()
-      const isFreshWaiting = Date.now() > limitMs && tail.position() > reader.position()
-      if (isFreshWaiting || stopping || rows.largestBytes() >= flushBytes) break
-    }
-    const isLeftOver = isApplied && done < dirty.length
-    realignTurns.ended({ startedMs, endedMs: Date.now(), lastDeviceId: dirty[done - 1]?.[0], isLeftOver })
+      for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted)
+    })
+    for (const { row, origin } of realigned.dwells) reports.noteDwell(row, origin)
+    // Those who are done do not wait for those who come after them.
+    if (!rows.isEmpty()) firstRowAtMs ??= Date.now()
   }
 
   function advanceGeneration(appliedPosition: LogPosition): void {

@@ -7,6 +7,9 @@ import { createDeviceTrack } from './device-track.ts'
 import { recoverTracks } from './recover-tracks.ts'
 
 const minuteMs = 60_000
+const onFailure = (_deviceId: string, error: unknown) => {
+  throw error
+}
 
 let questdb: QuestdbSql
 beforeAll(() => {
@@ -24,7 +27,7 @@ test('a stay that went on after the moment is recovered from its beginning, as i
   const lastInsideAtMs = at(120).tsMs
   await storeRows(questdb, 'dwell', [{ ...at(0), ...stay, lastInsideAtMs, receivedAtMs: lastInsideAtMs }])
   const track = createDeviceTrack('vehicle')
-  await recoverTracks(questdb, new Map([[deviceId, track]]), at(105).tsMs)
+  await recoverTracks(questdb, new Map([[deviceId, track]]), { receivedBeforeMs: at(105).tsMs, onFailure })
   const { dwell } = track.alignment.state()
   expect(dwell.stay?.anchor.firstReportMs).toBe(arrivedAtMs)
   expect(dwell.stay?.last.lastReportMs).toBe(at(104).tsMs)

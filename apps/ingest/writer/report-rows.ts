@@ -2,25 +2,29 @@ import type { StoredCellularRow } from '#questdb/device-tracks'
 import { cleanSample } from '#telemetry/clean'
 import { type FixReport, fixReport } from '#telemetry/distinct-fixes'
 import type { RowOrigin } from '#telemetry/ilp'
+import type { CleanRow } from '#telemetry/rows'
 import type { CleaningCounts } from './cleaning-counts.ts'
 import type { DeviceReports } from './device-reports.ts'
 import type { DeviceState } from './device-states.ts'
-import { advanceTrack } from './device-track.ts'
+import { advanceTrack, type TrackStep } from './device-track.ts'
 import { type Fate, fates, type RowBatch } from './row-batch.ts'
 import { remember, sight } from './seen-samples.ts'
 import type { DecodedReport, StoredTimes } from './sightings.ts'
 
 export type ReportRows = {
   /**
-   * Adds the rows of one report to the batch. `counted` is false when an earlier life counted its samples. Returns how
-   * many counted samples have no row of their own: superseded within the report, or lost in decoding.
+   * Adds the rows of one report to the batch, all or, when it throws, none; the device's state is halfway then. `counted` is false when an earlier life counted its samples. Returns
+   * how many counted samples have no row of their own.
    */
   add(
     report: DecodedReport,
     state: DeviceState,
     told: { counted: boolean; stored: StoredTimes; generation: number },
-  ): { superseded: number; lost: number }
+  ): Rowless
 }
+
+/** Counted samples without a row: superseded within their report, or lost in decoding. */
+export type Rowless = { superseded: number; lost: number }
 
 type RadioRows = Map<number, { row: StoredCellularRow; fate: Fate }>
 
@@ -32,13 +36,13 @@ export function createReportRows(parts: {
 }): ReportRows {
   const { rows, reports, cleaning } = parts
 
-  /** RF rows, also earlier ones that the new fixes place better, and stays. */
+  /** RF rows, also earlier ones that the new fixes place better, and dwells. Returns the dwells. */
   function addTrackRows(
     { track }: DeviceState,
     origin: RowOrigin,
     fixes: readonly FixReport[],
     radio: RadioRows,
-  ): void {
+  ): TrackStep['dwells'] {
     const { deviceId } = origin
     const samples = [...radio.values()].map(({ row }) => row)
     const step = advanceTrack(track, origin, fixes, samples)
@@ -52,47 +56,49 @@ export function createReportRows(parts: {
       }
       rows.append('cellular', row, fate === undefined ? earlierOrigin : origin, fate ?? fates.uncounted)
     }
-    for (const stay of step.dwells) {
-      rows.append('dwell', stay.row, stay.origin, fates.uncounted)
-      reports.noteDwell(stay.row, stay.origin)
-    }
+    for (const { row, origin: dwellOrigin } of step.dwells) rows.append('dwell', row, dwellOrigin, fates.uncounted)
+    return step.dwells
   }
 
-  return {
-    add({ batch, samples }, state, { counted, stored, generation }) {
-      const { deviceId, organizationId, receivedAtMs } = batch
-      const origin = { deviceId, organizationId, receivedAtMs }
-      const fixes = new Map<number, FixReport | null>()
-      const radio: RadioRows = new Map()
-      let superseded = 0
-      state.usedAtMs = receivedAtMs
-      for (let index = 0; index < samples.length; index++) {
-        const sample = samples[index]
-        if (sample === undefined) continue
-        const { kind, tsMs } = sample
-        const seen = state.seen[kind]
-        const sighting = sight(seen, tsMs, generation)
-        const isRepeat = sighting === 'repeated' || (sighting === 'unsure' && stored.has(deviceId, kind, tsMs))
-        if (sighting !== 'repeated') remember(seen, tsMs)
-        const isCounted = counted && index < batch.sampleCount
-        const fate = !isCounted ? fates.uncounted : isRepeat ? fates.replaced : fates.stored
-        const row = cleanSample(sample, cleaning.count)
-        if (counted) reports.note(batch, row, state)
-        if (row.kind !== 'cellular') {
-          rows.append(kind, row, origin, fate)
-          // Of two fixes of one millisecond only the later stays a row.
-          if (row.kind === 'location') fixes.set(tsMs, fixReport(row))
-          continue
-        }
-        // Of two RF samples of one millisecond only the later becomes a row, which counts as what the first was.
-        const earlier = radio.get(tsMs)
-        if (earlier && isCounted) superseded += 1
-        radio.set(tsMs, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
+  const addReport: ReportRows['add'] = ({ batch, samples }, state, { counted, stored, generation }) => {
+    const { deviceId, organizationId, receivedAtMs } = batch
+    const origin = { deviceId, organizationId, receivedAtMs }
+    const fixes = new Map<number, FixReport | null>()
+    const radio: RadioRows = new Map()
+    const notable: CleanRow[] = []
+    let superseded = 0
+    state.usedAtMs = receivedAtMs
+    for (let index = 0; index < samples.length; index++) {
+      const sample = samples[index]
+      if (sample === undefined) continue
+      const { kind, tsMs } = sample
+      const seen = state.seen[kind]
+      const sighting = sight(seen, tsMs, generation)
+      const isRepeat = sighting === 'repeated' || (sighting === 'unsure' && stored.has(deviceId, kind, tsMs))
+      if (sighting !== 'repeated') remember(seen, tsMs)
+      const isCounted = counted && index < batch.sampleCount
+      const fate = !isCounted ? fates.uncounted : isRepeat ? fates.replaced : fates.stored
+      const row = cleanSample(sample, cleaning.count)
+      if (row.kind !== 'cellular') {
+        if (counted) notable.push(row)
+        rows.append(kind, row, origin, fate)
+        // Of two fixes of one millisecond only the later stays a row.
+        if (row.kind === 'location') fixes.set(tsMs, fixReport(row))
+        continue
       }
-      const usable = [...fixes.values()].filter((fix) => fix !== null)
-      if (usable.length > 0 || radio.size > 0) addTrackRows(state, origin, usable, radio)
-      // Decoding gives what it gave at accept, unless its rules changed with an upgrade in between.
-      return { superseded, lost: counted ? Math.max(0, batch.sampleCount - samples.length) : 0 }
-    },
+      // Of two RF samples of one millisecond only the later becomes a row, which counts as what the first was.
+      const earlier = radio.get(tsMs)
+      if (earlier && isCounted) superseded += 1
+      radio.set(tsMs, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
+    }
+    const usable = [...fixes.values()].filter((fix) => fix !== null)
+    const dwells = usable.length > 0 || radio.size > 0 ? addTrackRows(state, origin, usable, radio) : []
+    // Nothing below throws: what is noted cannot be taken back.
+    for (const row of notable) reports.note(batch, row, state)
+    for (const dwell of dwells) reports.noteDwell(dwell.row, dwell.origin)
+    // Decoding gives what it gave at accept, unless its rules changed with an upgrade in between.
+    return { superseded, lost: counted ? Math.max(0, batch.sampleCount - samples.length) : 0 }
   }
+
+  return { add: (report, state, told) => rows.allOrNone(() => addReport(report, state, told)) }
 }

@@ -9,6 +9,8 @@ export type BatchRows = EncodedRows & { fates: Fate[] }
 
 export type RowBatch = {
   append(table: TableName, row: { tsMs: number }, origin: RowOrigin, fate: Fate): void
+  /** Runs `add`, and takes back every row it appended when it throws. */
+  allOrNone<Result>(add: () => Result): Result
   /** Bytes of the fullest table. */
   largestBytes(): number
   isEmpty(): boolean
@@ -31,6 +33,18 @@ export function createRowBatch(): RowBatch {
       if (!target) throw new Error(`There is no table ${table}.`)
       target.encoder.append(row, origin)
       target.fates.push(fate)
+    },
+    allOrNone(add) {
+      const before = collected.map(({ fates }) => fates.length)
+      try {
+        return add()
+      } catch (error) {
+        for (const [index, { encoder, fates }] of collected.entries()) {
+          fates.length = before[index] ?? 0
+          encoder.truncate(fates.length)
+        }
+        throw error
+      }
     },
     largestBytes: () => collected.reduce((largest, { encoder }) => Math.max(largest, encoder.size()), 0),
     isEmpty: () => collected.every(({ encoder }) => encoder.size() === 0),

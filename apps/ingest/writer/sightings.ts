@@ -6,7 +6,8 @@ import type { LoggedBatch } from '#telemetry-log/log'
 import type { DeviceStates } from './device-states.ts'
 import { sight } from './seen-samples.ts'
 
-export type DecodedReport = { batch: LoggedBatch; samples: readonly AcceptedSample[] }
+/** `failure` is what decoding threw. */
+export type DecodedReport = { batch: LoggedBatch; samples: readonly AcceptedSample[]; failure?: unknown }
 
 /** Which of the samples nobody remembers are in the database already. */
 export type StoredTimes = { has(deviceId: string, kind: Kind, tsMs: number): boolean }

@@ -5,14 +5,16 @@ import { createLogger } from '#http/request-log'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { applySchema } from '#questdb/schema'
 import { openQuestdbSql } from '#questdb/sql'
-import { appendDeadLetters } from '#telemetry-log/dead-letters'
+import { appendDeadLetters, saveDeadReport } from '#telemetry-log/dead-letters'
 import { isLeaseHeld } from '#telemetry-log/lease'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { openSharedTail } from '#telemetry-log/shared-tail'
 import { repeat } from '../repeat.ts'
 import { openCheckpoints } from './checkpoints.ts'
 import { createCleaningCounts } from './cleaning-counts.ts'
+import type { OnFailure } from './failing-reports.ts'
 import type { FromWriter, ToWriter, WriterSettings } from './messages.ts'
+import { createPatientSql } from './patient-sql.ts'
 import { createPipeline } from './pipeline.ts'
 import { createRowStore } from './store-rows.ts'
 import { createWatch } from './watch.ts'
@@ -38,6 +40,7 @@ const figures = { retries: 0, damages: 0, replays: 0 }
 let pipeline: ReturnType<typeof createPipeline> | undefined
 let stopping = false
 
+const detailOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 const tell = (message: FromWriter) => parentPort?.postMessage(message)
 const tellProgress = () => {
   const { position, counts } = checkpoints.current()
@@ -56,7 +59,7 @@ async function untilAvailable<Result>(work: () => Promise<Result>): Promise<Resu
       return await work()
     } catch (error) {
       ending.signal.throwIfAborted()
-      onRetry(error instanceof Error ? error.message : String(error))
+      onRetry(detailOf(error))
       await delay(pauseMs, undefined, { signal: ending.signal })
     }
   }
@@ -75,6 +78,18 @@ const store = createRowStore({
   signal: ending.signal,
 })
 
+const patientSql = createPatientSql(sql, untilAvailable)
+const onFailure: OnFailure = {
+  report(batch, error) {
+    const { deviceId, position, sampleCount } = batch
+    saveDeadReport(logFolder, Date.now(), batch, detailOf(error))
+    logger.error({ deviceId, position, samples: sampleCount, err: error }, 'report_set_aside')
+  },
+  device(deviceId, error) {
+    logger.error({ deviceId, err: error }, 'device_realignment_failed')
+  },
+}
+
 /** One life between two restarts of the database: everything it may have forgotten is sent again first. */
 async function runOnce(): Promise<void> {
   const checkpoint = checkpoints.current()
@@ -90,7 +105,7 @@ async function runOnce(): Promise<void> {
   pipeline = createPipeline({
     reader,
     tail,
-    questdb: sql,
+    questdb: patientSql,
     store,
     cleaning,
     checkpoint,
@@ -99,7 +114,7 @@ async function runOnce(): Promise<void> {
       tellProgress()
       if (told.reports.length + told.dwells.length > 0) tell({ kind: 'stored', told })
     },
-    untilAvailable,
+    onFailure,
   })
   try {
     if (!stopping) await pipeline.run()

@@ -1,0 +1,62 @@
+import type { Arrival, StoredDwell } from '#questdb/device-tracks'
+import type { TrackStore } from '#questdb/track-store'
+import type { TimeRange } from '#telemetry/device-alignment'
+import { type Dwell, dwellId } from '#telemetry/dwell'
+import { type DwellRow, dwellRow } from './device-track.ts'
+import { nothing, originOf, type Realigned, type Slices } from './realign-range.ts'
+
+const dwellsPerPage = 1_000
+
+/** Writes the dwells that were found in the range and withdraws the stored ones that were not. */
+export async function* rewriteDwells(
+  store: TrackStore,
+  deviceId: string,
+  range: TimeRange,
+  found: { dwells: readonly Dwell[]; origins: ReadonlyMap<number, Arrival> },
+): Slices<void> {
+  const missing = new Map(found.dwells.map((dwell) => [dwell.arrivedAtMs, dwell]))
+  for (let fromMs = range.fromMs; ; ) {
+    const page = await store.dwells({ fromMs, toMs: range.toMs }, dwellsPerPage)
+    const rewritten = nothing()
+    for (const stored of page) {
+      const dwell = missing.get(stored.arrivedAtMs)
+      missing.delete(stored.arrivedAtMs)
+      addDwell(rewritten, deviceId, stored, dwell)
+    }
+    yield rewritten
+    const last = page.at(-1)
+    if (page.length < dwellsPerPage || last === undefined) break
+    fromMs = last.arrivedAtMs + 1
+  }
+  let added = nothing()
+  for (const dwell of missing.values()) {
+    const origin =
+      found.origins.get(dwell.arrivedAtMs) ??
+      (await store.fixes({ fromMs: dwell.arrivedAtMs, toMs: Number.POSITIVE_INFINITY }, 1))[0]
+    if (origin) added.dwells.push({ row: dwellRow(deviceId, dwell), origin: originOf(deviceId, origin) })
+    if (added.dwells.length < dwellsPerPage) continue
+    yield added
+    added = nothing()
+  }
+  yield added
+}
+
+function addDwell(to: Realigned, deviceId: string, stored: StoredDwell, dwell: Dwell | undefined): void {
+  const origin = originOf(deviceId, stored)
+  if (dwell) to.dwells.push({ row: dwellRow(deviceId, dwell), origin })
+  else if (!stored.withdrawn) to.dwells.push({ row: withdrawnRow(deviceId, stored.arrivedAtMs), origin })
+}
+
+const withdrawnRow = (deviceId: string, arrivedAtMs: number): DwellRow => ({
+  tsMs: arrivedAtMs,
+  id: dwellId(deviceId, arrivedAtMs),
+  departedAtMs: null,
+  firstOutsideAtMs: null,
+  lastInsideAtMs: arrivedAtMs,
+  lat: 0,
+  lon: 0,
+  radiusM: 0,
+  fixCount: 0,
+  gap: false,
+  withdrawn: true,
+})
