@@ -11,6 +11,8 @@ import type { TimeRange } from '#telemetry/device-alignment'
 
 /** What is stored of one device, read in bounded pages: a page shorter than its limit is the last one of the range. */
 export type TrackStore = {
+  /** How much a page may hold at most. */
+  pageSizes: { fixes: number; rows: number; dwells: number }
   /** Usable fixes, newest first. */
   fixesBackwards(range: TimeRange, limit: number): Promise<StoredFixReport[]>
   /** Usable fixes in order of time. */
@@ -23,11 +25,15 @@ export type TrackStore = {
   dwellsBackwards(beforeMs: number, limit: number): Promise<StoredDwell[]>
 }
 
+/** Rows are read with their cells, which may take 10 KB each. */
+const pageSizes = { fixes: 5_000, rows: 500, dwells: 1_000 }
+
 /** Reads one device's track from QuestDB. */
 export function openTrackStore(questdb: QuestdbSql, deviceId: string): TrackStore {
   const only = <Item>(found: Map<string, Item[]>): Item[] => found.get(deviceId) ?? []
   const ids = [deviceId]
   return {
+    pageSizes,
     fixesBackwards: async (range, limit) =>
       only(await readFixReports(questdb, ids, range, { limit, newestFirst: true })),
     fixes: async (range, limit) => only(await readFixReports(questdb, ids, range, { limit })),

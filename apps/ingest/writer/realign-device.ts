@@ -7,13 +7,11 @@ import { type DeviceTrack, markDirty } from './device-track.ts'
 import { rewriteDwells } from './realign-dwells.ts'
 import {
   findStart,
-  fixesPerPage,
   longestReachMs,
   noteOrigins,
   nothing,
   originOf,
   placeRows,
-  rowsPerPage,
   type Slices,
   scanFixes,
 } from './realign-range.ts'
@@ -71,6 +69,7 @@ async function* realignRange({ store, deviceId, track }: Task, range: TimeRange)
  */
 async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): Slices<number> {
   const policy = dwellPolicies[track.deviceClass]
+  const { pageSizes: pages } = store
   const range = { fromMs: staleFromMs, toMs: Number.POSITIVE_INFINITY }
   // Until it is replaced, the track goes on writing dwells from here on.
   const writtenFromMs = Math.min(track.alignment.undecidedDwellMs(), track.written?.arrivedAtMs ?? Infinity)
@@ -115,8 +114,8 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
   let open = alignment.apply([], []).open
   let moved = nothing()
   for (let caughtUp = track.revision === revision; !caughtUp; ) {
-    const reports = await store.fixes({ fromMs: progress.scannedToMs + 1, toMs: range.toMs }, fixesPerPage)
-    const rows = await store.rows({ fromMs: progress.placedToMs + 1, toMs: range.toMs }, rowsPerPage)
+    const reports = await store.fixes({ fromMs: progress.scannedToMs + 1, toMs: range.toMs }, pages.fixes)
+    const rows = await store.rows({ fromMs: progress.placedToMs + 1, toMs: range.toMs }, pages.rows)
     progress.scannedToMs = reports.at(-1)?.tsMs ?? progress.scannedToMs
     progress.placedToMs = rows.at(-1)?.tsMs ?? progress.placedToMs
     const step = alignment.apply(reports, rows)
@@ -127,7 +126,7 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
     ended.push(...step.closed)
     open = step.open
     noteOrigins(scanned.origins, open === null ? step.closed : [...step.closed, open], reports, false)
-    caughtUp = reports.length < fixesPerPage && rows.length < rowsPerPage
+    caughtUp = reports.length < pages.fixes && rows.length < pages.rows
     if (caughtUp) break
     yield moved
     moved = nothing()

@@ -5,8 +5,6 @@ import { type Dwell, dwellId } from '#telemetry/dwell'
 import { type DwellRow, dwellRow } from './device-track.ts'
 import { nothing, originOf, type Realigned, type Slices } from './realign-range.ts'
 
-const dwellsPerPage = 1_000
-
 /** Writes the dwells that were found in the range and withdraws the stored ones that were not. */
 export async function* rewriteDwells(
   store: TrackStore,
@@ -14,6 +12,7 @@ export async function* rewriteDwells(
   range: TimeRange,
   found: { dwells: readonly Dwell[]; origins: ReadonlyMap<number, Arrival> },
 ): Slices<void> {
+  const { dwells: dwellsPerPage } = store.pageSizes
   const missing = new Map(found.dwells.map((dwell) => [dwell.arrivedAtMs, dwell]))
   for (let fromMs = range.fromMs; ; ) {
     const page = await store.dwells({ fromMs, toMs: range.toMs }, dwellsPerPage)

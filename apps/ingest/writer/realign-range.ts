@@ -20,9 +20,9 @@ export type Slices<Result> = AsyncGenerator<Realigned, Result, void>
 
 /** How far around a dirty range fresh starts are looked for. */
 export const longestReachMs = 7 * 24 * 60 * 60_000
-export const fixesPerPage = 5_000
-/** Rows are read with their cells, which may be 10 KB each. */
-export const rowsPerPage = 500
+
+/** A device that drives has a start nearby more often than not. */
+const nearbyFixes = 200
 
 export const nothing = (): Realigned => ({ rows: [], dwells: [] })
 
@@ -37,8 +37,7 @@ export async function* findStart(store: TrackStore, policy: DwellPolicy, range: 
   const reachFromMs = range.fromMs - longestReachMs
   let toMs = range.fromMs - 1
   let newer: StoredFixReport[] = []
-  // A device that drives has a start nearby more often than not.
-  for (let limit = 200; ; limit = fixesPerPage) {
+  for (let limit = Math.min(nearbyFixes, store.pageSizes.fixes); ; limit = store.pageSizes.fixes) {
     const page = await store.fixesBackwards({ fromMs: reachFromMs, toMs }, limit)
     const start = findRealignStart([...newer, ...page], policy)
     if (start) return start
@@ -75,11 +74,11 @@ export async function* scanFixes(
   const origins = new Map<number, Arrival>()
   for (let fromMs = start.reportsFromMs; ; yield nothing()) {
     const isFirst = fromMs === start.reportsFromMs
-    const page = await store.fixes({ fromMs, toMs: reachToMs }, fixesPerPage)
+    const page = await store.fixes({ fromMs, toMs: reachToMs }, store.pageSizes.fixes)
     noteOrigins(origins, scan.take(page), page, isFirst)
     const lastTsMs = page.at(-1)?.tsMs
     if (lastTsMs !== undefined) onPage?.(lastTsMs)
-    if (scan.isClosed() || page.length < fixesPerPage || lastTsMs === undefined)
+    if (scan.isClosed() || page.length < store.pageSizes.fixes || lastTsMs === undefined)
       return { scan, start, origins, singlePage: isFirst ? page : undefined }
     fromMs = lastTsMs + 1
   }
@@ -121,17 +120,18 @@ export async function* placeRows(store: TrackStore, pass: RowPass): Slices<void>
   let hasMoreFixes = true
 
   const takeFixes = async () => {
-    const page = scanned.singlePage ?? (await store.fixes({ fromMs: nextFixMs, toMs: fixesToMs }, fixesPerPage))
+    const page =
+      scanned.singlePage ?? (await store.fixes({ fromMs: nextFixMs, toMs: fixesToMs }, store.pageSizes.fixes))
     placer.takeReports(page)
     const lastTsMs = page.at(-1)?.tsMs
-    hasMoreFixes = !scanned.singlePage && lastTsMs !== undefined && page.length === fixesPerPage
+    hasMoreFixes = !scanned.singlePage && lastTsMs !== undefined && page.length === store.pageSizes.fixes
     if (lastTsMs !== undefined) nextFixMs = lastTsMs + 1
   }
 
   for (let fromMs = rows.fromMs; ; ) {
-    const page = await store.rows({ fromMs, toMs: rows.toMs }, rowsPerPage)
+    const page = await store.rows({ fromMs, toMs: rows.toMs }, store.pageSizes.rows)
     const moved = nothing()
-    let resumeAtMs = page.length === rowsPerPage ? (page.at(-1)?.tsMs ?? 0) + 1 : undefined
+    let resumeAtMs = page.length === store.pageSizes.rows ? (page.at(-1)?.tsMs ?? 0) + 1 : undefined
     let hasTakenFixes = false
     for (const row of page) {
       if (hasMoreFixes && placer.needsReports(row.tsMs)) {

@@ -1,0 +1,171 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { StoredCellularRow, StoredDwell, StoredFixReport } from '#questdb/device-tracks'
+import type { TrackStore } from '#questdb/track-store'
+import { align } from '#telemetry/align'
+import type { TimeRange } from '#telemetry/device-alignment'
+import type { FixReport } from '#telemetry/distinct-fixes'
+import { dwellPolicies } from '#telemetry/dwell'
+import { cellularRow, track } from '#test/tracks'
+import { advanceTrack, createDeviceTrack, type DwellRow, settleWhenQuiet } from './device-track.ts'
+import { realignDevice } from './realign-device.ts'
+import type { Realigned, Slices } from './realign-range.ts'
+
+const policy = dwellPolicies.vehicle
+const startMs = Date.UTC(2026, 0, 1)
+const origin = { deviceId: 'device', organizationId: 'organization', receivedAtMs: 0 }
+const byTime = (a: { tsMs: number }, b: { tsMs: number }) => a.tsMs - b.tsMs
+const inside =
+  ({ fromMs, toMs }: TimeRange) =>
+  ({ tsMs }: { tsMs: number }) =>
+    tsMs >= fromMs && tsMs <= toMs
+
+/** What the database would hold of one device, read in pages of a few rows, and the writer's work on it. */
+function createWriter() {
+  const fixes = new Map<number, StoredFixReport>()
+  const rows = new Map<number, StoredCellularRow>()
+  const dwells = new Map<number, DwellRow>()
+  const sorted = <Row extends { tsMs: number }>(stored: Map<number, Row>, range: TimeRange) =>
+    [...stored.values()].filter(inside(range)).sort(byTime)
+  const dwellOf = ({ tsMs, lastInsideAtMs, withdrawn }: DwellRow): StoredDwell => ({
+    ...{ arrivedAtMs: tsMs, lastInsideAtMs, withdrawn },
+    ...origin,
+  })
+  const sizes: number[] = []
+  const page = <Item>(items: Item[], limit: number): Item[] => {
+    const found = items.slice(0, limit)
+    sizes.push(found.length)
+    return found
+  }
+  const store: TrackStore = {
+    pageSizes: { fixes: 3, rows: 4, dwells: 2 },
+    fixesBackwards: async (range, limit) => page(sorted(fixes, range).reverse(), limit),
+    fixes: async (range, limit) => page(sorted(fixes, range), limit),
+    rows: async (range, limit) => page(sorted(rows, range), limit),
+    dwells: async (range, limit) => page(sorted(dwells, range).map(dwellOf), limit),
+    dwellsBackwards: async (beforeMs, limit) =>
+      page(sorted(dwells, { fromMs: 0, toMs: beforeMs }).map(dwellOf).reverse(), limit),
+  }
+  const device = createDeviceTrack('vehicle')
+  let slices: Slices<void> | undefined
+
+  const write = (realigned: Realigned) => {
+    for (const { row } of realigned.rows) rows.set(row.tsMs, row)
+    for (const { row } of realigned.dwells) dwells.set(row.tsMs, row)
+  }
+  /** Runs up to `count` slices of the work there is. Says whether there is more. */
+  const work = async (count: number): Promise<boolean> => {
+    for (let slice = 0; slice < count; slice++) {
+      if (!slices && device.dirty.length === 0) return false
+      slices ??= realignDevice({ store, deviceId: 'device', track: device })
+      const next = await slices.next()
+      if (next.done) slices = undefined
+      else write(next.value)
+    }
+    return true
+  }
+  return {
+    rows,
+    dwells,
+    sizes,
+    take(reports: readonly FixReport[], samples: readonly StoredCellularRow[]) {
+      for (const report of reports) fixes.set(report.tsMs, { ...report, ...origin })
+      for (const row of samples) rows.set(row.tsMs, row)
+      const step = advanceTrack(device, origin, reports, samples)
+      for (const row of step.rows) rows.set(row.tsMs, row)
+      for (const { row } of step.dwells) dwells.set(row.tsMs, row)
+    },
+    work,
+    /** Until nothing is left to do for a quiet device. */
+    async settle() {
+      for (let nowMs = 1e13; ; nowMs += 1e13) {
+        for (let turns = 0; await work(100); turns++) if (turns > 1_000) throw new Error('It never ends.')
+        if (!settleWhenQuiet(device, 0, nowMs)) return
+      }
+    },
+  }
+}
+
+type Data = { reports: FixReport[]; sampleTimes: number[] }
+type Arrival = { reports: FixReport[]; samples: StoredCellularRow[] }
+
+const rowAt = (tsMs: number): StoredCellularRow => ({
+  ...cellularRow(tsMs),
+  organizationId: 'organization',
+  receivedAtMs: 0,
+})
+
+function inChunks({ reports, sampleTimes }: Data, size: number): Arrival[] {
+  const items: { tsMs: number; report?: FixReport; row?: StoredCellularRow }[] = [
+    ...reports.map((report) => ({ report, tsMs: report.tsMs })),
+    ...sampleTimes.map((tsMs) => ({ row: rowAt(tsMs), tsMs })),
+  ].sort(byTime)
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, chunk) => {
+    const part = items.slice(chunk * size, (chunk + 1) * size)
+    return { reports: part.flatMap(({ report }) => report ?? []), samples: part.flatMap(({ row }) => row ?? []) }
+  })
+}
+
+const placesOf = (rows: Iterable<StoredCellularRow>) =>
+  [...rows]
+    .sort(byTime)
+    .map((row) =>
+      [row.tsMs, row.alignment, row.alignedLat, row.alignedLon, row.alignErrorM, row.alignedFixAgeMs].join(' '),
+    )
+
+const disorder = fc.record({
+  size: fc.integer({ min: 1, max: 40 }),
+  delays: fc.infiniteStream(fc.integer({ min: 0, max: 1_000 })),
+  slices: fc.infiniteStream(fc.constantFrom(0, 0, 1, 2, 5)),
+  spread: fc.constantFrom(1, 3, 100),
+})
+
+test('whatever arrives between two slices, in any order, ends in the rows and dwells of all data at once', async () => {
+  await fc.assert(
+    fc.asyncProperty(track, disorder, async (data, { size, delays, slices, spread }) => {
+      const writer = createWriter()
+      const arrivals = inChunks(data, size)
+        .map((arrival, index) => ({ arrival, at: index + ((delays.next().value ?? 0) % spread) }))
+        .sort((a, b) => a.at - b.at)
+      for (const { arrival } of arrivals) {
+        writer.take(arrival.reports, arrival.samples)
+        await writer.work(slices.next().value ?? 0)
+      }
+      await writer.settle()
+      const expected = align(data.reports, data.sampleTimes.map(rowAt), policy)
+      expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+      const dwells = [...writer.dwells.values()].filter(({ withdrawn }) => !withdrawn).sort(byTime)
+      expect(dwells.map(({ tsMs, departedAtMs, fixCount }) => [tsMs, departedAtMs, fixCount])).toEqual(
+        expected.dwells.map(({ arrivedAtMs, departedAtMs, fixCount }) => [arrivedAtMs, departedAtMs, fixCount]),
+      )
+      expect(Math.max(0, ...writer.sizes)).toBeLessThanOrEqual(100)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a device that sends without end does not keep a realignment from ending', async () => {
+  const writer = createWriter()
+  const fix = (second: number): FixReport => ({
+    tsMs: startMs + second * 1_000,
+    ...{ lat: 50 + second * 0.0005, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10 },
+  })
+  const seconds = Array.from({ length: 200 }, (_, second) => second)
+  writer.take(
+    [...seconds.map(fix).slice(1)],
+    seconds.map((second) => rowAt(startMs + second * 1_000 + 500)),
+  )
+  writer.take([fix(0)], [])
+  let sent = 200
+  for (let isBusy = true; isBusy && sent < 2_000; sent++) {
+    writer.take([fix(sent)], [rowAt(startMs + sent * 1_000 + 500)])
+    isBusy = await writer.work(2)
+  }
+  expect(sent).toBeLessThan(2_000)
+  const expected = align(
+    Array.from({ length: sent }, (_, second) => fix(second)),
+    [...writer.rows.keys()].sort((a, b) => a - b).map(rowAt),
+    policy,
+  )
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+})
