@@ -45,6 +45,8 @@ export type FixScan = {
   newestFixMs(): number
   /** The dwells of the rows up to `rowsToMs`, an open one last. */
   dwells(): Dwell[]
+  /** Dwells that arrive before this do not change with what comes after the reports so far. */
+  undecidedDwellMs(): number
   /** What a device that sent these reports remembers, without RF rows. */
   state(): DeviceAlignmentState
 }
@@ -93,6 +95,7 @@ export function createFixScan(policy: DwellPolicy, start: RealignStart, range: T
     newestReportMs: () => newestReportMs,
     newestFixMs: () => last?.timeMs ?? 0,
     dwells: () => (open === null ? [...closedDwells] : [...closedDwells, open]),
+    undecidedDwellMs: alignment.undecidedDwellMs,
     state: alignment.state,
   }
 }

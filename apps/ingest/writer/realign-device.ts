@@ -4,7 +4,7 @@ import { createDeviceAlignment, type DeviceAlignmentState, type TimeRange } from
 import { type Dwell, dwellPolicies } from '#telemetry/dwell'
 import type { CellularRow } from '#telemetry/rows'
 import { type DeviceTrack, markDirty } from './device-track.ts'
-import { rewriteDwells } from './realign-dwells.ts'
+import { rewriteDwells, rewriteDwellsNow } from './realign-dwells.ts'
 import {
   findStart,
   longestReachMs,
@@ -49,8 +49,11 @@ async function* realignRange({ store, deviceId, track }: Task, range: TimeRange)
   const { scan } = scanned
   const revision = track.revision
   const rows = { fromMs: start.rowsFromMs, toMs: Math.min(scan.rowsToMs(), reachToMs) }
-  // The open dwell is written in the slice that saw its newest fix: it may have grown when the next one begins.
-  yield* rewriteDwells(store, deviceId, rows, { dwells: scan.dwells(), origins: scanned.origins })
+  const found = { dwells: scan.dwells(), origins: scanned.origins }
+  const undecidedMs = scan.undecidedDwellMs()
+  const newest = { fromMs: Math.max(undecidedMs, rows.fromMs), toMs: rows.toMs }
+  yield { rows: [], dwells: await rewriteDwellsNow(store, deviceId, newest, found) }
+  yield* rewriteDwells(store, deviceId, { fromMs: rows.fromMs, toMs: Math.min(rows.toMs, undecidedMs - 1) }, found)
   yield* placeRows(store, {
     deviceId,
     scanned,
@@ -90,11 +93,9 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
   })
   const revision = track.revision
   const found = scanned.scan.dwells()
-  const settled = { fromMs: start.rowsFromMs, toMs: writtenFromMs - 1 }
-  yield* rewriteDwells(store, deviceId, settled, {
-    dwells: found.filter(({ arrivedAtMs }) => arrivedAtMs < writtenFromMs),
-    origins: scanned.origins,
-  })
+  const undecidedMs = Math.min(writtenFromMs, scanned.scan.undecidedDwellMs())
+  const decided = { fromMs: start.rowsFromMs, toMs: undecidedMs - 1 }
+  yield* rewriteDwells(store, deviceId, decided, { dwells: found, origins: scanned.origins })
   const kept: KeptRows = { rows: [], droppedUntilMs: 0 }
   yield* placeRows(store, {
     deviceId,
@@ -131,10 +132,9 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
     yield moved
     moved = nothing()
   }
-  const newest = { fromMs: Math.max(writtenFromMs, start.rowsFromMs), toMs: range.toMs }
-  const dwells = (open === null ? ended : [...ended, open]).filter(({ arrivedAtMs }) => arrivedAtMs >= newest.fromMs)
-  for await (const part of rewriteDwells(store, deviceId, newest, { dwells, origins: scanned.origins }))
-    moved.dwells.push(...part.dwells)
+  const newest = { fromMs: Math.max(undecidedMs, start.rowsFromMs), toMs: range.toMs }
+  const dwells = open === null ? ended : [...ended, open]
+  moved.dwells = await rewriteDwellsNow(store, deviceId, newest, { dwells, origins: scanned.origins })
   if (progress.lateFromMs !== Number.POSITIVE_INFINITY) alignment.distrust(progress.lateFromMs)
   track.alignment = alignment
   track.written = open === null ? undefined : { arrivedAtMs: open.arrivedAtMs, lastInsideAtMs: open.lastInsideAtMs }

@@ -5,15 +5,30 @@ import { type Dwell, dwellId } from '#telemetry/dwell'
 import { type DwellRow, dwellRow } from './device-track.ts'
 import { nothing, originOf, type Realigned, type Slices } from './realign-range.ts'
 
-/** Writes the dwells that were found in the range and withdraws the stored ones that were not. */
+type FoundDwells = { dwells: readonly Dwell[]; origins: ReadonlyMap<number, Arrival> }
+
+/** The same at once: for the newest dwells, which the track itself may write again when the slice ends. */
+export async function rewriteDwellsNow(
+  store: TrackStore,
+  deviceId: string,
+  range: TimeRange,
+  found: FoundDwells,
+): Promise<Realigned['dwells']> {
+  const rewritten: Realigned['dwells'] = []
+  for await (const { dwells } of rewriteDwells(store, deviceId, range, found)) rewritten.push(...dwells)
+  return rewritten
+}
+
+/** Writes those of the found dwells that arrived in the range and withdraws the stored ones that are not among them. */
 export async function* rewriteDwells(
   store: TrackStore,
   deviceId: string,
   range: TimeRange,
-  found: { dwells: readonly Dwell[]; origins: ReadonlyMap<number, Arrival> },
+  found: FoundDwells,
 ): Slices<void> {
   const { dwells: dwellsPerPage } = store.pageSizes
-  const missing = new Map(found.dwells.map((dwell) => [dwell.arrivedAtMs, dwell]))
+  const isInRange = ({ arrivedAtMs }: Dwell) => arrivedAtMs >= range.fromMs && arrivedAtMs <= range.toMs
+  const missing = new Map(found.dwells.filter(isInRange).map((dwell) => [dwell.arrivedAtMs, dwell]))
   for (let fromMs = range.fromMs; ; ) {
     const page = await store.dwells({ fromMs, toMs: range.toMs }, dwellsPerPage)
     const rewritten = nothing()
