@@ -60,9 +60,12 @@ async function* realignRange({ store, deviceId, track }: Task, range: TimeRange)
     rows,
     fixesToMs: reachToMs,
     onRow: () => {},
-    // Behind the newest fix the track places rows itself, and may have seen another fix meanwhile.
-    leaves: ({ tsMs, alignment }) =>
-      !scan.isClosed() && track.revision !== revision && tsMs >= scan.newestFixMs() && alignment !== 'dwell',
+    // What was undecided may have been decided meanwhile: the next realignment places these rows.
+    leaves: ({ tsMs, alignment }) => {
+      const isLeft = !scan.isClosed() && track.revision !== revision && tsMs >= undecidedMs && alignment !== 'dwell'
+      if (isLeft) markDirty(track, { fromMs: tsMs, toMs: tsMs })
+      return isLeft
+    },
   })
 }
 
