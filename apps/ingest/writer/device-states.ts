@@ -22,7 +22,7 @@ export type DeviceStates = {
    * Forgets a device whose state a failure has left halfway and makes it anew from the database, where all it has seen
    * must be found.
    */
-  renew(deviceId: string, deviceClass: DeviceClass, receivedBeforeMs: number): Promise<void>
+  renew(deviceId: string, deviceClass: DeviceClass): Promise<void>
   /** The state of a loaded device. */
   of(deviceId: string): DeviceState
   /** Devices whose tracks have something to be aligned again; looks at every device. */
@@ -91,11 +91,13 @@ export function createDeviceStates(
         }
       }
     },
-    async renew(deviceId, deviceClass, receivedBeforeMs) {
-      const before = states.get(deviceId)?.track
+    async renew(deviceId, deviceClass) {
+      const state = states.get(deviceId)
       states.delete(deviceId)
+      // Reports of one device may be worked on in another order than they were received in.
+      const receivedBeforeMs = (state?.usedAtMs ?? Date.now()) + 1
       await loadSome([[deviceId, deviceClass]], receivedBeforeMs)
-      const after = states.get(deviceId)?.track
+      const [before, after] = [state?.track, states.get(deviceId)?.track]
       if (!before || !after) return
       const staleFromMs = before.alignment.staleFromMs()
       if (staleFromMs !== null) {

@@ -98,11 +98,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const devices = new Map(batches.map(({ deviceId, deviceClass }) => [deviceId, deviceClass]))
     await states.load(devices, receivedBeforeMs)
     const stored = await askForStoredTimes(questdb, decoded.filter(isCounted), states, generation)
+    const renewed = new Set<string>()
     let bytes = 0
     for (const report of decoded) {
+      const { deviceId } = report.batch
       if (isCounted(report)) expect(report.batch)
-      const added = tryToAdd(report, stored)
+      const added = tryToAdd(report, renewed.has(deviceId) ? await storedTimesOf(report) : stored)
       const rowless = 'error' in added ? await tryAgain(report, added.error) : added
+      // What was asked about the device before its state was made anew is not all that the new state does not know.
+      if ('error' in added) renewed.add(deviceId)
       supersededSamples += rowless.superseded
       lostSamples += rowless.lost
       firstRowAtMs ??= Date.now()
@@ -134,16 +138,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
    */
   async function tryAgain(report: DecodedReport, firstError: unknown): Promise<Rowless> {
     const { batch } = report
-    const { deviceId, deviceClass, receivedAtMs, sampleCount } = batch
+    const { deviceId, deviceClass, sampleCount } = batch
     let error = firstError
     for (let left = failing.attempts(deviceId, Date.now()) - 1; left >= 0; left--) {
       // What earlier reports of the device made is part of its state.
       await flushAll()
       await waitUntilApplied(questdb, appliedWithinMs)
-      await states.renew(deviceId, deviceClass, receivedAtMs)
+      await states.renew(deviceId, deviceClass)
       if (left === 0) break
-      const stored = await askForStoredTimes(questdb, isCounted(report) ? [report] : [], states, generation)
-      const added = tryToAdd(report, stored)
+      const added = tryToAdd(report, await storedTimesOf(report))
       if (!('error' in added)) return added
       error = added.error
     }
@@ -151,6 +154,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     onFailure.report(batch, error)
     return { superseded: 0, lost: isCounted(report) ? sampleCount : 0 }
   }
+
+  const storedTimesOf = (report: DecodedReport) =>
+    askForStoredTimes(questdb, isCounted(report) ? [report] : [], states, generation)
 
   async function flushAll(): Promise<void> {
     if (firstRowAtMs !== undefined) {

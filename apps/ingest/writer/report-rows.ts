@@ -67,7 +67,7 @@ export function createReportRows(parts: {
     const radio: RadioRows = new Map()
     const notable: CleanRow[] = []
     let superseded = 0
-    state.usedAtMs = receivedAtMs
+    state.usedAtMs = Math.max(state.usedAtMs, receivedAtMs)
     for (let index = 0; index < samples.length; index++) {
       const sample = samples[index]
       if (sample === undefined) continue
