@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
+import { Secret } from '#core/secret'
+import { openIlpTransport } from '#questdb/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { createRowEncoder } from '#telemetry/ilp'
+import { type TableName, tables } from '#telemetry/tables'
 import { questdbConnection } from '#test/questdb'
-import { storeRows } from '#test/telemetry-rows'
+import { applied, storeRows } from '#test/telemetry-rows'
 import { createDeviceTrack } from './device-track.ts'
 import { recoverTracks } from './recover-tracks.ts'
 
@@ -32,4 +36,46 @@ test('a stay that went on after the moment is recovered from its beginning, as i
   expect(dwell.stay?.anchor.firstReportMs).toBe(arrivedAtMs)
   expect(dwell.stay?.last.lastReportMs).toBe(at(104).tsMs)
   expect(track.past).toBeUndefined()
+})
+
+/** Many rows, the way the writer sends them. */
+async function sendRows(table: TableName, deviceId: string, rows: readonly { tsMs: number }[]): Promise<void> {
+  const { httpUrl: url, user, password } = questdbConnection()
+  const transport = openIlpTransport({ url, user, password: new Secret(password) })
+  const encoder = createRowEncoder(tables[table])
+  const origin = { deviceId, organizationId: newId(), receivedAtMs: Date.now() - minuteMs }
+  for (const row of rows) encoder.append(row, origin)
+  expect(await transport.send(encoder.take().bytes)).toEqual({ kind: 'stored' })
+  await transport.close()
+  await applied(questdb, table)
+}
+
+test('a device with very many and very large rows is recovered in bounds and costs the others nothing', {
+  timeout: 120_000,
+}, async () => {
+  const [noisy, quiet] = [newId(), newId()]
+  const nowMs = Date.now()
+  const fix = (tsMs: number, northM: number) => ({ tsMs, lat: 50 + northM / 111_195, lon: 8, usable: true })
+  // More than was read of fifty devices together, oldest first.
+  const newestMs = nowMs - 2 * minuteMs
+  const fixes = Array.from({ length: 210_000 }, (_, index) => fix(newestMs - index * 5, index % 50))
+  await sendRows('location', noisy, fixes)
+  const cells = 'x'.repeat(10_000)
+  const radio = Array.from({ length: 600 }, (_, second) => ({
+    tsMs: newestMs - second * 1_000,
+    cells,
+    alignment: 'none',
+  }))
+  await sendRows('cellular', noisy, radio)
+  await sendRows('location', quiet, [fix(nowMs - 90_000, 0), fix(nowMs - 80_000, 100)])
+  await sendRows('cellular', quiet, [{ tsMs: nowMs - 75_000 }])
+  const tracks = new Map([noisy, quiet].map((deviceId) => [deviceId, createDeviceTrack('vehicle')]))
+  await recoverTracks(questdb, tracks, { receivedBeforeMs: nowMs, onFailure })
+  const stateOf = (deviceId: string) => tracks.get(deviceId)?.alignment.state()
+  expect(stateOf(quiet)).toMatchObject({ newestReportMs: nowMs - 80_000, trailing: [{ tsMs: nowMs - 75_000 }] })
+  expect(stateOf(noisy)?.newestReportMs).toBe(newestMs)
+  const kept = stateOf(noisy)?.trailing ?? []
+  expect(kept.reduce((sum, row) => sum + (row.cells?.length ?? 0), 0)).toBeLessThanOrEqual(1024 * 1024)
+  // What was not read is worked through again from storage.
+  expect(tracks.get(noisy)?.past).toBeDefined()
 })
