@@ -40,3 +40,19 @@ export async function readStoredTimes(
   )
   return new Set(rows.map(([tsMs]) => tsMs))
 }
+
+/** Which of these sample times of a device are stored, from reports received before; for times far apart. */
+export async function readStoredAmong(
+  questdb: QuestdbSql,
+  kind: Kind,
+  deviceId: string,
+  { times, receivedBeforeMs }: { times: readonly number[]; receivedBeforeMs: number },
+): Promise<Set<number>> {
+  // A list of one would be read as the interval that its text stands for.
+  const list = [...times, ...times.slice(0, 1)].map((tsMs) => `'${timestampParameter(tsMs)}'`).join(', ')
+  const rows = await questdb.queryArrays<[number]>(
+    `SELECT ts FROM ${kind} WHERE device_id = $1 AND ts IN (${list}) AND received_at < $2`,
+    [deviceId, timestampParameter(receivedBeforeMs)],
+  )
+  return new Set(rows.map(([tsMs]) => tsMs))
+}

@@ -1,6 +1,7 @@
-import { readStoredTimes } from '#questdb/device-times'
+import { readStoredAmong, readStoredTimes } from '#questdb/device-times'
 import type { QuestdbSql } from '#questdb/sql'
 import type { AcceptedSample } from '#telemetry/accept'
+import type { TimeRange } from '#telemetry/device-alignment'
 import type { Kind } from '#telemetry/fields'
 import type { LoggedBatch } from '#telemetry-log/log'
 import type { DeviceStates } from './device-states.ts'
@@ -17,6 +18,8 @@ type Question = { deviceId: string; kind: Kind; receivedBeforeMs: number; times:
 /** As many as the writer has connections. */
 const questionsAtOnce = 4
 const rangeMs = 60 * 60 * 1_000
+const fewTimes = 32
+const timesAtOnce = 500
 
 /**
  * Asks the database about samples older than what is remembered. Reports received later than the one that asks do not
@@ -53,18 +56,35 @@ export async function askForStoredTimes(
 
 async function storedTimesOf(questdb: QuestdbSql, question: Question): Promise<Set<number>> {
   const { deviceId, kind, receivedBeforeMs } = question
-  const times = [...question.times].sort((a, b) => a - b)
+  const times = [...new Set(question.times)].sort((a, b) => a - b)
   const stored = new Set<number>()
-  // Old samples come in stretches; each is one range, so that a wide gap between two of them is not read.
+  const [stretches, single] = stretchesOf(times)
+  for (const { fromMs, toMs } of stretches)
+    for (const tsMs of await readStoredTimes(questdb, kind, deviceId, { fromMs, toMs, receivedBeforeMs }))
+      stored.add(tsMs)
+  for (let start = 0; start < single.length; start += timesAtOnce) {
+    const some = { times: single.slice(start, start + timesAtOnce), receivedBeforeMs }
+    for (const tsMs of await readStoredAmong(questdb, kind, deviceId, some)) stored.add(tsMs)
+  }
+  return stored
+}
+
+/**
+ * Old samples mostly come in stretches; each is one range, so that a wide gap between two of them is not read. What lies
+ * in stretches of few is asked for time by time in one statement, or a strewn report would need as many as it has samples.
+ */
+function stretchesOf(times: readonly number[]): [stretches: TimeRange[], single: number[]] {
+  const stretches: TimeRange[] = []
+  const single: number[] = []
   for (let start = 0; start < times.length; ) {
     const fromMs = times[start] ?? 0
     let end = start
     while (end + 1 < times.length && (times[end + 1] ?? 0) - fromMs <= rangeMs) end += 1
-    const range = { fromMs, toMs: times[end] ?? fromMs, receivedBeforeMs }
-    for (const tsMs of await readStoredTimes(questdb, kind, deviceId, range)) stored.add(tsMs)
+    if (end - start < fewTimes) single.push(...times.slice(start, end + 1))
+    else stretches.push({ fromMs, toMs: times[end] ?? fromMs })
     start = end + 1
   }
-  return stored
+  return [stretches, single]
 }
 
 const keyOf = (deviceId: string, kind: Kind) => `${deviceId} ${kind}`
