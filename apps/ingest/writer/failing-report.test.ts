@@ -6,7 +6,7 @@ import { newId } from '#core/ids'
 import { Secret } from '#core/secret'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
-import { type DeadReport, deadLetterFolder, saveDeadReport } from '#telemetry-log/dead-letters'
+import { appendDeadLetters, deadLetterFolder, deadReportOf, parseDeadLetter } from '#telemetry-log/dead-letters'
 import { openSegmentLog } from '#telemetry-log/segment-log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
@@ -67,7 +67,7 @@ test('a report that fails is set aside, counted and kept whole; its device and t
       counts = next
     },
     onFailure: {
-      report: (batch, error) => saveDeadReport(folder, nowMs, batch, String(error)),
+      report: (batch, error) => appendDeadLetters(folder, nowMs, [deadReportOf(batch, String(error), nowMs)]),
       device: (_deviceId, error) => {
         throw error
       },
@@ -101,13 +101,14 @@ test('a report that fails is set aside, counted and kept whole; its device and t
   }
   await until('the rows of the others are there', async () => (await timesOf(good)).length === 2)
   await until('no row of the failing report is', async () => String(await timesOf(bad)) === '10,2')
-  const letters = readdirSync(deadLetterFolder(folder)).map(
-    (name) => JSON.parse(readFileSync(join(deadLetterFolder(folder), name), 'utf8')) as DeadReport,
-  )
-  expect(letters).toHaveLength(2)
+  const [file = ''] = readdirSync(deadLetterFolder(folder))
+  const lines = readFileSync(join(deadLetterFolder(folder), file), 'utf8')
+    .split('\n')
+    .filter(Boolean)
+  expect(lines).toHaveLength(2)
   const { body, ...origin } = failing
-  expect(letters[0]).toMatchObject({ ...origin, reason: 'Error: This report cannot be worked through.' })
-  expect(Buffer.from(letters[0]?.body ?? '', 'base64')).toEqual(body)
+  const reason = 'Error: This report cannot be worked through.'
+  expect(parseDeadLetter(lines[0] ?? '')).toMatchObject({ ...origin, reason, body: body.toString('base64') })
   reader.close()
   await Promise.all([log.close(), transport.close()])
 })

@@ -5,7 +5,7 @@ import { createLogger } from '#http/request-log'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { applySchema } from '#questdb/schema'
 import { openQuestdbSql } from '#questdb/sql'
-import { appendDeadLetters, saveDeadReport } from '#telemetry-log/dead-letters'
+import { appendDeadLetters, deadReportOf } from '#telemetry-log/dead-letters'
 import { isLeaseHeld } from '#telemetry-log/lease'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { openSharedTail } from '#telemetry-log/shared-tail'
@@ -82,7 +82,8 @@ const patientSql = createPatientSql(sql, untilAvailable)
 const onFailure: OnFailure = {
   report(batch, error) {
     const { deviceId, position, sampleCount } = batch
-    saveDeadReport(logFolder, Date.now(), batch, detailOf(error))
+    const atMs = Date.now()
+    appendDeadLetters(logFolder, atMs, [deadReportOf(batch, detailOf(error), atMs)])
     logger.error({ deviceId, position, samples: sampleCount, err: error }, 'report_set_aside')
   },
   device(deviceId, error) {
