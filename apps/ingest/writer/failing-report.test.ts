@@ -36,7 +36,7 @@ const batchOf = (deviceId: string, samples: readonly object[]) => ({
 test('a report that fails is set aside, counted and kept whole; its device and the others go on', async () => {
   const memory = createSharedTailMemory()
   const tail = openSharedTail(memory)
-  const log = openSegmentLog({ folder, onTail: ({ position }) => tail.publish(position) })
+  const log = await openSegmentLog({ folder, onTail: ({ position }) => tail.publish(position) })
   const reader = openSegmentReader({ folder, from: 0, onDamage: () => {} })
   const { httpUrl: url, user, password } = questdbConnection()
   const transport = openIlpTransport({ url, user, password: new Secret(password) })

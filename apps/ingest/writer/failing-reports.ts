@@ -3,7 +3,7 @@ import type { LoggedBatch } from '#telemetry-log/log'
 /** Told of reports and devices that fail although the database is there. */
 export type OnFailure = {
   /** The report is not tried any more: keep it aside and say so. */
-  report: (batch: LoggedBatch, error: unknown) => void
+  report: (batch: LoggedBatch, error: unknown) => void | Promise<void>
   /** The times of the device whose rows could not be aligned again, or its track could not be recovered. */
   device: (deviceId: string, error: unknown) => void
 }

@@ -67,7 +67,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const reports = createDeviceReports()
   const reportRows = createReportRows({ rows, reports, cleaning })
   let generation = 0
-  let generationStart = { atMs: Date.now(), position: reader.position() }
+  let generationStart = { atMs: performance.now(), position: reader.position() }
   const states = createDeviceStates(questdb, () => generation, onFailure.device)
   const failing = createFailingReports()
   let counts = checkpoint.counts
@@ -76,12 +76,13 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   let lostSamples = 0
   let supersededSamples = 0
   let firstRowAtMs: number | undefined
-  let lastFlightAtMs = 0
+  /** Like every time that only measures a pause, by the monotonic clock: the wall clock may be set back. */
+  let lastFlightAtMs = Number.NEGATIVE_INFINITY
   let flight: Promise<void> | undefined
   let failure: { error: unknown } | undefined
   let stopping = false
   let takenPosition = reader.position()
-  const realignTurns = createRealignTurns(Date.now())
+  const realignTurns = createRealignTurns(performance.now())
 
   function decode(batch: LoggedBatch): DecodedReport {
     try {
@@ -109,7 +110,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       if ('error' in added) renewed.add(deviceId)
       supersededSamples += rowless.superseded
       lostSamples += rowless.lost
-      firstRowAtMs ??= Date.now()
+      firstRowAtMs ??= performance.now()
       takenPosition = report.batch.nextPosition
       bytes += report.batch.body.length
       if (bytes < sliceBytes) continue
@@ -151,7 +152,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       error = added.error
     }
     failing.note(deviceId, Date.now())
-    onFailure.report(batch, error)
+    await onFailure.report(batch, error)
     return { superseded: 0, lost: isCounted(report) ? sampleCount : 0 }
   }
 
@@ -181,7 +182,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (firstRowAtMs === undefined) return false
     const backlogged = isBacklogged()
     if (rows.largestBytes() >= (backlogged ? backlogFlushBytes : flushBytes)) return true
-    return !backlogged && Date.now() >= dueAtMs(firstRowAtMs)
+    return !backlogged && performance.now() >= dueAtMs(firstRowAtMs)
   }
 
   const dueAtMs = (firstRowMs: number): number => Math.max(firstRowMs + flushAfterMs, lastFlightAtMs + flushEveryMs)
@@ -202,7 +203,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     lostSamples = 0
     supersededSamples = 0
     firstRowAtMs = undefined
-    lastFlightAtMs = Date.now()
+    lastFlightAtMs = performance.now()
     flight = Promise.all(taken.map((tableRows) => store.store(tableRows))).then(
       (stored) => {
         flight = undefined
@@ -218,23 +219,23 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   /** Until there is something to read or to send. */
   async function rest(): Promise<void> {
     if (firstRowAtMs === undefined) return tail.waitBeyond(reader.position(), idleWaitMs)
-    const dueInMs = dueAtMs(firstRowAtMs) - Date.now()
+    const dueInMs = dueAtMs(firstRowAtMs) - performance.now()
     if (dueInMs > 0) return tail.waitBeyond(reader.position(), dueInMs)
     await Promise.race([flight, tail.waitBeyond(reader.position(), idleWaitMs)])
   }
 
   /** Nothing is read meanwhile: rows must not change between being read back and being written again. */
   async function realign(): Promise<void> {
-    const startedMs = Date.now()
+    const startedMs = performance.now()
     if (!realignTurns.isDue(startedMs)) return
     const late = realignTurns.inOrder(states.dirty())
-    const settling = isBacklogged() ? [] : states.settle(startedMs, maxDirty - late.length)
+    const settling = isBacklogged() ? [] : states.settle(Date.now(), maxDirty - late.length)
     const dirty = [...late, ...settling]
     if (dirty.length === 0) return realignTurns.ended({ startedMs, endedMs: startedMs, isLeftOver: false })
     await flushAll()
     const isApplied = await waitUntilApplied(questdb, realignForMs)
-    const limitMs = Date.now() + realignForMs
-    const isFreshWaiting = () => Date.now() > limitMs && tail.position() > reader.position()
+    const limitMs = performance.now() + realignForMs
+    const isFreshWaiting = () => performance.now() > limitMs && tail.position() > reader.position()
     const { lastDeviceId, isLeftOver } = await takeRealignTurn(isApplied ? dirty : [], {
       questdb,
       append: appendRealigned,
@@ -243,7 +244,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       nowMs: Date.now,
       onFailure: onFailure.device,
     })
-    realignTurns.ended({ startedMs, endedMs: Date.now(), lastDeviceId, isLeftOver })
+    realignTurns.ended({ startedMs, endedMs: performance.now(), lastDeviceId, isLeftOver })
   }
 
   function appendRealigned(realigned: Realigned): void {
@@ -253,15 +254,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     })
     for (const { row, origin } of realigned.dwells) reports.noteDwell(row, origin)
     // Those who are done do not wait for those who come after them.
-    if (!rows.isEmpty()) firstRowAtMs ??= Date.now()
+    if (!rows.isEmpty()) firstRowAtMs ??= performance.now()
   }
 
   function advanceGeneration(appliedPosition: LogPosition): void {
-    const nowMs = Date.now()
+    const nowMs = performance.now()
     if (nowMs - generationStart.atMs < generationMs || appliedPosition < generationStart.position) return
     generation += 1
     generationStart = { atMs: nowMs, position: takenPosition }
-    states.evict(nowMs)
+    states.evict(Date.now())
   }
 
   return {

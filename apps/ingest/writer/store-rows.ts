@@ -11,7 +11,7 @@ export type RowStore = {
 
 export type RowStoreParts = {
   transport: IlpTransport
-  saveDeadRows: (rows: readonly DeadRow[]) => void
+  saveDeadRows: (rows: readonly DeadRow[]) => void | Promise<void>
   /** Makes tables and columns that are missing. */
   repairSchema: () => Promise<void>
   onRetry: (detail: string) => void
@@ -82,7 +82,7 @@ export function createRowStore({ transport, saveDeadRows, repairSchema, onRetry,
         else if (fate === fates.replaced) counts.replaced += 1
       }
       if (refusals.length === 0) return counts
-      saveDeadRows(refusals.map((refusal) => deadRow(rows, refusal)))
+      await saveDeadRows(refusals.map((refusal) => deadRow(rows, refusal)))
       for (const { index } of refusals) {
         const fate = rows.fates[index]
         if (fate === fates.uncounted) continue

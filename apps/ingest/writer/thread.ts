@@ -5,13 +5,14 @@ import { createLogger } from '#http/request-log'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { applySchema } from '#questdb/schema'
 import { openQuestdbSql } from '#questdb/sql'
-import { appendDeadLetters, deadReportOf } from '#telemetry-log/dead-letters'
+import { deadReportOf } from '#telemetry-log/dead-letters'
 import { isLeaseHeld } from '#telemetry-log/lease'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { openSharedTail } from '#telemetry-log/shared-tail'
 import { repeat } from '../repeat.ts'
 import { openCheckpoints } from './checkpoints.ts'
 import { createCleaningCounts } from './cleaning-counts.ts'
+import { createDeadLetterKeeper } from './dead-letter-keeper.ts'
 import type { OnFailure } from './failing-reports.ts'
 import type { FromWriter, ToWriter, WriterSettings } from './messages.ts'
 import { createPatientSql } from './patient-sql.ts'
@@ -50,7 +51,7 @@ const tellProgress = () => {
 
 function onRetry(detail: string): void {
   figures.retries += 1
-  logger.warn({ detail }, 'QuestDB did not take rows; trying again')
+  logger.warn({ detail }, 'rows are not stored yet; trying again')
 }
 
 async function untilAvailable<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -67,11 +68,12 @@ async function untilAvailable<Result>(work: () => Promise<Result>): Promise<Resu
 
 const repairSchema = () => untilAvailable(() => applySchema(sql, { ttlDays: retentionDays }))
 
+const deadLetters = createDeadLetterKeeper({ folder: logFolder, onRetry, signal: ending.signal })
 const store = createRowStore({
   transport,
   saveDeadRows: (rows) => {
     logger.error({ rows: rows.length, table: rows[0]?.table }, 'rows went to the dead letters')
-    appendDeadLetters(logFolder, Date.now(), rows)
+    return deadLetters.keep(rows)
   },
   repairSchema,
   onRetry,
@@ -80,10 +82,9 @@ const store = createRowStore({
 
 const patientSql = createPatientSql(sql, untilAvailable)
 const onFailure: OnFailure = {
-  report(batch, error) {
+  async report(batch, error) {
     const { deviceId, position, sampleCount } = batch
-    const atMs = Date.now()
-    appendDeadLetters(logFolder, atMs, [deadReportOf(batch, detailOf(error), atMs)])
+    await deadLetters.keep([deadReportOf(batch, detailOf(error), Date.now())])
     logger.error({ deviceId, position, samples: sampleCount, err: error }, 'report_set_aside')
   },
   device(deviceId, error) {

@@ -1,0 +1,32 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { appendDeadLetters, type DeadLetter } from '#telemetry-log/dead-letters'
+import { isShortage } from '#telemetry-log/shortage'
+
+export type DeadLetterKeeper = {
+  /** Resolves when the letters are durable. Waits while the disk has no room; rejects when the signal aborts. */
+  keep(letters: readonly DeadLetter[]): Promise<void>
+}
+
+const pauseMs = 1_000
+
+/** Keeps what cannot be stored in the log's folder. A full disk delays the writer, it does not end it. */
+export function createDeadLetterKeeper(parts: {
+  folder: string
+  onRetry: (detail: string) => void
+  signal: AbortSignal
+}): DeadLetterKeeper {
+  const { folder, onRetry, signal } = parts
+  return {
+    async keep(letters) {
+      for (;;) {
+        try {
+          return appendDeadLetters(folder, Date.now(), letters)
+        } catch (error) {
+          if (!isShortage(error)) throw error
+          onRetry(`No room for dead letters in ${folder}.`)
+          await delay(pauseMs, undefined, { signal })
+        }
+      }
+    },
+  }
+}
