@@ -158,7 +158,7 @@ export function confidenceOf(samples: number, devices: number): Confidence {
 }
 
 /** The operator that is clearly better than every other one, null when none is. */
-function bestPlmn(operators: { plmn: string; samples: number; median: number | null }[]): string | null {
+export function bestPlmn(operators: { plmn: string; samples: number; median: number | null }[]): string | null {
   const [first, second] = operators
     .filter((operator) => operator.samples >= minBestSamples && operator.median !== null)
     .sort((a, b) => (b.median ?? 0) - (a.median ?? 0))

@@ -9,7 +9,10 @@ export type QualityBounds = readonly [poor: number, fair: number, good: number, 
 
 export type RatThresholds = Partial<Record<SignalMetric, QualityBounds>>
 
-const lteThresholds: RatThresholds = { rsrpDbm: [-115, -105, -95, -85], sinrDb: [-3, 1, 5, 13] }
+const lteThresholds = {
+  rsrpDbm: [-115, -105, -95, -85],
+  sinrDb: [-3, 1, 5, 13],
+} as const satisfies RatThresholds
 const gsmThresholds: RatThresholds = { rssiDbm: [-104, -98, -89, -80] }
 
 /** Thresholds by radio access technology: data, so that a deployment can override a RAT's and the legend follows. */
@@ -65,7 +68,7 @@ const metrics: readonly SignalMetric[] = ['rsrpDbm', 'sinrDb', 'rssiDbm']
  */
 export function signalQuality(signal: Signal, thresholds: SignalThresholds = signalThresholds): SignalQuality {
   if (signal.rat === 'none') return { quality: 'none', qualityBasis: 'rat' }
-  const bounds = thresholds[signal.rat ?? 'lte'] ?? lteThresholds
+  const bounds: RatThresholds = thresholds[signal.rat ?? 'lte'] ?? lteThresholds
   let worst: SignalQuality = unknown
   for (const metric of metrics) {
     const value = signal[metric]

@@ -1,0 +1,118 @@
+import { cellArea, cellToBoundary, cellToLatLng, gridDisk, UNITS } from 'h3-js'
+import { type Histogram, nearestRank } from './coverage.ts'
+import { normalizeLongitude } from './geo.ts'
+import { signalThresholds } from './quality.ts'
+
+/** Resolution of the cells that dead zones are made of. */
+export const deadZoneResolution = 9
+/** Votes a cell needs before it can be called dead. */
+export const enoughVotes = 5
+/** A cell with a smaller part of its votes in service is dead. */
+export const deadServiceRatio = 0.9
+
+/** Below these medians the quality of a cell is `none`. */
+export const noneBelow = { rsrpDbm: signalThresholds.lte.rsrpDbm[0], sinrDb: signalThresholds.lte.sinrDb[0] }
+
+/** A vote stands for one device in one minute. */
+const secondsPerVote = 60
+
+/** A cell without usable service. */
+export type DeadCell = { h3: string; samples: number; inService: number; lastAtMs: number }
+
+/** Dead cells that touch each other. Bounding boxes that cross the 180th meridian have minLon > maxLon. */
+export type DeadZone = {
+  /** H3 index of the zone's smallest cell: the same for as long as the zone holds that cell. */
+  id: string
+  lat: number
+  lon: number
+  bbox: [minLon: number, minLat: number, maxLon: number, maxLat: number]
+  cells: string[]
+  areaKm2: number
+  samples: number
+  noServiceS: number
+  lastAtMs: number
+}
+
+/** Joins neighbouring cells into zones, longest without service first. The order of the cells does not matter. */
+export function joinDeadZones(cells: Iterable<DeadCell>): DeadZone[] {
+  const left = new Map([...cells].map((cell) => [cell.h3, cell]))
+  const zones: DeadZone[] = []
+  for (const first of left.values()) {
+    left.delete(first.h3)
+    const joined = [first]
+    // The list grows while it is walked: each cell brings its neighbours that are still left.
+    for (const { h3 } of joined) {
+      for (const neighbour of gridDisk(h3, 1)) {
+        const cell = left.get(neighbour)
+        if (!cell) continue
+        left.delete(neighbour)
+        joined.push(cell)
+      }
+    }
+    zones.push(zoneOf(joined))
+  }
+  return zones.sort(worstFirst)
+}
+
+/** The order of dead zones: seconds without service, then votes, both descending, then id. */
+export function worstFirst(
+  a: Pick<DeadZone, 'noServiceS' | 'samples' | 'id'>,
+  b: Pick<DeadZone, 'noServiceS' | 'samples' | 'id'>,
+): number {
+  return b.noServiceS - a.noServiceS || b.samples - a.samples || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+}
+
+function zoneOf(joined: readonly DeadCell[]): DeadZone {
+  const cells = joined.map(({ h3 }) => h3).sort()
+  const sumOf = (pick: (cell: DeadCell) => number) => joined.reduce((sum, cell) => sum + pick(cell), 0)
+  const [minLon, minLat, maxLon, maxLat] = boxOf(cells.flatMap((h3) => cellToBoundary(h3)))
+  const centres = cells.map((h3) => cellToLatLng(h3))
+  return {
+    id: cells[0] ?? '',
+    lat: centres.reduce((sum, [lat]) => sum + lat, 0) / cells.length,
+    lon: normalizeLongitude(centres.reduce((sum, [, lon]) => sum + (lon < minLon ? lon + 360 : lon), 0) / cells.length),
+    bbox: [minLon, minLat, normalizeLongitude(maxLon), maxLat],
+    cells,
+    areaKm2: cells.reduce((sum, h3) => sum + cellArea(h3, UNITS.km2), 0),
+    samples: sumOf(({ samples }) => samples),
+    noServiceS: sumOf(({ samples, inService }) => samples - inService) * secondsPerVote,
+    lastAtMs: joined.reduce((newest, { lastAtMs }) => Math.max(newest, lastAtMs), 0),
+  }
+}
+
+/** The box around points; across the 180th meridian its eastern edge is beyond 180. */
+function boxOf(points: readonly (readonly [lat: number, lon: number])[]): DeadZone['bbox'] {
+  const lats = points.map(([lat]) => lat)
+  const lons = points.map(([, lon]) => lon)
+  const isAcross = maxOf(lons) - minOf(lons) > 180
+  const shifted = isAcross ? lons.map((lon) => (lon < 0 ? lon + 360 : lon)) : lons
+  return [minOf(shifted), minOf(lats), maxOf(shifted), maxOf(lats)]
+}
+
+// A zone may have more points than a call can take arguments.
+const minOf = (values: readonly number[]) => values.reduce((least, value) => Math.min(least, value))
+const maxOf = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value))
+
+/** Votes of one operator in a zone. */
+export type ZoneOperator = { plmn: string; samples: number; inService: number; rsrp: Histogram }
+
+/**
+ * The operators with the lowest and the highest service ratio in a zone, by median RSRP where those are equal. Only
+ * operators with enough votes count; `bestPlmn` is null unless there are two of them.
+ */
+export function rankOperators(operators: readonly ZoneOperator[]): {
+  worstPlmn: string | null
+  bestPlmn: string | null
+} {
+  const ranked = operators
+    .filter(({ samples }) => samples >= enoughVotes)
+    .map(({ plmn, samples, inService, rsrp }) => ({
+      plmn,
+      serviceRatio: inService / samples,
+      medianDbm: nearestRank(rsrp, 0.5) ?? Number.NEGATIVE_INFINITY,
+    }))
+    .sort((a, b) => a.serviceRatio - b.serviceRatio || byNumber(a.medianDbm, b.medianDbm) || (a.plmn < b.plmn ? -1 : 1))
+  return { worstPlmn: ranked[0]?.plmn ?? null, bestPlmn: ranked.length > 1 ? (ranked.at(-1)?.plmn ?? null) : null }
+}
+
+const byNumber = (a: number, b: number) => (a === b ? 0 : a < b ? -1 : 1)

@@ -1,0 +1,198 @@
+import fc from 'fast-check'
+import { cellToChildren, cellToLatLng, cellToParent, latLngToCell } from 'h3-js'
+import { expect, it } from 'vitest'
+import {
+  type CellTallies,
+  cellsAround,
+  type ForecastSegment,
+  forecastResolutions,
+  forecastSegments,
+  toldFrom,
+} from './forecast.ts'
+import { summarizeForecast } from './forecast-summary.ts'
+import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally, type VoteGroup } from './signal-tally.ts'
+
+const [lat, lon] = [51.9, -8.47]
+const here = latLngToCell(lat, lon, 10)
+const siblings = cellToChildren(cellToParent(here, 9), 10).filter((h3) => h3 !== here)
+
+type CellVotes = VoteGroup & { h3: string; sinrBin?: number }
+
+const votes = (h3: string, fields: Partial<CellVotes> = {}): CellVotes => ({
+  ...{ h3, rat: 'lte', plmn: '27201', rsrpBin: -100, votes: 1 },
+  ...fields,
+})
+
+function tally(groups: readonly CellVotes[]): CellTallies {
+  const tallies = new Map<string, SignalTally>()
+  for (const group of groups) {
+    for (const resolution of forecastResolutions) {
+      const h3 = resolution === 10 ? group.h3 : cellToParent(group.h3, resolution)
+      const known = tallies.get(h3) ?? emptySignalTally()
+      tallies.set(h3, known)
+      addVoteGroup(known, group)
+      if (group.sinrBin !== undefined) addSinrVotes(known, group.sinrBin, group.votes)
+    }
+  }
+  return tallies
+}
+
+const segmentIn = (h3: string, fromM = 0) => {
+  const [middleLat, middleLon] = cellToLatLng(h3)
+  return { fromM, toM: fromM + 100, lat: middleLat, lon: middleLon }
+}
+
+function forecastOf(groups: readonly CellVotes[], h3 = here, devices = 3): ForecastSegment {
+  const tallies = tally(groups)
+  const [segment] = forecastSegments(
+    [segmentIn(h3)],
+    tallies,
+    new Map([...tallies.keys()].map((cell) => [cell, devices])),
+  )
+  if (!segment) throw new Error('There is no segment.')
+  return segment
+}
+
+const group = fc.record<CellVotes>({
+  h3: fc.constantFrom(here, ...siblings),
+  rat: fc.constantFrom('lte', 'nr-nsa', 'hspa', 'none', null),
+  plmn: fc.constantFrom('27201', '27202', null),
+  rsrpBin: fc.option(fc.integer({ min: -140, max: -50 })),
+  votes: fc.integer({ min: 1, max: 40 }),
+})
+
+it('is told from the finest cell with five votes, else from the finest with any', () => {
+  const cells = cellsAround(lat, lon)
+  expect(toldFrom(cells, tally([votes(here, { votes: 5 })]))).toEqual({ h3: here, h3Resolution: 10 })
+  const four = [votes(here, { votes: 2 }), votes(siblings[0] ?? '', { votes: 3 })]
+  expect(toldFrom(cells, tally(four))).toEqual({ h3: cellToParent(here, 9), h3Resolution: 9 })
+  expect(toldFrom(cells, tally([votes(here)]))).toEqual({ h3: here, h3Resolution: 10 })
+  expect(toldFrom(cells, tally([votes(siblings[0] ?? '')]))).toMatchObject({ h3Resolution: 9 })
+  expect(toldFrom(cells, new Map())).toBeUndefined()
+})
+
+it('says nothing where nothing is known', () => {
+  expect(forecastOf([])).toMatchObject({
+    ...{ h3: here, h3Resolution: 10, samples: 0, devices: 0, serviceRatio: null, quality: null, confidence: 'none' },
+    ...{ rsrpDbm: null, sinrDb: null, byRat: {}, byPlmn: {} },
+  })
+})
+
+it('tells a cell with many votes by its own, and one with few by its neighbourhood too', () => {
+  const around = votes(siblings[0] ?? '', { rsrpBin: -70, votes: 60 })
+  const many = forecastOf([around, votes(here, { rsrpBin: -110, votes: 60 })])
+  expect(many).toMatchObject({ samples: 60, rsrpDbm: { p10: -110, p50: -110 }, quality: 'poor', confidence: 'high' })
+  const one = forecastOf([around, votes(here, { rsrpBin: -110 })])
+  expect(one.rsrpDbm).toMatchObject({ p10: -110, p50: -70, p90: -70 })
+  expect(one).toMatchObject({ h3Resolution: 9, samples: 61 })
+})
+
+it('takes an LTE vote for half a vote of nr-nsa, whose anchor it is, and for none of nr-sa', () => {
+  const { byRat } = forecastOf([
+    votes(here, { rat: 'lte', rsrpBin: -90, votes: 20 }),
+    votes(here, { rat: 'nr-nsa', rsrpBin: -120, votes: 1 }),
+    votes(here, { rat: 'nr-sa', rsrpBin: -60, votes: 1 }),
+  ])
+  expect(byRat['nr-nsa']?.rsrpDbm.p50).toBe(-90)
+  expect(byRat['nr-sa']?.rsrpDbm).toEqual({ p10: -60, p50: -60, p90: -60 })
+})
+
+it('keeps percentiles in order, within what was measured, and shares of RATs that add up to the service ratio', () => {
+  fc.assert(
+    fc.property(fc.array(group, { minLength: 1, maxLength: 12 }), (groups) => {
+      const segment = forecastOf(groups)
+      const served = groups.filter(({ rat }) => rat !== 'none')
+      const bins = served.flatMap(({ rsrpBin }) => rsrpBin ?? [])
+      const spreads = [segment.rsrpDbm, ...Object.values(segment.byRat).map(({ rsrpDbm }) => rsrpDbm)]
+      for (const spread of spreads) {
+        if (!spread || spread.p10 === null || spread.p50 === null || spread.p90 === null) continue
+        expect(spread.p10).toBeLessThanOrEqual(spread.p50)
+        expect(spread.p50).toBeLessThanOrEqual(spread.p90)
+        expect(spread.p10).toBeGreaterThanOrEqual(Math.min(...bins))
+        expect(spread.p90).toBeLessThanOrEqual(Math.max(...bins))
+      }
+      const ratio = segment.serviceRatio ?? -1
+      expect(ratio).toBeGreaterThanOrEqual(0)
+      expect(ratio).toBeLessThanOrEqual(1)
+      const shares = Object.values(segment.byRat).reduce((sum, { share }) => sum + share, 0)
+      expect(shares).toBeCloseTo(ratio, 9)
+    }),
+  )
+})
+
+it('forecasts what was measured when all cells agree', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -140, max: -50 }), fc.integer({ min: 1, max: 50 }), (rsrpBin, count) => {
+      const segment = forecastOf([votes(here, { rsrpBin, votes: count, sinrBin: 7 })])
+      expect(segment.rsrpDbm).toEqual({ p10: rsrpBin, p50: rsrpBin, p90: rsrpBin })
+      expect(segment.sinrDb).toEqual({ p10: 7, p50: 7 })
+      expect(segment.byPlmn['27201']).toEqual({
+        ...{ samples: count, serviceRatio: 1, best: false },
+        rsrpDbm: { p10: rsrpBin, p50: rsrpBin, p90: rsrpBin },
+      })
+    }),
+  )
+})
+
+it('never calls a segment dead for one vote without service', () => {
+  const around = votes(siblings[0] ?? '', { votes: 40 })
+  const segment = forecastOf([around, votes(here, { rat: 'none', rsrpBin: null })])
+  expect(segment.serviceRatio).toBeGreaterThan(0.95)
+  expect(summarizeForecast([segment])).toMatchObject({ deadM: 0, poorM: 0, knownM: 100 })
+})
+
+/** A row of segments of 100 m with these letters: dead, poor, good, or unknown. */
+function row(letters: string): ForecastSegment[] {
+  const cellOf: Record<string, readonly CellVotes[]> = {
+    d: [votes(here, { rat: 'none', plmn: '27201', rsrpBin: null, votes: 9 })],
+    p: [votes(here, { rsrpBin: -110, votes: 9 })],
+    g: [votes(here, { rsrpBin: -80, votes: 9 })],
+    '-': [],
+  }
+  return [...letters].map((letter, index) => ({
+    ...forecastOf(cellOf[letter] ?? []),
+    ...{ fromM: index * 100, toM: (index + 1) * 100 },
+  }))
+}
+
+it('sums up dead, poor and known metres, and joins dead segments in a row', () => {
+  expect(summarizeForecast(row('gddp--dg'))).toEqual({
+    ...{ knownM: 600, deadM: 300, poorM: 100 },
+    deadZones: [
+      { fromM: 100, toM: 300, lengthM: 200 },
+      { fromM: 600, toM: 700, lengthM: 100 },
+    ],
+    byPlmn: { '27201': { knownM: 600, deadM: 300, poorM: 100, rsrpP50Dbm: -80 } },
+    recommendedPlmn: '27201',
+  })
+  expect(summarizeForecast([])).toEqual({
+    ...{ knownM: 0, deadM: 0, poorM: 0, deadZones: [], byPlmn: {}, recommendedPlmn: null },
+  })
+})
+
+it('never counts more dead and poor metres than known ones', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom('d', 'p', 'g', '-'), { maxLength: 30 }), (letters) => {
+      const { knownM, deadM, poorM, deadZones } = summarizeForecast(row(letters.join('')))
+      expect(knownM).toBe(100 * letters.filter((letter) => letter !== '-').length)
+      expect(deadM).toBe(100 * letters.filter((letter) => letter === 'd').length)
+      expect(poorM).toBe(100 * letters.filter((letter) => letter === 'p').length)
+      expect(deadZones.reduce((sum, { lengthM }) => sum + lengthM, 0)).toBe(deadM)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+it('recommends the operator with the smallest dead and poor part, but none that is known on a small part only', () => {
+  const withOperators = (...operators: readonly CellVotes[]) => forecastOf(operators)
+  const strong = votes(here, { plmn: '27201', rsrpBin: -80, votes: 9 })
+  const weak = votes(here, { plmn: '27202', rsrpBin: -110, votes: 9 })
+  const rare = votes(here, { plmn: '27203', rsrpBin: -60, votes: 9 })
+  const route = [withOperators(strong, weak), withOperators(strong, weak), withOperators(strong, weak, rare)].map(
+    (segment, index) => ({ ...segment, fromM: index * 100, toM: index * 100 + 100 }),
+  )
+  const { recommendedPlmn, byPlmn } = summarizeForecast(route)
+  expect(byPlmn['27203']).toMatchObject({ knownM: 100 })
+  expect(recommendedPlmn).toBe('27201')
+  expect(route[0]?.byPlmn).toMatchObject({ '27201': { best: true }, '27202': { best: false } })
+})

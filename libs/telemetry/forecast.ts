@@ -1,0 +1,140 @@
+import { cellToParent, latLngToCell } from 'h3-js'
+import { type Confidence, confidenceOf } from './coverage.ts'
+import { enoughVotes } from './dead-zones.ts'
+import { type Quality, signalQuality } from './quality.ts'
+import type { RouteSegment } from './route-path.ts'
+import { type BlendedSignal, blendSignal, type Spread } from './signal-blend.ts'
+import { clearlyBestPlmn, type SignalTally } from './signal-tally.ts'
+
+/** Resolutions a segment can be told from, finest first. */
+export const forecastResolutions = [10, 9, 8, 7] as const
+
+/** Tallies of cells by H3 index, of all forecast resolutions. */
+export type CellTallies = ReadonlyMap<string, SignalTally>
+
+/** The cell a segment is told from. */
+export type ToldCell = { h3: string; h3Resolution: number }
+
+/** A stretch of a route and the signal the fleet measured around its middle. Distances are in metres from the start. */
+export type ForecastSegment = {
+  fromM: number
+  toM: number
+  lat: number
+  lon: number
+  h3: string
+  h3Resolution: number
+  /** Votes and voting devices of the cell. */
+  samples: number
+  devices: number
+  serviceRatio: number | null
+  quality: Quality | null
+  confidence: Confidence | 'none'
+  rsrpDbm: Spread | null
+  sinrDb: { p10: number | null; p50: number | null } | null
+  byRat: Record<string, { samples: number; share: number; rsrpDbm: Spread }>
+  byPlmn: Record<string, { samples: number; serviceRatio: number; rsrpDbm: Spread; best: boolean }>
+}
+
+/** What every segment in the same finest cell has in common. */
+type CellForecast = Omit<ForecastSegment, 'fromM' | 'toM' | 'lat' | 'lon'>
+
+/** The finest cell around a point and its ancestors, in the order of `forecastResolutions`. */
+export function cellsAround(lat: number, lon: number): string[] {
+  const finest = latLngToCell(lat, lon, forecastResolutions[0])
+  return forecastResolutions.map((resolution) =>
+    resolution === forecastResolutions[0] ? finest : cellToParent(finest, resolution),
+  )
+}
+
+/**
+ * The finest of these cells with enough votes; when none has enough, the finest that has any. Undefined when nothing
+ * is known.
+ */
+export function toldFrom(cells: readonly string[], tallies: CellTallies): ToldCell | undefined {
+  const votesOf = (h3: string) => tallies.get(h3)?.samples ?? 0
+  const index = [enoughVotes, 1].map((least) => cells.findIndex((h3) => votesOf(h3) >= least)).find((at) => at >= 0)
+  const h3 = index === undefined ? undefined : cells[index]
+  const h3Resolution = index === undefined ? undefined : forecastResolutions[index]
+  return h3 === undefined || h3Resolution === undefined ? undefined : { h3, h3Resolution }
+}
+
+/**
+ * The forecast of each segment. `tallies` has the votes of every cell `cellsAround` names for the segments' middles,
+ * `devices` how many devices voted in the cells the segments are told from.
+ */
+export function forecastSegments(
+  segments: readonly RouteSegment[],
+  tallies: CellTallies,
+  devices: ReadonlyMap<string, number>,
+): ForecastSegment[] {
+  // A cell holds several segments, which share one blend.
+  const known = new Map<string, CellForecast>()
+  return segments.map(({ fromM, toM, lat, lon }) => {
+    const cells = cellsAround(lat, lon)
+    const finest = cells[0] ?? ''
+    let cell = known.get(finest)
+    if (!cell) {
+      cell = forecastCell(cells, tallies, devices)
+      known.set(finest, cell)
+    }
+    return { fromM, toM, lat, lon, ...cell }
+  })
+}
+
+function forecastCell(
+  cells: readonly string[],
+  tallies: CellTallies,
+  devicesOf: ReadonlyMap<string, number>,
+): CellForecast {
+  const told = toldFrom(cells, tallies)
+  const tally = told && tallies.get(told.h3)
+  if (!told || !tally) return { ...nothingKnown, h3: cells[0] ?? '' }
+  const chain = cells.map((h3) => tallies.get(h3))
+  const blend = blendSignal(chain, cells.indexOf(told.h3))
+  const devices = devicesOf.get(told.h3) ?? 0
+  const isServed = blend.serviceRatio > 0
+  const signal = { rat: isServed ? 'lte' : 'none', rsrpDbm: blend.rsrpDbm.p50, sinrDb: blend.sinrDb.p50 }
+  return {
+    ...told,
+    samples: tally.samples,
+    devices,
+    serviceRatio: blend.serviceRatio,
+    quality: signalQuality(signal).quality,
+    confidence: confidenceOf(tally.samples, devices),
+    rsrpDbm: blend.rsrpDbm.p50 === null ? null : blend.rsrpDbm,
+    sinrDb: blend.sinrDb.p50 === null ? null : blend.sinrDb,
+    byRat: ratsOf(blend, tally),
+    byPlmn: operatorsOf(blend, tally),
+  }
+}
+
+const nothingKnown: Omit<CellForecast, 'h3'> = {
+  h3Resolution: forecastResolutions[0],
+  samples: 0,
+  devices: 0,
+  serviceRatio: null,
+  quality: null,
+  confidence: 'none',
+  rsrpDbm: null,
+  sinrDb: null,
+  byRat: {},
+  byPlmn: {},
+}
+
+const ratsOf = ({ byRat }: BlendedSignal, tally: SignalTally): CellForecast['byRat'] =>
+  Object.fromEntries(
+    [...byRat].map(([rat, { share, rsrpDbm }]) => [
+      rat,
+      { samples: tally.byRat.get(rat)?.samples ?? 0, share, rsrpDbm },
+    ]),
+  )
+
+function operatorsOf({ byPlmn }: BlendedSignal, tally: SignalTally): CellForecast['byPlmn'] {
+  const best = clearlyBestPlmn(tally)
+  return Object.fromEntries(
+    [...byPlmn].map(([plmn, { serviceRatio, rsrpDbm }]) => [
+      plmn,
+      { samples: tally.byPlmn.get(plmn)?.samples ?? 0, serviceRatio, rsrpDbm, best: plmn === best },
+    ]),
+  )
+}

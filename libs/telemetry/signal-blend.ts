@@ -1,0 +1,145 @@
+import type { Histogram } from './coverage.ts'
+import type { SignalTally, TalliedPart } from './signal-tally.ts'
+
+/** The cells around one point, from the finest resolution to the coarsest; undefined where a cell has no votes. */
+export type CellChain = readonly (SignalTally | undefined)[]
+
+/** Weighted percentiles in dB or dBm; null where nothing was measured. */
+export type Spread = { p10: number | null; p50: number | null; p90: number | null }
+
+/** What is expected of one RAT or operator at a point. */
+export type BlendedPart = { serviceRatio: number; rsrpDbm: Spread }
+
+export type BlendedSignal = BlendedPart & {
+  sinrDb: { p10: number | null; p50: number | null }
+  /** `share` is the expected part of all votes, so that the shares of all RATs add up to the service ratio. */
+  byRat: Map<string, { share: number; rsrpDbm: Spread }>
+  byPlmn: Map<string, BlendedPart>
+}
+
+/** What a cell coarser than the one that counts is worth in all, in votes. */
+const coarserVotes = 1
+
+/**
+ * On nr-nsa the measurements are those of the LTE anchor, so LTE and nr-nsa describe the same cells. A vote of one of
+ * them counts half a vote for the other.
+ */
+const siblings: Readonly<Record<string, string>> = { lte: 'nr-nsa', 'nr-nsa': 'lte' }
+const siblingWeight = 0.5
+
+/** The weight of each vote of a cell that holds this many, at `level` of a chain in which the cell at `base` counts. */
+function voteWeight(votes: number, level: number, base: number): number {
+  if (level < base || votes === 0) return 0
+  return level === base ? 1 : Math.min(1, coarserVotes / votes)
+}
+
+/**
+ * Expected signal at a point, from weighted histograms. For RSRP and SINR every vote of the finest cell counts, and
+ * each coarser cell counts as one vote: it matters less, the more votes the finest cell has. Whether there is service
+ * is decided the same way from the cell at index `told`, so that one vote without service never makes a dead zone.
+ */
+export function blendSignal(chain: CellChain, told: number): BlendedSignal {
+  const byPlmn = new Map<string, BlendedPart>()
+  for (const plmn of plmnsOf(chain)) {
+    byPlmn.set(
+      plmn,
+      blendPart(
+        chain.map((tally) => tally?.byPlmn.get(plmn)),
+        told,
+      ),
+    )
+  }
+  const whole = blendPart(chain, told)
+  const sinr = createMixture()
+  chain.forEach((tally, level) => {
+    sinr.add(tally?.sinr, voteWeight(massOf(tally?.sinr), level, 0))
+  })
+  const { p10, p50 } = sinr.spread()
+  return { ...whole, sinrDb: { p10, p50 }, byRat: blendRats(chain, told, whole.serviceRatio), byPlmn }
+}
+
+function blendPart(parts: readonly (TalliedPart | undefined)[], told: number): BlendedPart {
+  const rsrp = createMixture()
+  let [votes, served] = [0, 0]
+  parts.forEach((part, level) => {
+    if (!part) return
+    const weight = voteWeight(part.samples, level, told)
+    votes += part.samples * weight
+    served += part.inService * weight
+    rsrp.add(part.rsrp, voteWeight(massOf(part.rsrp), level, 0))
+  })
+  return { serviceRatio: votes === 0 ? 0 : served / votes, rsrpDbm: rsrp.spread() }
+}
+
+function blendRats(chain: CellChain, told: number, serviceRatio: number): BlendedSignal['byRat'] {
+  const votesOf = new Map<string, number>()
+  let total = 0
+  chain.forEach((tally, level) => {
+    if (!tally) return
+    const weight = voteWeight(tally.inService, level, told)
+    for (const [rat, { samples }] of tally.byRat) {
+      votesOf.set(rat, (votesOf.get(rat) ?? 0) + samples * weight)
+      total += samples * weight
+    }
+  })
+  return new Map(
+    [...votesOf]
+      .filter(([, votes]) => votes > 0)
+      .map(([rat, votes]) => [rat, { share: (votes / total) * serviceRatio, rsrpDbm: blendRatRsrp(chain, rat) }]),
+  )
+}
+
+function blendRatRsrp(chain: CellChain, rat: string): Spread {
+  const sibling = siblings[rat]
+  const mixed = createMixture()
+  chain.forEach((tally, level) => {
+    const own = tally?.byRat.get(rat)?.rsrp
+    const other = sibling === undefined ? undefined : tally?.byRat.get(sibling)?.rsrp
+    const weight = voteWeight(massOf(own) + massOf(other) * siblingWeight, level, 0)
+    mixed.add(own, weight)
+    mixed.add(other, weight * siblingWeight)
+  })
+  return mixed.spread()
+}
+
+function plmnsOf(chain: CellChain): Set<string> {
+  const plmns = new Set<string>()
+  for (const tally of chain) if (tally) for (const plmn of tally.byPlmn.keys()) plmns.add(plmn)
+  return plmns
+}
+
+function massOf(histogram: Histogram | undefined): number {
+  let mass = 0
+  if (histogram) for (const count of histogram.values()) mass += count
+  return mass
+}
+
+// Weights are sums of fractions: a rank may miss its bin by rounding.
+const rankTolerance = 1e-9
+
+/** Collects weighted histograms and returns the nearest-rank percentiles of their sum. */
+function createMixture() {
+  const weights = new Map<number, number>()
+  let total = 0
+  return {
+    add(histogram: Histogram | undefined, weight: number): void {
+      if (!histogram || weight === 0) return
+      for (const [bin, count] of histogram) {
+        weights.set(bin, (weights.get(bin) ?? 0) + count * weight)
+        total += count * weight
+      }
+    },
+    spread(): Spread {
+      const bins = [...weights].sort(([a], [b]) => a - b)
+      const at = (share: number): number | null => {
+        let reached = 0
+        for (const [bin, weight] of bins) {
+          reached += weight
+          if (reached >= share * total - rankTolerance) return bin
+        }
+        return bins.at(-1)?.[0] ?? null
+      }
+      return { p10: at(0.1), p50: at(0.5), p90: at(0.9) }
+    },
+  }
+}
