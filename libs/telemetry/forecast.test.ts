@@ -87,6 +87,14 @@ it('tells a cell with many votes by its own, and one with few by its neighbourho
   expect(one).toMatchObject({ h3Resolution: 9, samples: 61 })
 })
 
+it('needs no coarser cell once the finest has 30 votes', () => {
+  const groups = [votes(siblings[0] ?? '', { rsrpBin: -70, votes: 500 }), votes(here, { rsrpBin: -110, votes: 30 })]
+  const all = tally(groups)
+  const finestOnly = new Map([[here, all.get(here) ?? emptySignalTally()]])
+  const segments = [segmentIn(here)]
+  expect(forecastSegments(segments, all, new Map())).toEqual(forecastSegments(segments, finestOnly, new Map()))
+})
+
 it('takes an LTE vote for half a vote of nr-nsa, whose anchor it is, and for none of nr-sa', () => {
   const { byRat } = forecastOf([
     votes(here, { rat: 'lte', rsrpBin: -90, votes: 20 }),

@@ -3,7 +3,7 @@ import { type Confidence, confidenceOf } from './coverage.ts'
 import { enoughVotes } from './dead-zones.ts'
 import { type Quality, signalQuality } from './quality.ts'
 import type { RouteSegment } from './route-path.ts'
-import { type BlendedSignal, blendSignal, type Spread } from './signal-blend.ts'
+import { type BlendedSignal, blendSignal, type Spread, votesThatStandAlone } from './signal-blend.ts'
 import { clearlyBestPlmn, type SignalTally } from './signal-tally.ts'
 
 /** Resolutions a segment can be told from, finest first. */
@@ -59,8 +59,9 @@ export function toldFrom(cells: readonly string[], tallies: CellTallies): ToldCe
 }
 
 /**
- * The forecast of each segment. `tallies` has the votes of every cell `cellsAround` names for the segments' middles,
- * `devices` how many devices voted in the cells the segments are told from.
+ * The forecast of each segment. `tallies` has the votes of every cell `cellsAround` names for the segments' middles;
+ * where the finest cell stands alone, the coarser ones may be left out. `devices` says how many devices voted in the
+ * cells the segments are told from.
  */
 export function forecastSegments(
   segments: readonly RouteSegment[],
@@ -89,7 +90,8 @@ function forecastCell(
   const told = toldFrom(cells, tallies)
   const tally = told && tallies.get(told.h3)
   if (!told || !tally) return { ...nothingKnown, h3: cells[0] ?? '' }
-  const chain = cells.map((h3) => tallies.get(h3))
+  const isAlone = (tallies.get(cells[0] ?? '')?.samples ?? 0) >= votesThatStandAlone
+  const chain = (isAlone ? cells.slice(0, 1) : cells).map((h3) => tallies.get(h3))
   const blend = blendSignal(chain, cells.indexOf(told.h3))
   const devices = devicesOf.get(told.h3) ?? 0
   const isServed = blend.serviceRatio > 0

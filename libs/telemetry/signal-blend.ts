@@ -17,6 +17,9 @@ export type BlendedSignal = BlendedPart & {
   byPlmn: Map<string, BlendedPart>
 }
 
+/** With this many votes a cell is told from them alone, without the coarser cells around it. */
+export const votesThatStandAlone = 30
+
 /** What a cell coarser than the one that counts is worth in all, in votes. */
 const coarserVotes = 1
 

@@ -89,6 +89,16 @@ export const entries: Record<string, Entry> = {
   'GET /fleet/gps': { foreign: 'own' },
   'GET /fleet/gps/stream': { query: ({ orgId }) => `?orgId=${orgId}` },
   'GET /fleet/coverage': { foreign: 'own' },
+  'GET /fleet/dead-zones': { foreign: 'own' },
+  'POST /fleet/forecast': {
+    json: ({ orgId }) => ({
+      orgId,
+      path: [
+        [8, 50],
+        [8.01, 50],
+      ],
+    }),
+  },
   'GET /fleet/dwells': { foreign: 'own' },
   'GET /signal-thresholds': { foreign: 'open' },
 

@@ -1,6 +1,5 @@
 import type { Clock } from '#core/clock'
 import { type BoundingBox, contains } from '#fleet/fleet-map/filter'
-import { deviceIdsWith, latecomers } from '#fleet/fleet-map/registry'
 import type { Revisions } from '#fleet/fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet/fleet-map/shared-lists'
 import type { Pool } from '#postgres/pool'
@@ -8,12 +7,9 @@ import { cellCentre, coverageAreas } from '#questdb/coverage-areas'
 import type { CoverageCell } from '#questdb/coverage-cells'
 import { readCells } from '#questdb/coverage-read'
 import { cellsAt, finestFitting } from '#questdb/coverage-resolution'
-import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
 import type { Reader, Readers } from '#questdb/readers'
 import { cacheBytes, maxCells } from './memory-limits.ts'
-
-/** An organization and how far back its plan and the reader look. */
-export type OrganizationWindow = { organizationId: string; windowMs: number }
+import { type OrganizationWindow, voteFilters } from './vote-filters.ts'
 
 /** What of the coverage somebody wants to see. */
 export type CoverageRequest = {
@@ -56,18 +52,10 @@ export const createCoverageLists = (sources: Sources): CoverageLists =>
 
 async function readCoverageCells({ pool, clock }: Sources, { questdb }: Reader, request: CoverageRequest) {
   const nowMs = clock()
-  const { bbox, tags, members, rat, plmn } = request
+  const { bbox } = request
   const areas = bbox && coverageAreas(bbox)
   const inside = bbox && ((h3: string) => contains(bbox, ...cellCentre(h3)))
-  const filters = await Promise.all(
-    request.organizations.map(async ({ organizationId, windowMs }): Promise<VoteFilter> => {
-      const fromMs = nowMs - windowMs
-      const deviceIds = tags || members ? await deviceIdsWith(pool, organizationId, { tags, members }) : undefined
-      const late = await latecomers(pool, organizationId, fromMs)
-      const notBefore = late.length > 0 ? await earlyVoters(questdb, organizationId, fromMs, late) : undefined
-      return { organizationId, fromMs, areas, deviceIds, rat, plmn, notBefore }
-    }),
-  )
+  const filters = (await voteFilters({ pool, questdb }, request, nowMs)).map((filter) => ({ ...filter, areas }))
   // The areas reach far over the box: of all the votes in them only those that will be shown are fetched.
   const limits = { counts: inside, maxCells }
   const chosen =

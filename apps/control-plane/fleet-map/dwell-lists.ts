@@ -10,8 +10,8 @@ import { type DwellRow, dwellsTouching } from '#questdb/dwells'
 import type { Reader, Readers } from '#questdb/readers'
 import type { DwellSignal } from '#telemetry/dwell-signal'
 import { clockAheadMs } from '../telemetry/window.ts'
-import type { OrganizationWindow } from './coverage-lists.ts'
 import { cacheBytes, maxDwells } from './memory-limits.ts'
+import type { OrganizationWindow } from './vote-filters.ts'
 
 export type DwellRequest = {
   /** On whose share it is read, when nobody else has asked for the same. */

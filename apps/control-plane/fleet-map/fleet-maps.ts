@@ -6,10 +6,12 @@ import type { Pool } from '#postgres/pool'
 import { createDwellSignals, type DwellSignals } from '#questdb/dwell-signals'
 import type { Readers } from '#questdb/readers'
 import { type CoverageLists, createCoverageLists } from './coverage-lists.ts'
+import { createDeadZoneLists, type DeadZoneLists } from './dead-zone-lists.ts'
 import { createDwellLists, type DwellLists } from './dwell-lists.ts'
 import { createGpsStreams, type GpsStreams } from './gps-streams.ts'
 import { createLiveMaps, type LiveMaps } from './live-maps.ts'
 import { cacheBytes } from './memory-limits.ts'
+import { createRouteCells, type RouteCells } from './route-cells.ts'
 import { createSharedAnswers, type SharedAnswers } from './shared-answers.ts'
 
 /** Everything the fleet routes read from; one per process, so that readers share it. */
@@ -17,6 +19,8 @@ export type FleetMaps = {
   revisions: Revisions
   live: LiveMaps
   coverage: CoverageLists
+  deadZones: DeadZoneLists
+  routeCells: RouteCells
   dwells: DwellLists
   dwellSignals: DwellSignals
   seen: SeenDevices
@@ -31,6 +35,8 @@ export function createFleetMaps(parts: { pool: Pool; readers: Readers; clock: Cl
     revisions: sources.revisions,
     live: createLiveMaps(sources),
     coverage: createCoverageLists(sources),
+    deadZones: createDeadZoneLists(parts),
+    routeCells: createRouteCells(parts),
     dwells: createDwellLists(sources),
     dwellSignals: sources.dwellSignals,
     seen: createSeenDevices(cacheBytes.seenDevices),

@@ -29,6 +29,12 @@ const wordList = (words: readonly [string, ...string[]]) =>
 
 const window = { sinceMinutes: z.coerce.number().int().min(1).max(maxMinutes).default(1_440) }
 
+/** `sinceMinutes` of a JSON body. */
+export const sinceMinutes = (defaultMinutes: number) => z.number().int().min(1).max(maxMinutes).default(defaultMinutes)
+
+/** MCC and MNC of an operator. */
+export const operatorCode = z.string().regex(/^\d{5,6}$/)
+
 const deviceFilter = {
   orgId: uuid().optional().describe('One organization; all that the caller may read are merged without it.'),
   groupId: uuid().optional(),
@@ -46,10 +52,7 @@ const coverageFilter = {
     .describe('Zoom of the map the answer is for: decides the resolution.'),
   h3Resolution: z.coerce.number().int().min(4).max(10).optional(),
   rat: z.enum(fieldTable.cellular.rat.words as [string, ...string[]]).optional(),
-  plmn: z
-    .string()
-    .regex(/^\d{5,6}$/)
-    .optional(),
+  plmn: operatorCode.optional(),
 }
 
 const includable = ['devices', 'coverage', 'dwells', 'trails'] as const
@@ -74,6 +77,14 @@ export type GpsQuery = z.infer<typeof gpsQuery>
 
 export const coverageQuery = z.strictObject({ ...coverageFilter, ...window })
 export type CoverageQuery = z.infer<typeof coverageQuery>
+
+export const deadZonesQuery = z.strictObject({
+  ...deviceFilter,
+  ...window,
+  plmn: operatorCode.optional().describe('Only what was measured with this operator.'),
+  ...pageQuery,
+})
+export type DeadZonesQuery = z.infer<typeof deadZonesQuery>
 
 export const dwellsQuery = z.strictObject({
   ...deviceFilter,

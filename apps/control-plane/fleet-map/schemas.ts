@@ -16,7 +16,7 @@ export const thresholdsSchema = z
   })
   .meta({ id: 'SignalThresholds' })
 
-const windowSchema = z.object({ from: instantOut(), to: instantOut(), limitedBy: z.literal('plan').nullable() })
+export const windowSchema = z.object({ from: instantOut(), to: instantOut(), limitedBy: z.literal('plan').nullable() })
 
 const deviceSchema = z
   .object({
@@ -105,3 +105,27 @@ export const coverageSchema = z
     thresholds: thresholdsSchema,
   })
   .meta({ id: 'Coverage' })
+
+const deadZoneSchema = z
+  .object({
+    id: z.string().describe('The smallest of its cells.'),
+    lat: z.number(),
+    lon: z.number(),
+    bbox: z.array(z.number()).length(4).describe('minLon, minLat, maxLon, maxLat.'),
+    cells: z.array(z.string()),
+    areaKm2: z.number(),
+    samples: z.int().describe('Votes: one per device and minute.'),
+    noServiceS: z.int().describe('Seconds without service, a minute for each vote without it.'),
+    devices: z.int(),
+    worstPlmn: z.string().nullable().describe('Lowest service ratio, of the operators with at least 5 votes.'),
+    bestPlmn: z.string().nullable().describe('Highest service ratio; null unless two operators have 5 votes.'),
+    lastAt: instantOut(),
+  })
+  .meta({ id: 'DeadZone' })
+
+export const deadZonePageSchema = z.object({
+  asOf: z.string(),
+  window: windowSchema,
+  h3Resolution: z.int(),
+  ...pageOf(deadZoneSchema).shape,
+})

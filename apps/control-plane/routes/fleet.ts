@@ -3,12 +3,21 @@ import { chooseCoding } from '#http/compression'
 import { matchesNone } from '#http/etag'
 import { notModified } from '../entity-tags.ts'
 import { readCoverage } from '../fleet-map/coverage.ts'
+import { listDeadZones } from '../fleet-map/dead-zones.ts'
 import { listDwells } from '../fleet-map/dwells.ts'
+import { readForecast } from '../fleet-map/forecast.ts'
+import { forecastRequest, forecastSchema } from '../fleet-map/forecast-schemas.ts'
 import { readGps } from '../fleet-map/gps.ts'
 import { gpsBody, gpsContentTypes } from '../fleet-map/gps-formats.ts'
 import { type GpsCursor, openGps } from '../fleet-map/gps-request.ts'
-import { coverageQuery, dwellsQuery, type GpsQuery, gpsQuery } from '../fleet-map/query.ts'
-import { coverageSchema, dwellPageSchema, gpsSchema, thresholdsSchema } from '../fleet-map/schemas.ts'
+import { coverageQuery, deadZonesQuery, dwellsQuery, type GpsQuery, gpsQuery } from '../fleet-map/query.ts'
+import {
+  coverageSchema,
+  deadZonePageSchema,
+  dwellPageSchema,
+  gpsSchema,
+  thresholdsSchema,
+} from '../fleet-map/schemas.ts'
 import { thresholds } from '../fleet-map/thresholds.ts'
 import { disconnect } from '../outgoing.ts'
 import { pageReply, pageRequest } from '../paging.ts'
@@ -137,6 +146,54 @@ const dwells = route({
   },
 })
 
+const deadZones = route({
+  method: 'get',
+  path: '/fleet/dead-zones',
+  summary: 'Where there is no usable service',
+  description:
+    'Neighbouring H3 cells of resolution 9 with at least 5 votes, in which less than 90 % of them have service or the median signal is of quality `none`, joined to zones. `bbox` looks at the centre of a zone.',
+  tag,
+  access: 'fleet:read',
+  query: deadZonesQuery,
+  answers: {
+    200: { description: 'Longest without service first', schema: deadZonePageSchema, headers: ['Link'] },
+    ...planned,
+    ...hidden,
+  },
+  async handle(input) {
+    const { after } = pageRequest(input)
+    const { items, nextAfter, ...rest } = await listDeadZones(
+      input.ctx,
+      input.services.fleetMaps,
+      requestReader(input),
+      input.query,
+      after,
+    )
+    const reply = pageReply(input, { items, nextAfter })
+    return { ...reply, body: { ...rest, ...(reply.body as object) } }
+  },
+})
+
+const forecast = route({
+  method: 'post',
+  path: '/fleet/forecast',
+  summary: 'What the signal will be like along a route',
+  description:
+    'The votes of the cells around each segment of the path, blended from H3 resolution 10 to 7. Changes nothing: it is a POST for the sake of the path.',
+  tag,
+  access: 'fleet:read',
+  body: forecastRequest,
+  answers: {
+    200: { description: 'Segments from the start of the path to its end', schema: forecastSchema },
+    ...planned,
+    ...hidden,
+  },
+  handle: async (input) => ({
+    status: 200,
+    body: await readForecast(input.ctx, input.services.fleetMaps, requestReader(input), input.body),
+  }),
+})
+
 const signalThresholds = route({
   method: 'get',
   path: '/signal-thresholds',
@@ -148,4 +205,4 @@ const signalThresholds = route({
   handle: async () => ({ status: 200, body: thresholds }),
 })
 
-export const fleetRoutes: Route[] = [gps, stream, coverage, dwells, signalThresholds]
+export const fleetRoutes: Route[] = [gps, stream, coverage, deadZones, forecast, dwells, signalThresholds]

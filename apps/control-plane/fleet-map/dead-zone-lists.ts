@@ -1,0 +1,101 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '#core/clock'
+import type { Pool } from '#postgres/pool'
+import { deadCells, zoneOperators, zoneVoters } from '#questdb/dead-cells'
+import type { Reader } from '#questdb/readers'
+import { type DeadZone, joinDeadZones, rankOperators } from '#telemetry/dead-zones'
+import { type VoteRequest, voteFilters } from './vote-filters.ts'
+
+/** Whose dead zones, in which window; `groupId` stands for `members` in the key of a list. */
+export type DeadZoneRequest = VoteRequest & { groupId: string | undefined }
+
+/** All dead zones of a request, worst first, as they were at `madeMs`. */
+export type DeadZoneList = { madeMs: number; zones: DeadZone[] }
+
+export type ZoneDetails = { devices: number; worstPlmn: string | null; bestPlmn: string | null }
+
+export type DeadZoneLists = {
+  /** A list at most 25 s old; or, for a later page, the one made at `madeMs`, counted again if it is no longer kept. */
+  read(reader: Reader, request: DeadZoneRequest, madeMs?: number): Promise<DeadZoneList>
+  /** Devices and operators of zones of a list, in the same order. */
+  details(
+    reader: Reader,
+    request: DeadZoneRequest,
+    zones: readonly DeadZone[],
+    madeMs: number,
+  ): Promise<ZoneDetails[]>
+}
+
+// With the lag of the views a reader sees nothing older than two minutes.
+const freshMs = 25_000
+// A walk through the pages goes on in the list it began with.
+const keptMs = 10 * 60_000
+const maxKeptCells = 200_000
+const maxRequests = 1_000
+
+/** Dead zones of the whole window of a request, shared among all boxes and pages that are cut from them. */
+export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock }): DeadZoneLists {
+  const perf = { now: clock }
+  const kept = new LRUCache<string, DeadZoneList>({
+    ttl: keptMs,
+    perf,
+    maxSize: maxKeptCells,
+    sizeCalculation: ({ zones }) => zones.reduce((sum, { cells }) => sum + cells.length, 1),
+  })
+  const newest = new LRUCache<string, Promise<DeadZoneList>>({ ttl: freshMs, perf, max: maxRequests })
+
+  const make = async (reader: Reader, key: string, request: DeadZoneRequest, madeMs: number) => {
+    // Others wait for the same list: it is finished though this caller may leave.
+    const { questdb, heavy } = reader.detached()
+    const filters = await voteFilters({ pool, questdb }, request, madeMs)
+    const cells = await heavy(() => deadCells(questdb, filters))
+    const list: DeadZoneList = { madeMs, zones: joinDeadZones(cells) }
+    kept.set(`${key} ${madeMs}`, list)
+    return list
+  }
+
+  return {
+    async read(reader, request, madeMs) {
+      const key = keyOf(request)
+      if (madeMs !== undefined) return kept.get(`${key} ${madeMs}`) ?? make(reader, key, request, madeMs)
+      const known = newest.get(key)
+      if (known) return known
+      const list = make(reader, key, request, clock())
+      newest.set(key, list)
+      // A failure is not kept: the next reader tries again.
+      list.catch(() => newest.delete(key))
+      return list
+    },
+    async details({ questdb, heavy }, request, zones, madeMs) {
+      if (zones.length === 0) return []
+      const cells = zones.map((zone) => zone.cells)
+      const filters = await voteFilters({ pool, questdb }, request, madeMs)
+      const count = () => Promise.all([
+        Promise.all(filters.map((filter) => zoneOperators(questdb, filter, cells))),
+        Promise.all(filters.map((filter) => zoneVoters(questdb, filter, cells))),
+      ])
+      const [operators, voters] = await heavy(count)
+      return zones.map((_, index) => ({
+        devices: voters.reduce((sum, counts) => sum + (counts[index] ?? 0), 0),
+        ...rankOperators(mergeOperators(operators.flatMap((byZone) => byZone[index] ?? []))),
+      }))
+    },
+  }
+}
+
+const keyOf = ({ members: _members, ...request }: DeadZoneRequest): string => JSON.stringify(request)
+
+type Operators = Awaited<ReturnType<typeof zoneOperators>>[number]
+
+/** Several organizations may have votes of the same operator. */
+function mergeOperators(operators: Operators): Operators {
+  const merged = new Map<string, Operators[number]>()
+  for (const { plmn, samples, inService, rsrp } of operators) {
+    const sum = merged.get(plmn) ?? { plmn, samples: 0, inService: 0, rsrp: new Map<number, number>() }
+    merged.set(plmn, sum)
+    sum.samples += samples
+    sum.inService += inService
+    for (const [bin, votes] of rsrp) sum.rsrp.set(bin, (sum.rsrp.get(bin) ?? 0) + votes)
+  }
+  return [...merged.values()]
+}

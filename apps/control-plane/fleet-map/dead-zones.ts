@@ -1,0 +1,57 @@
+import type { FleetContext } from '#fleet/context'
+import { groupMembers } from '#fleet/fleet-map/access'
+import { contains } from '#fleet/fleet-map/filter'
+import type { Reader } from '#questdb/readers'
+import { type DeadZone, deadZoneResolution, worstFirst } from '#telemetry/dead-zones'
+import { answerTime, openCoverage } from './coverage-scope.ts'
+import type { ZoneDetails } from './dead-zone-lists.ts'
+import type { FleetMaps } from './fleet-maps.ts'
+import type { DeadZonesQuery } from './query.ts'
+
+/** Where a page ended, and when the list it was cut from was made. */
+type Position = { madeMs: number; noServiceS: number; samples: number; id: string }
+
+// A cursor keeps to its list, but is no way to read what has left the plan's window since.
+const cursorHoldsMs = 3_600_000
+
+/** Dead zones with their centre in the box, longest without service first. Throws 404 and 403. */
+export async function listDeadZones(
+  ctx: FleetContext,
+  fleet: FleetMaps,
+  reader: Reader,
+  query: DeadZonesQuery,
+  after: string | undefined,
+) {
+  const position = after === undefined ? undefined : (JSON.parse(after) as Position)
+  const scope = await openCoverage(ctx, query.orgId, query.sinceMinutes)
+  const members = query.groupId === undefined ? undefined : await groupMembers(ctx, scope.found, query.groupId)
+  const { bbox, groupId, tag: tags, plmn, limit } = query
+  const request = { organizations: scope.organizations, groupId, members, tags, plmn }
+  const madeMs = position && Math.max(position.madeMs, ctx.clock() - cursorHoldsMs)
+  const list = await fleet.deadZones.read(reader, request, madeMs)
+  const found = list.zones.filter(
+    (zone) => (!bbox || contains(bbox, zone.lat, zone.lon)) && (!position || worstFirst(zone, position) > 0),
+  )
+  const zones = found.slice(0, limit)
+  const details = await fleet.deadZones.details(reader, request, zones, list.madeMs)
+  const last = zones.at(-1)
+  const next: Position | null =
+    last && found.length > zones.length
+      ? { madeMs: list.madeMs, noServiceS: last.noServiceS, samples: last.samples, id: last.id }
+      : null
+  return {
+    ...answerTime(scope, fleet.revisions, list.madeMs),
+    h3Resolution: deadZoneResolution,
+    items: zones.map((zone, index) => zoneView(zone, details[index])),
+    nextAfter: next && JSON.stringify(next),
+  }
+}
+
+function zoneView({ lastAtMs, ...zone }: DeadZone, details: ZoneDetails | undefined) {
+  const { id, lat, lon, bbox, cells, areaKm2, samples, noServiceS } = zone
+  const { devices = 0, worstPlmn = null, bestPlmn = null } = details ?? {}
+  return {
+    ...{ id, lat, lon, bbox, cells, areaKm2, samples, noServiceS, devices, worstPlmn, bestPlmn },
+    lastAt: new Date(lastAtMs).toISOString(),
+  }
+}

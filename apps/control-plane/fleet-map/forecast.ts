@@ -1,0 +1,40 @@
+import type { FleetContext } from '#fleet/context'
+import { databaseNowMs } from '#fleet/fleet-map/registry'
+import type { Reader } from '#questdb/readers'
+import { cellsAround, forecastSegments } from '#telemetry/forecast'
+import { summarizeForecast } from '#telemetry/forecast-summary'
+import { pathLengthM, routeSegments } from '#telemetry/route-path'
+import { answerTime, openCoverage } from './coverage-scope.ts'
+import type { FleetMaps } from './fleet-maps.ts'
+import type { ForecastRequest } from './forecast-schemas.ts'
+import { voteFilters } from './vote-filters.ts'
+
+/** What a route will be like by what the caller's organizations measured there. Throws 404 and 403. */
+export async function readForecast(
+  ctx: FleetContext,
+  fleet: FleetMaps,
+  reader: Reader,
+  request: ForecastRequest,
+) {
+  const { path, everyM, plmn } = request
+  const scope = await openCoverage(ctx, request.orgId, request.sinceMinutes)
+  const { organizations } = scope
+  const nowMs = ctx.clock()
+  const segments = routeSegments(path, everyM)
+  const chains = new Map<string, string[]>()
+  for (const { lat, lon } of segments) {
+    const cells = cellsAround(lat, lon)
+    chains.set(cells[0] ?? '', cells)
+  }
+  const filters = () => voteFilters({ pool: ctx.pool, questdb: reader.questdb }, { organizations, plmn }, nowMs)
+  const key = JSON.stringify([organizations, plmn ?? null])
+  const { tallies, devices } = await fleet.routeCells.read(reader, key, filters, [...chains.values()])
+  const forecast = forecastSegments(segments, tallies, devices)
+  return {
+    ...answerTime(scope, fleet.revisions, nowMs, await databaseNowMs(ctx.pool)),
+    lengthM: pathLengthM(path),
+    everyM,
+    segments: forecast,
+    summary: summarizeForecast(forecast),
+  }
+}

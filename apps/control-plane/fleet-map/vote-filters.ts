@@ -1,0 +1,33 @@
+import { deviceIdsWith, latecomers } from '#fleet/fleet-map/registry'
+import type { Pool } from '#postgres/pool'
+import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
+import type { QuestdbSql } from '#questdb/sql'
+
+/** An organization and how far back its plan and the reader look. */
+export type OrganizationWindow = { organizationId: string; windowMs: number }
+
+/** Which votes a reader may see and asks for. */
+export type VoteRequest = {
+  organizations: readonly OrganizationWindow[]
+  members?: ReadonlySet<string> | undefined
+  tags?: readonly string[] | undefined
+  rat?: string | undefined
+  plmn?: string | undefined
+}
+
+/** One filter for each organization of a request, whose windows end at `nowMs`. */
+export function voteFilters(
+  { pool, questdb }: { pool: Pool; questdb: QuestdbSql },
+  { organizations, members, tags, rat, plmn }: VoteRequest,
+  nowMs: number,
+): Promise<VoteFilter[]> {
+  return Promise.all(
+    organizations.map(async ({ organizationId, windowMs }): Promise<VoteFilter> => {
+      const fromMs = nowMs - windowMs
+      const deviceIds = tags || members ? await deviceIdsWith(pool, organizationId, { tags, members }) : undefined
+      const late = await latecomers(pool, organizationId, fromMs)
+      const notBefore = late.length > 0 ? await earlyVoters(questdb, organizationId, fromMs, late) : undefined
+      return { organizationId, fromMs, deviceIds, rat, plmn, notBefore }
+    }),
+  )
+}

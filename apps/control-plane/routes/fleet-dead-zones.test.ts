@@ -1,0 +1,209 @@
+import { cellToCenterChild, cellToChildren, cellToLatLng, cellToParent, gridDisk, latLngToCell } from 'h3-js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { votesIn } from '#test/coverage-rows'
+import { refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+async function fleet(plan?: string) {
+  const organization = await api.newOrganization(plan ? { plan } : {})
+  const newVoter = async (tags: string[] = []) => {
+    const json = {
+      organizationId: organization.id,
+      serial: crypto.randomUUID(),
+      name: 'Van',
+      model: 'R1',
+      tags: [] as string[],
+    }
+    const created = await api.call('POST', '/devices', { token: organization.key, json: { ...json, tags } })
+    return { organizationId: organization.id, deviceId: created.body.id as string }
+  }
+  return { organization, newVoter }
+}
+
+async function store(...rows: StoredRow[][]): Promise<void> {
+  await storeRows(api.services.questdb, 'cellular', rows.flat())
+  await refreshCoverage(api.services.questdb)
+}
+
+const deadZones = (key: string, query = '') => api.call('GET', `/fleet/dead-zones?${query}`, { token: key })
+
+// A tunnel: two neighbouring cells of resolution 9; and a place far from it.
+const tunnel = latLngToCell(52.1, -8.1, 9)
+const exit = gridDisk(tunnel, 1).find((h3) => h3 !== tunnel) ?? ''
+const far = latLngToCell(52.6, -8.1, 9)
+const inside = (h3: string) => cellToCenterChild(h3, 10)
+const none = { rat: 'none' }
+
+describe('GET /fleet/dead-zones', () => {
+  test('200 joins neighbouring cells and says how long, how many devices, and which operators', async () => {
+    const { organization, newVoter } = await fleet()
+    const [one, two] = [await newVoter(), await newVoter()]
+    await store(
+      votesIn(one, inside(tunnel), 6, { ...none, plmn: '27201' }),
+      votesIn(two, cellToChildren(exit, 10)[3] ?? '', 3, { ...none, plmn: '27201' }),
+      votesIn(two, inside(exit), 5, { plmn: '27202' }),
+      votesIn(two, inside(far), 9, none),
+      // Served well, and too few votes: neither is dead.
+      votesIn(one, inside(latLngToCell(53, -8.1, 9)), 50),
+      votesIn(one, inside(latLngToCell(53.5, -8.1, 9)), 4, none),
+    )
+    const { status, body } = await deadZones(organization.key)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      asOf: expect.any(String),
+      window: { limitedBy: null },
+      h3Resolution: 9,
+      nextCursor: null,
+    })
+    expect(body.items).toHaveLength(2)
+    const [first, second] = body.items
+    expect(first).toMatchObject({
+      ...{ id: [tunnel, exit].sort()[0], cells: [tunnel, exit].sort(), samples: 14, noServiceS: 9 * 60, devices: 2 },
+      ...{ worstPlmn: '27201', bestPlmn: '27202', lastAt: expect.any(String) },
+    })
+    expect(first.areaKm2).toBeGreaterThan(0.1)
+    expect(second).toMatchObject({ cells: [far], noServiceS: 9 * 60, devices: 1, samples: 9, bestPlmn: null })
+  })
+
+  test('200 has cells whose median signal is of quality none, though all have service', async () => {
+    const { organization, newVoter } = await fleet()
+    const voter = await newVoter()
+    const [weak, noisy, fair] = [51, 51.2, 51.4].map((lat) => latLngToCell(lat, -9, 9))
+    await store(
+      votesIn(voter, inside(weak ?? ''), 3, { rsrpDbm: -120 }),
+      votesIn(voter, cellToChildren(weak ?? '', 10)[2] ?? '', 3, { rsrpDbm: -80 }),
+      votesIn(voter, inside(noisy ?? ''), 5, { sinrDb: -4 }),
+      votesIn(voter, inside(fair ?? ''), 5, { rsrpDbm: -115, sinrDb: -3 }),
+    )
+    const { body } = await deadZones(organization.key)
+    expect(body.items.map(({ id }: { id: string }) => id).sort()).toEqual([weak, noisy].sort())
+    expect(body.items).toMatchObject([{ noServiceS: 0 }, { noServiceS: 0 }])
+  })
+
+  test('200 agrees with the definition over /fleet/coverage at resolution 9', async () => {
+    const { organization, newVoter } = await fleet()
+    const voter = await newVoter()
+    const cells = gridDisk(latLngToCell(54, -7, 9), 3)
+    // Cells in turn: dead, just served enough, just not, weak, with too few votes.
+    const kinds = [
+      (h3: string) => [votesIn(voter, h3, 7, none)],
+      (h3: string) => [votesIn(voter, h3, 9), votesIn(voter, h3, 1, none, Date.now() - 3_600_000)],
+      (h3: string) => [votesIn(voter, h3, 8), votesIn(voter, h3, 1, none, Date.now() - 3_600_000)],
+      (h3: string) => [votesIn(voter, h3, 6, { rsrpDbm: -116 })],
+      (h3: string) => [votesIn(voter, h3, 4, none)],
+    ]
+    await store(...cells.flatMap((h3, index) => kinds[index % kinds.length]?.(inside(h3)) ?? []))
+    const token = organization.key
+    const coverage = (await api.call('GET', '/fleet/coverage?h3Resolution=9', { token })).body.items
+    type Cell = { h3: string; samples: number; serviceRatio: number; quality: string | null }
+    const dead = coverage.filter((c: Cell) => c.samples >= 5 && (c.serviceRatio < 0.9 || c.quality === 'none'))
+    const { body } = await deadZones(organization.key)
+    expect(body.items.flatMap((zone: { cells: string[] }) => zone.cells).sort()).toEqual(
+      dead.map((cell: Cell) => cell.h3).sort(),
+    )
+    expect(dead.length).toBeGreaterThan(10)
+  })
+
+  test('200 filters by bbox, tag, group, operator and time', async () => {
+    const { organization, newVoter } = await fleet()
+    const [north, south] = [await newVoter(['north']), await newVoter()]
+    await store(
+      votesIn(north, inside(tunnel), 6, { ...none, plmn: '27201' }),
+      votesIn(south, inside(far), 6, { ...none, plmn: '27202' }, Date.now() - 3 * 3_600_000),
+    )
+    const seen = async (query: string) =>
+      (await deadZones(organization.key, query)).body.items.map(({ cells }: { cells: string[] }) => cells[0])
+    const [lat, lon] = cellToLatLng(far)
+    expect(await seen(`bbox=${lon - 0.01},${lat - 0.01},${lon + 0.01},${lat + 0.01}`)).toEqual([far])
+    expect(await seen('tag=north')).toEqual([tunnel])
+    expect(await seen('plmn=27202')).toEqual([far])
+    expect(await seen('sinceMinutes=60')).toEqual([tunnel])
+    const group = await api.call('POST', `/orgs/${organization.id}/groups`, {
+      token: organization.key,
+      json: { name: 'North', smartTags: ['north'] },
+    })
+    expect(await seen(`groupId=${group.body.id}`)).toEqual([tunnel])
+    expect(await seen(`orgId=${organization.id}`)).toHaveLength(2)
+  })
+
+  test('200 pages through one list, though votes are added meanwhile', async () => {
+    const { organization, newVoter } = await fleet()
+    const voter = await newVoter()
+    const places = Array.from({ length: 7 }, (_, index) => latLngToCell(40 + index, -3, 9))
+    await store(...places.map((h3, index) => votesIn(voter, inside(h3), 5 + (index % 3), none)))
+    const ids: string[] = []
+    let cursor: string | null = null
+    do {
+      const page = await deadZones(organization.key, `limit=3${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`)
+      ids.push(...page.body.items.map(({ id }: { id: string }) => id))
+      cursor = page.body.nextCursor
+      expect(page.headers.get('link') !== null).toBe(cursor !== null)
+      // The shortest zone becomes the longest while the pages are read.
+      await store(votesIn(voter, inside(places[0] ?? ''), 30, none, Date.now() - 3_600_000))
+    } while (cursor !== null)
+    expect([...ids].sort()).toEqual([...places].sort())
+    const lengths = (await deadZones(organization.key)).body.items.map(
+      (zone: { noServiceS: number }) => zone.noServiceS,
+    )
+    expect(lengths).toEqual([...lengths].sort((a: number, b: number) => b - a))
+  })
+
+  test('200 merges organizations before a cell is judged, and shows nobody else’s', async () => {
+    const [a, b, stranger] = [await fleet(), await fleet(), await fleet()]
+    const [voterA, voterB] = [await a.newVoter(), await b.newVoter()]
+    await store(votesIn(voterA, inside(tunnel), 5, none), votesIn(voterB, inside(tunnel), 95))
+    const both = await api.newKey([a.organization.id, b.organization.id], 'viewer')
+    expect((await deadZones(both)).body.items).toEqual([])
+    expect((await deadZones(both, `orgId=${a.organization.id}`)).body.items).toMatchObject([{ samples: 5 }])
+    expect((await deadZones(stranger.organization.key)).body.items).toEqual([])
+  })
+
+  test('200 leaves out votes from before a device was transferred in', async () => {
+    const { organization, newVoter } = await fleet()
+    const buyer = await api.newOrganization()
+    const voter = await newVoter()
+    const both = await api.newKey([organization.id, buyer.id], ['device:transfer', 'device:read'])
+    const path = `/devices/${voter.deviceId}/transfer`
+    expect(await api.call('POST', path, { token: both, json: { toOrgId: buyer.id } })).toMatchObject({ status: 200 })
+    await store(votesIn({ ...voter, organizationId: buyer.id }, inside(tunnel), 9, none))
+    expect((await deadZones(buyer.key)).body.items).toEqual([])
+  })
+
+  test('200 cuts the window to the plan', async () => {
+    const { organization } = await fleet('pro')
+    const { body } = await deadZones(organization.key, 'sinceMinutes=129600')
+    expect(body.window.limitedBy).toBe('plan')
+    expect(Date.parse(body.window.to) - Date.parse(body.window.from)).toBeLessThan(31 * 86_400_000)
+  })
+
+  test('400 for wrong parameters and a cursor of other filters', async () => {
+    const { organization, newVoter } = await fleet()
+    const voter = await newVoter()
+    await store(...[41, 42].map((lat) => votesIn(voter, inside(latLngToCell(lat, -4, 9)), 5, none)))
+    const { nextCursor } = (await deadZones(organization.key, 'limit=1')).body
+    for (const query of [
+      ...['bbox=1,2,3', 'limit=0', 'limit=201', 'sinceMinutes=0', 'plmn=abc', 'rat=lte', 'cursor=nonsense'],
+      `limit=1&plmn=27201&cursor=${encodeURIComponent(nextCursor)}`,
+    ]) {
+      expect(await deadZones(organization.key, query)).toMatchObject({ status: 400 })
+    }
+  })
+
+  test('403 without the scope and on a plan without coverage; 404 for a foreign organization', async () => {
+    const { organization } = await fleet()
+    const weak = await api.newKey([organization.id], ['device:read'])
+    expect(await deadZones(weak, `orgId=${organization.id}`)).toMatchObject({
+      ...{ status: 403, body: { code: 'insufficient_scope' } },
+    })
+    const free = await fleet('free')
+    expect(await deadZones(free.organization.key)).toMatchObject({ status: 403, body: { code: 'plan_feature' } })
+    expect(await deadZones(organization.key, `orgId=${free.organization.id}`)).toMatchObject({ status: 404 })
+    expect(cellToParent(inside(tunnel), 9)).toBe(tunnel)
+  })
+})

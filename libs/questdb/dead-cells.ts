@@ -1,0 +1,122 @@
+import { parentCell, type Source, type VoteFilter, voterSource, voteSource } from '#questdb/coverage-source'
+import type { QuestdbSql } from '#questdb/sql'
+import {
+  type DeadCell,
+  deadServiceRatio,
+  deadZoneResolution,
+  enoughVotes,
+  noneBelow,
+  type ZoneOperator,
+} from '#telemetry/dead-zones'
+
+// Zones beyond these are far too short without service to be looked for.
+const maxDeadCells = 20_000
+
+const served = "(rat IS NULL OR rat != 'none')"
+const votesWhere = (condition: string) => `sum(CASE WHEN ${condition} THEN votes ELSE 0 END)`
+
+/**
+ * Cells of resolution 9 that, with the votes of all filters together, have at least 5 votes and
+ * are dead: less than 90 % of the votes have service, or the median of RSRP or SINR is of quality `none`. At most
+ * 20,000 cells, those with the most votes without service first.
+ *
+ * A median by nearest rank is below a bound exactly when at least half of the values are.
+ */
+export async function deadCells(questdb: QuestdbSql, filters: readonly VoteFilter[]): Promise<DeadCell[]> {
+  if (filters.length === 0) return []
+  const source = unionOf(filters.map(voteSource))
+  const rows = await questdb.queryArrays<[cell: string, samples: string, inService: string, lastAtMs: number]>(
+    `SELECT cell, samples, in_service, last_at FROM (
+       SELECT ${parentCell(deadZoneResolution)} cell, sum(votes) samples, max(last_at) last_at,
+              ${votesWhere(served)} in_service,
+              ${votesWhere(`${served} AND rsrp_bin IS NOT NULL`)} with_rsrp,
+              ${votesWhere(`${served} AND rsrp_bin < ${noneBelow.rsrpDbm}`)} weak_rsrp,
+              ${votesWhere(`${served} AND sinr_bin IS NOT NULL`)} with_sinr,
+              ${votesWhere(`${served} AND sinr_bin < ${noneBelow.sinrDb}`)} weak_sinr
+       FROM ${source.text} GROUP BY cell
+     )
+     WHERE samples >= ${enoughVotes} AND (
+       in_service < ${deadServiceRatio} * samples OR (with_rsrp > 0 AND 2 * weak_rsrp >= with_rsrp)
+       OR (with_sinr > 0 AND 2 * weak_sinr >= with_sinr)
+     )
+     ORDER BY samples - in_service DESC, cell LIMIT ${maxDeadCells}`,
+    source.values,
+  )
+  return rows.map(([cell, samples, inService, lastAtMs]) => ({
+    h3: BigInt(cell).toString(16),
+    samples: Number(samples),
+    inService: Number(inService),
+    lastAtMs,
+  }))
+}
+
+/** All rows of several sources. Each source counts its parameters from 1, so they are numbered anew. */
+function unionOf(sources: readonly Source[]): Source {
+  let bound = 0
+  const texts = sources.map(({ text, values }) => {
+    const before = bound
+    bound += values.length
+    return text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + before}`)
+  })
+  return {
+    text:
+      texts.length === 1 ? (texts[0] ?? '') : `(${texts.map((text) => `SELECT * FROM ${text}`).join(' UNION ALL ')})`,
+    values: sources.flatMap(({ values }) => values),
+  }
+}
+
+/** Votes by operator in each of these zones, each a list of resolution-9 cells; in the same order. */
+export async function zoneOperators(
+  questdb: QuestdbSql,
+  filter: VoteFilter,
+  zones: readonly (readonly string[])[],
+): Promise<ZoneOperator[][]> {
+  const source = voteSource({ ...filter, cells: cellsOf(zones) })
+  const rows = await questdb.queryArrays<
+    [zone: number, plmn: string, isServed: boolean, rsrpBin: number | null, votes: string]
+  >(
+    `SELECT ${zoneNumber(zones)} zone, plmn, ${served} is_served, rsrp_bin, sum(votes) votes
+     FROM (SELECT ${cellColumn}, rat, plmn, rsrp_bin, votes FROM ${source.text} WHERE plmn IS NOT NULL)
+     GROUP BY zone, plmn, is_served, rsrp_bin`,
+    source.values,
+  )
+  const byZone = zones.map(() => new Map<string, ZoneOperator>())
+  for (const [zone, plmn, isServed, rsrpBin, count] of rows) {
+    const operators = byZone[zone]
+    if (!operators) continue
+    const operator = operators.get(plmn) ?? { plmn, samples: 0, inService: 0, rsrp: new Map<number, number>() }
+    operators.set(plmn, operator)
+    const votes = Number(count)
+    operator.samples += votes
+    if (!isServed) continue
+    operator.inService += votes
+    if (rsrpBin !== null) operator.rsrp.set(rsrpBin, (operator.rsrp.get(rsrpBin) ?? 0) + votes)
+  }
+  return byZone.map((operators) => [...operators.values()])
+}
+
+/** How many devices voted in each of these zones, in the same order. */
+export async function zoneVoters(
+  questdb: QuestdbSql,
+  filter: VoteFilter,
+  zones: readonly (readonly string[])[],
+): Promise<number[]> {
+  const source = voterSource({ ...filter, cells: cellsOf(zones) })
+  const rows = await questdb.queryArrays<[zone: number, devices: string]>(
+    `SELECT ${zoneNumber(zones)} zone, count_distinct(device_id) devices
+     FROM (SELECT ${cellColumn}, device_id FROM ${source.text}) GROUP BY zone`,
+    source.values,
+  )
+  const counts = new Map(rows.map(([zone, devices]) => [zone, Number(devices)]))
+  return zones.map((_, zone) => counts.get(zone) ?? 0)
+}
+
+const cellsOf = (zones: readonly (readonly string[])[]) => ({ resolution: deadZoneResolution, h3: zones.flat() })
+
+const cellColumn = `${parentCell(deadZoneResolution)} cell`
+
+/** The zone of a vote as SQL: its place in the list. QuestDB compares a column in CASE, but no expression. */
+function zoneNumber(zones: readonly (readonly string[])[]): string {
+  const branches = zones.flatMap((cells, zone) => cells.map((h3) => `WHEN ${BigInt(`0x${h3}`)} THEN ${zone}`))
+  return `CASE cell ${branches.join(' ')} ELSE -1 END`
+}
