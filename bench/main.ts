@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { deviceList } from './device-list.ts'
 import { fleetGps } from './fleet-gps.ts'
+import { forecast } from './forecast.ts'
 import { groupCount } from './group-count.ts'
 import { groupDispatch } from './group-dispatch.ts'
 import { ingestAccept } from './ingest-accept.ts'
@@ -19,6 +20,7 @@ const benches: Bench[] = [
   groupCount,
   latestHistory,
   fleetGps,
+  forecast,
   mapPage,
   soak,
   groupDispatch,

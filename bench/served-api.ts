@@ -11,6 +11,7 @@ export type ServedApi = {
   port: number
   pid: number
   get: WireClient['get']
+  post: WireClient['post']
   close(): Promise<void>
 }
 
@@ -48,6 +49,7 @@ export async function serveApi(stack: BenchStack, ingestPort = 9): Promise<Serve
     port,
     pid: child.pid ?? 0,
     get: client.get,
+    post: client.post,
     close: async () => {
       client.close()
       await stopChild(child)

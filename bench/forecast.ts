@@ -1,0 +1,105 @@
+import { performance } from 'node:perf_hooks'
+import { parentCell } from '#questdb/coverage-source'
+import type { QuestdbSql } from '#questdb/sql'
+import { cellsAround } from '#telemetry/forecast'
+import { routeSegments } from '#telemetry/route-path'
+import { refreshCoverage } from '../test/support/telemetry-rows.ts'
+import type { Bench, Figure } from './report.ts'
+import { seedRegistry } from './seed-telemetry.ts'
+import { roadPath, seedRoads, seedVotes } from './seed-votes.ts'
+import { type ServedApi, serveApi } from './served-api.ts'
+import { type BenchStack, withBenchStack } from './stack.ts'
+import { median, percentile } from './statistics.ts'
+
+type Size = { devices: number; votesPerDevice: number; rounds: number }
+
+const quickSize: Size = { devices: 2_000, votesPerDevice: 30, rounds: 5 }
+const fullSize: Size = { devices: 100_000, votesPerDevice: 30, rounds: 30 }
+
+const routeKm = 500
+const everyM = 100
+const minutes = 43_200
+const days = 30
+
+/** The forecast of a long route over HTTP, beside the bare SQL that counts the votes of its finest cells. */
+export const forecast: Bench = {
+  name: 'forecast',
+  about:
+    'POST /fleet/forecast, 500 km in segments of 100 m, a month of votes on ten such roads, beside bare SQL over the finest cells.',
+  async run({ quick, devices }) {
+    const size = quick ? quickSize : { ...fullSize, devices: devices ?? fullSize.devices }
+    return withBenchStack((stack) => measure(stack, size))
+  },
+}
+
+async function measure(stack: BenchStack, size: Size): Promise<Figure[]> {
+  const { questdb } = stack
+  const { rounds, devices } = size
+  const fleet = await seedRegistry(stack, devices)
+  await seedRoads(questdb, fleet, routeKm)
+  await seedVotes(questdb, fleet, { days, votes: size.votesPerDevice })
+  await refreshCoverage(questdb, 20 * 60_000)
+  const api = await serveApi(stack)
+  const path = roadPath(0, routeKm)
+  const ask = (sinceMinutes: number) => ({
+    path: path.map(({ lat, lon }) => [lon, lat]),
+    orgId: fleet.organizationId,
+    everyM,
+    sinceMinutes,
+  })
+  const name = (what: string) => `${devices.toLocaleString('en')} devices: ${what}`
+  try {
+    const [cold, floor, warm]: [number[], number[], number[]] = [[], [], []]
+    for (let round = 0; round < rounds; round++) {
+      // Another window is another question: nothing of it is in memory.
+      cold.push(await timed(() => api.post('/fleet/forecast', ask(minutes - round))))
+      floor.push(await timed(() => countFinest(questdb, fleet.organizationId, path)))
+      warm.push(await timed(() => api.post('/fleet/forecast', ask(minutes - round))))
+    }
+    return [
+      { name: name('votes, segments'), value: await describe(questdb, api, ask(minutes)) },
+      {
+        ...figure(name('first forecast of a route, nothing in memory'), cold, 'p95 < 300 ms'),
+        ratio: `${(median(cold) / median(floor)).toFixed(2)} ×`,
+      },
+      figure(name('the same within a minute'), warm, 'p95 < 300 ms'),
+      figure(name('bare SQL: votes of the finest cells'), floor),
+    ]
+  } finally {
+    await api.close()
+  }
+}
+
+const figure = (name: string, timesMs: readonly number[], target = ''): Figure => ({
+  name,
+  value: `p50 ${median([...timesMs]).toFixed(0)} ms, p95 ${percentile([...timesMs], 95).toFixed(0)} ms`,
+  target,
+})
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now()
+  await work()
+  return performance.now() - startMs
+}
+
+async function describe(questdb: QuestdbSql, api: ServedApi, body: unknown): Promise<string> {
+  const [counted] = await questdb.queryArrays<[string]>('SELECT count() FROM coverage_vote_1m')
+  const { bytes } = await api.post('/fleet/forecast', body)
+  const { segments, summary } = JSON.parse(bytes.toString()) as { segments: unknown[]; summary: { knownM: number } }
+  return `${Number(counted?.[0]).toLocaleString('en')} votes, ${segments.length} segments, ${Math.round(summary.knownM / 1_000)} km known, ${(bytes.length / 1e6).toFixed(1)} MB`
+}
+
+/** The counts of the finest cells by the hourly view alone, as the forecast has to have them at the least. */
+async function countFinest(
+  questdb: QuestdbSql,
+  organizationId: string,
+  path: readonly { lat: number; lon: number }[],
+): Promise<void> {
+  const cells = new Set(routeSegments(path, everyM).map(({ lat, lon }) => cellsAround(lat, lon)[0] ?? ''))
+  const longs = [...cells].map((h3) => BigInt(`0x${h3}`))
+  await questdb.queryArrays(
+    `SELECT ${parentCell(10)} cell, rat, plmn, rsrp_bin, sum(votes) FROM coverage_1h
+     WHERE org_id = $1 AND h3_10 IN (${longs.join(', ')}) GROUP BY cell, rat, plmn, rsrp_bin`,
+    [organizationId],
+  )
+}
