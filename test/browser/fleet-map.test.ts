@@ -6,6 +6,7 @@ import { noChromium, openChromium } from './chromium.ts'
 import { serveBelow } from './path-prefix.ts'
 import { type Product, startProduct, trucksOnTheirWay } from './product.ts'
 import { openReader, type Reader, type ReaderOptions } from './reader.ts'
+import { reportRoad, road, roadIsCounted, type SurveyedRoad } from './reported-road.ts'
 
 // The fleet map page as its readers use it: in Chromium, on what `npm start` brings up, with the demo fleet.
 
@@ -14,11 +15,14 @@ const minute = 60_000
 vi.setConfig({ testTimeout: 2 * minute })
 let browser: Browser | undefined
 let product: Product
+let surveyed: SurveyedRoad
 const readers: Reader[] = []
 
 beforeAll(async () => {
   browser = await openChromium()
-  if (browser) product = await startProduct()
+  if (!browser) return
+  product = await startProduct()
+  surveyed = await reportRoad(product)
 }, 3 * minute)
 afterAll(async () => {
   await browser?.close()
@@ -179,8 +183,16 @@ async function clickOn(page: Page, deviceId: string): Promise<boolean> {
   if (parameters(page).get('device') === deviceId) return true
   const devices = await trucksOnTheirWay(product)
   const at = devices.find((device) => device.deviceId === deviceId)?.location
+  if (!at) return false
+  const { x, y } = await pixelOf(page, at)
+  await page.mouse.click(x, y)
+  return parameters(page).get('device') === deviceId
+}
+
+/** Where a place lies on the screen, by the view in the address. */
+async function pixelOf(page: Page, at: { lon: number; lat: number }): Promise<{ x: number; y: number }> {
   const box = await page.locator('.map-surface').boundingBox()
-  if (!at || !box) return false
+  if (!box) throw new Error('There is no map.')
   const [lon, lat, zoom] = ['lon', 'lat', 'z'].map((name) => Number(parameters(page).get(name))) as [
     number,
     number,
@@ -190,8 +202,7 @@ async function clickOn(page: Page, deviceId: string): Promise<boolean> {
   const northing = (degrees: number) => Math.log(Math.tan(Math.PI / 4 + (degrees * Math.PI) / 360)) / (2 * Math.PI)
   const x = box.x + box.width / 2 + ((at.lon - lon) / 360) * size
   const y = box.y + box.height / 2 - (northing(at.lat) - northing(lat)) * size
-  await page.mouse.click(x, y)
-  return parameters(page).get('device') === deviceId
+  return { x, y }
 }
 
 test('coverage is shown by another metric, with its legend', async () => {
@@ -207,15 +218,123 @@ test('coverage is shown by another metric, with its legend', async () => {
   await expect.poll(() => legend.count()).toBe(0)
 })
 
-test('the worst dead zone leads to its cell', async () => {
-  const { page, seesMap } = await read('#/map')
-  await seesMap()
+type DeadZone = { id: string; lat: number; lon: number; noServiceS: number; cells: string[] }
+
+test('the list of dead zones is that of the API, and a zone is shown on the map', { timeout: 6 * minute }, async () => {
+  await roadIsCounted(product, surveyed)
+  const list = () => product.call<{ items: DeadZone[] }>('GET', '/fleet/dead-zones', undefined, surveyed.key)
+  await expect.poll(async () => (await list()).items.length, { timeout: minute }).toBeGreaterThan(0)
+  const { page } = await read('#/map', { key: surveyed.key })
+  const answered = page.waitForResponse((response) => response.url().includes('/fleet/dead-zones'))
   await page.getByRole('button', { name: 'Dead zones' }).click()
-  const zones = page.getByRole('complementary', { name: 'Dead zones' }).getByRole('listitem')
-  await zones.first().getByText('without service').waitFor()
-  await zones.first().getByRole('button').click()
-  await page.getByRole('heading', { name: 'Coverage cell' }).waitFor()
-  expect(parameters(page).get('cell')).toMatch(/^8[0-9a-f]{14}$/)
+  const { items } = (await (await answered).json()) as { items: DeadZone[] }
+  const entries = page.getByRole('complementary', { name: 'Dead zones' }).getByRole('listitem')
+  await expect.poll(() => entries.count()).toBe(items.length)
+  const shown = await entries.getByRole('strong').or(entries.locator('strong')).allTextContents()
+  expect(shown).toEqual(items.map(({ noServiceS }) => headline(noServiceS)))
+  const [worst] = items
+  await entries.first().getByRole('button').click()
+  await expect.poll(() => parameters(page).get('zone')).toBe(worst?.id)
+  await expect.poll(() => Math.abs(Number(parameters(page).get('lat')) - (worst?.lat ?? 0))).toBeLessThan(0.5)
+  expect(Number(parameters(page).get('z'))).toBeGreaterThan(9)
+  expect(await entries.first().getByRole('button').getAttribute('aria-current')).toBe('true')
+})
+
+const headline = (noServiceS: number) => {
+  const minutes = noServiceS / 60
+  if (minutes === 0) return 'Signal too weak'
+  const text =
+    minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`
+  return `${text} without service`
+}
+
+const mapTakesPoints = (page: Page) =>
+  expect
+    .poll(() => page.locator('.map-surface canvas').evaluate((canvas) => canvas.style.cursor), patience)
+    .toBe('crosshair')
+
+test('a route drawn on the map shows its forecast, and a link shows it again', { timeout: 6 * minute }, async () => {
+  await roadIsCounted(product, surveyed)
+  const way = road.filter((_, index) => index % 20 === 0)
+  // All of the road lies between the filters and the panel.
+  const [lon, lat] = road[40] ?? [0, 0]
+  const { page } = await read(`#/map?panel=route&lon=${lon}&lat=${lat}&z=11.4`, { key: surveyed.key })
+  const panel = page.getByRole('complementary', { name: 'Route forecast' })
+  await panel.getByText('Click the map where the route begins').waitFor()
+  await mapTakesPoints(page)
+  const answered = page.waitForResponse((response) => response.url().endsWith('/fleet/forecast'))
+  for (const [index, [pointLon, pointLat]] of way.entries()) {
+    const { x, y } = await pixelOf(page, { lon: pointLon, lat: pointLat })
+    await page.mouse.click(x, y, { clickCount: index === way.length - 1 ? 2 : 1 })
+    // Two quick clicks would be a double click.
+    const expected = index === 0 ? 'Click the next point' : ' km'
+    await expect.poll(() => panel.textContent(), patience).toContain(expected)
+  }
+  const answer = await answered
+  expect(answer.status()).toBe(200)
+  const { summary, lengthM } = await answer.json()
+  expect(JSON.parse(answer.request().postData() ?? '{}').path).toHaveLength(way.length)
+  // Cells between two reported points have no votes of their own, so that the tunnel may be told in parts.
+  const zones: { fromM: number; toM: number }[] = summary.deadZones
+  expect(Math.abs((zones[0]?.fromM ?? 0) - 2_000)).toBeLessThan(400)
+  expect(Math.abs((zones.at(-1)?.toM ?? 0) - 3_500)).toBeLessThan(400)
+  expect(summary.recommendedPlmn).toBe('23410')
+  expect(await panel.textContent()).toContain(`${(lengthM / 1_000).toFixed(1)} km`)
+  await panel.getByRole('img', { name: /^RSRP along the route: median between -?\d+ and -?\d+ dBm/ }).waitFor()
+  const operators = panel.getByRole('table', { name: 'Operators along the route' }).locator('tbody tr')
+  expect(await operators.count()).toBe(Object.keys(summary.byPlmn).length)
+  await operators.first().getByText('Recommended').waitFor()
+  const ahead = panel.getByRole('listitem').filter({ hasText: 'without usable service' })
+  expect(await ahead.count()).toBe(zones.length)
+  expect(await ahead.first().textContent()).toContain(`After ${((zones[0]?.fromM ?? 0) / 1_000).toFixed(1)} km`)
+  expect(parameters(page).get('route')).toBeTruthy()
+
+  await page.reload()
+  await panel.getByRole('img', { name: /^RSRP along the route/ }).waitFor()
+  await panel.getByRole('button', { name: 'Clear' }).click()
+  await expect.poll(() => parameters(page).has('route')).toBe(false)
+})
+
+test('a route is drawn by keyboard, a point taken back, and finished with Enter', async () => {
+  const { page } = await read('#/map?panel=route&lon=8&lat=50&z=9')
+  const panel = page.getByRole('complementary', { name: 'Route forecast' })
+  const add = panel.getByRole('button', { name: 'Add map centre' })
+  await mapTakesPoints(page)
+  const canvas = page.locator('.map-surface canvas')
+  for (let point = 0; point < 3; point++) {
+    await add.focus()
+    await page.keyboard.press('Enter')
+    const before = page.url()
+    await canvas.focus()
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(() => page.url(), patience).not.toBe(before)
+  }
+  await page.keyboard.press('Backspace')
+  const answered = page.waitForResponse((response) => response.url().endsWith('/fleet/forecast'))
+  await page.keyboard.press('Enter')
+  expect(JSON.parse((await answered).request().postData() ?? '{}').path).toHaveLength(2)
+})
+
+test('a GPX file is forecast, and a file that is none is refused with a reason', { timeout: 6 * minute }, async () => {
+  await roadIsCounted(product, surveyed)
+  const points = road.map(([lon, lat]) => `<trkpt lat="${lat}" lon="${lon}"><ele>3</ele></trkpt>`).join('')
+  const gpx = `<?xml version="1.0"?><gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>${points}</trkseg></trk></gpx>`
+  const { page } = await read('#/map?panel=route', { key: surveyed.key })
+  const panel = page.getByRole('complementary', { name: 'Route forecast' })
+  const choose = (name: string, text: string) =>
+    panel
+      .getByLabel('GPX or GeoJSON file')
+      .setInputFiles({ name, mimeType: 'application/octet-stream', buffer: Buffer.from(text) })
+  await choose('broken.gpx', '<gpx><trk>')
+  await panel.getByRole('alert').getByText('not valid XML').waitFor()
+  await choose('point.geojson', '{"type":"Point","coordinates":[1,2]}')
+  await panel.getByRole('alert').getByText('no LineString').waitFor()
+  await choose('way.gpx', gpx)
+  await panel.getByText('way.gpx').waitFor()
+  await panel.getByRole('img', { name: /^RSRP along the route/ }).waitFor()
+  await choose('way.geojson', JSON.stringify({ type: 'Feature', geometry: { type: 'LineString', coordinates: road } }))
+  await panel.getByText('way.geojson').waitFor()
+  expect(await panel.getByRole('alert').count()).toBe(0)
 })
 
 test('the fleet can be read as a table, filtered the same way', async () => {
@@ -319,6 +438,9 @@ const violations = async (page: Page): Promise<Violation[]> =>
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => html.slice(0, 200)) })))`)
 
+/** An encoded polyline. */
+const alongGermany = '_c`lHo}{q@_ibEnnqC'
+
 test.for(['dark', 'light'] as const)(
   'no view has a serious finding of axe-core in the %s theme',
   { timeout: 2 * minute },
@@ -338,6 +460,8 @@ test.for(['dark', 'light'] as const)(
     await look('device panel', '.device-panel .u-legend')
     await go('#/map?panel=dead-zones')
     await look('dead zones', '.ranking, .panel-note')
+    await go(`#/map?panel=route&route=${encodeURIComponent(alongGermany)}`)
+    await look('route', '.route-panel .panel-note, .route-panel table')
     await go('#/map?as=table')
     await look('fleet table', '.map-as-table table')
     await go('#/devices')

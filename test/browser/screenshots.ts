@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
+import { encodePolyline } from '../../apps/fleet-map/src/route/polyline.ts'
 import { noChromium, openChromium } from './chromium.ts'
 import { connect, type Product, trucksOnTheirWay } from './product.ts'
 import { openReader } from './reader.ts'
@@ -38,6 +39,12 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
       withMap: true,
     },
     { name: 'dead-zones', place: '#/map?panel=dead-zones', sight: '.ranking li', withMap: true },
+    {
+      name: 'route',
+      place: `#/map?panel=route&route=${encodeURIComponent(await wayOf(product, truck?.deviceId ?? ''))}`,
+      sight: '.route-panel .facts',
+      withMap: true,
+    },
     { name: 'fleet-table', place: '#/map?as=table', sight: 'tbody tr' },
     { name: 'devices', place: '#/devices', sight: 'tbody tr' },
     { name: 'groups', place: '#/groups', sight: 'tbody tr' },
@@ -46,6 +53,14 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
     { name: 'jobs', place: '#/jobs', sight: 'tbody tr, .state' },
     ...(batch ? [{ name: 'batch', place: `#/jobs?batch=${batch.id}`, sight: 'tbody tr' }] : []),
   ]
+}
+
+/** Where a device has been in the last two hours, as the page's addresses write a route. */
+async function wayOf(product: Omit<Product, 'close'>, deviceId: string): Promise<string> {
+  const path = `/api/router/${deviceId}/telemetry/history?kind=location&sinceMinutes=120&limit=2000`
+  const { items } = await product.call<{ items: { lat: number | null; lon: number | null }[] }>('GET', path)
+  const fixes = items.reverse().flatMap(({ lat, lon }) => (lat === null || lon === null ? [] : [[lon, lat] as const]))
+  return encodePolyline(fixes.filter((_, index) => index % 5 === 0))
 }
 
 async function picture(

@@ -18,12 +18,7 @@ export type DeadZoneLists = {
   /** A list at most 25 s old; or, for a later page, the one made at `madeMs`, counted again if it is no longer kept. */
   read(reader: Reader, request: DeadZoneRequest, madeMs?: number): Promise<DeadZoneList>
   /** Devices and operators of zones of a list, in the same order. */
-  details(
-    reader: Reader,
-    request: DeadZoneRequest,
-    zones: readonly DeadZone[],
-    madeMs: number,
-  ): Promise<ZoneDetails[]>
+  details(reader: Reader, request: DeadZoneRequest, zones: readonly DeadZone[], madeMs: number): Promise<ZoneDetails[]>
 }
 
 // With the lag of the views a reader sees nothing older than two minutes.
@@ -70,10 +65,11 @@ export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock 
       if (zones.length === 0) return []
       const cells = zones.map((zone) => zone.cells)
       const filters = await voteFilters({ pool, questdb }, request, madeMs)
-      const count = () => Promise.all([
-        Promise.all(filters.map((filter) => zoneOperators(questdb, filter, cells))),
-        Promise.all(filters.map((filter) => zoneVoters(questdb, filter, cells))),
-      ])
+      const count = () =>
+        Promise.all([
+          Promise.all(filters.map((filter) => zoneOperators(questdb, filter, cells))),
+          Promise.all(filters.map((filter) => zoneVoters(questdb, filter, cells))),
+        ])
       const [operators, voters] = await heavy(count)
       return zones.map((_, index) => ({
         devices: voters.reduce((sum, counts) => sum + (counts[index] ?? 0), 0),

@@ -10,12 +10,7 @@ import type { ForecastRequest } from './forecast-schemas.ts'
 import { voteFilters } from './vote-filters.ts'
 
 /** What a route will be like by what the caller's organizations measured there. Throws 404 and 403. */
-export async function readForecast(
-  ctx: FleetContext,
-  fleet: FleetMaps,
-  reader: Reader,
-  request: ForecastRequest,
-) {
+export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: Reader, request: ForecastRequest) {
   const { path, everyM, plmn } = request
   const scope = await openCoverage(ctx, request.orgId, request.sinceMinutes)
   const { organizations } = scope

@@ -161,3 +161,18 @@ export type Dwell = {
 
 /** A list in columnar form: equally long arrays by dotted path. */
 export type Columns = Record<string, unknown[]>
+
+export type DeadZone = {
+  id: string
+  lat: number
+  lon: number
+  bbox: [minLon: number, minLat: number, maxLon: number, maxLat: number]
+  cells: string[]
+  areaKm2: number
+  samples: number
+  noServiceS: number
+  devices: number
+  worstPlmn: string | null
+  bestPlmn: string | null
+  lastAt: string
+}

@@ -1,5 +1,7 @@
 import type { Position } from 'geojson'
 import type { Dwell, MapDevice } from '../api/types.ts'
+import type { DrawnRoute } from '../route/drawn.ts'
+import { drawRoute, drawZone, type PixelOf, traceLine } from './canvas-route.ts'
 import { markDrawn } from './drawn.ts'
 import { trailFeatures } from './features.ts'
 import { openHexes } from './hexes.ts'
@@ -41,11 +43,18 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
   let selectedCell: string | null = null
   let dwells: readonly Dwell[] = []
   let trail: readonly TrailPoint[] = []
+  let zoneCells: HexAnswer['features'] = []
+  let route: DrawnRoute | null = null
+  let drawing = false
   let theme = readTheme()
   let frame = 0
 
   const hexes = openHexes((features) => {
     cells = features
+    redraw()
+  })
+  const zone = openHexes((features) => {
+    zoneCells = features
     redraw()
   })
 
@@ -118,18 +127,13 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     context.stroke()
   }
 
-  const drawTrail = (x0: number, y0: number) => {
+  const drawTrail = (pixelOf: PixelOf) => {
     context.lineWidth = 3.5
     context.lineCap = 'round'
     for (const { geometry, properties } of trailFeatures(trail)) {
       context.strokeStyle = String(properties?.color)
       context.setLineDash(properties?.dashed ? [4, 5] : [])
-      context.beginPath()
-      geometry.coordinates.forEach(([lon = 0, lat = 0], index) => {
-        const [x, y] = [projectX(lon, view.zoom) - x0, projectY(lat, view.zoom) - y0]
-        if (index === 0) context.moveTo(x, y)
-        else context.lineTo(x, y)
-      })
+      traceLine(context, geometry.coordinates, pixelOf)
       context.stroke()
     }
     context.setLineDash([])
@@ -190,7 +194,10 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       context.stroke()
       context.globalAlpha = 1
     }
-    drawTrail(x0, y0)
+    const pixelOf: PixelOf = ([lon = 0, lat = 0]) => [projectX(lon, view.zoom) - x0, projectY(lat, view.zoom) - y0]
+    drawTrail(pixelOf)
+    drawZone(context, zoneCells, pixelOf, theme)
+    if (route) drawRoute(context, route, pixelOf, theme)
     drawDevices(x0, y0)
     if (devices.length > 0) markDrawn('devices')
     if (cells.length > 0) markDrawn('coverage')
@@ -253,9 +260,15 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     }
   })
   element.addEventListener('pointerup', (event) => {
-    if (drag && drag.far < 5) pick(event.offsetX, event.offsetY)
-    else moved()
+    if (drag && drag.far < 5) {
+      const { offsetX: x, offsetY: y } = event
+      if (drawing) events.onPoint(unprojectX(originX() + x, view.zoom), unprojectY(originY() + y, view.zoom))
+      else pick(x, y)
+    } else moved()
     drag = undefined
+  })
+  element.addEventListener('dblclick', () => {
+    if (drawing) events.onFinish()
   })
   element.addEventListener(
     'wheel',
@@ -305,6 +318,15 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       trail = points
       redraw()
     },
+    setZone: zone.outline,
+    setRoute: (shown) => {
+      route = shown
+      redraw()
+    },
+    setDrawing: (on) => {
+      drawing = on
+      element.style.cursor = on ? 'crosshair' : 'grab'
+    },
     setTheme: () => {
       theme = readTheme()
       redraw()
@@ -335,6 +357,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       cancelAnimationFrame(frame)
       observer.disconnect()
       hexes.close()
+      zone.close()
       element.remove()
     },
   }

@@ -1,5 +1,6 @@
 import type { Feature, FeatureCollection, LineString, Point } from 'geojson'
 import type { Dwell, MapDevice } from '../api/types.ts'
+import type { DrawnRoute } from '../route/drawn.ts'
 import { iconName } from './icons.ts'
 import { colorOf, noServiceColor } from './palette.ts'
 import { shapeOf, type TrailPoint } from './surface.ts'
@@ -72,3 +73,22 @@ export function trailFeatures(points: readonly TrailPoint[]): Feature<LineString
   close()
   return lines
 }
+
+/** A route in parts by look: `known` is a full line, `dead` a broken one, `unknown` and `draft` thin dots. */
+export function routeFeatures({ stretches, draft }: DrawnRoute): Feature<LineString>[] {
+  const line = (coordinates: [number, number][], color: string, look: string): Feature<LineString> => ({
+    type: 'Feature',
+    properties: { color, look },
+    geometry: { type: 'LineString', coordinates },
+  })
+  const lines = stretches.map(({ path, quality, dead, known }) =>
+    line(path, dead ? colorOf('none') : colorOf(quality), dead ? 'dead' : known ? 'known' : 'unknown'),
+  )
+  return draft.length > 1 ? [...lines, line(draft, noServiceColor, 'unknown')] : lines
+}
+
+/** Corners of a route that is being drawn, and the numbers of dead zones. */
+export const routePoints = ({ draft, marks }: DrawnRoute) => [
+  ...draft.map(([lon, lat]) => point(lon, lat, { label: '' })),
+  ...marks.map(({ at: [lon, lat], label }) => point(lon, lat, { label })),
+]

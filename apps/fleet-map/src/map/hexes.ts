@@ -23,6 +23,12 @@ export function openHexes(onFeatures: (features: HexAnswer['features']) => void)
         })),
       })
     },
+    /** Cells without a metric, for outlines. */
+    outline(cells: readonly string[]): void {
+      newest += 1
+      const look = { color: colorOf(null), hatched: false, faint: false }
+      worker.postMessage({ sequence: newest, cells: cells.map((h3) => ({ h3, ...look })) })
+    },
     close: () => worker.terminate(),
   }
 }

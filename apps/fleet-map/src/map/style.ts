@@ -4,6 +4,7 @@ import type {
   LayerSpecification,
   StyleSpecification,
 } from 'maplibre-gl'
+import { colorOf } from './palette.ts'
 
 const themeColor = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
@@ -138,6 +139,70 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       },
     },
     {
+      id: 'zone',
+      type: 'line',
+      source: 'zone',
+      layout: { 'line-join': 'round' },
+      paint: { 'line-color': theme.text, 'line-width': 2.5, 'line-dasharray': [2, 1] },
+    },
+    {
+      id: 'route-casing',
+      type: 'line',
+      source: 'route',
+      layout: { 'line-cap': 'round', 'line-join': 'round' },
+      paint: {
+        'line-color': theme.outline,
+        'line-width': ['match', ['get', 'look'], 'dead', 11, 'known', 8, 4],
+        'line-opacity': 0.85,
+      },
+    },
+    {
+      id: 'route',
+      type: 'line',
+      source: 'route',
+      filter: ['==', ['get', 'look'], 'known'],
+      layout: { 'line-cap': 'round', 'line-join': 'round' },
+      paint: { 'line-color': ['get', 'color'], 'line-width': 5 },
+    },
+    {
+      id: 'route-dead',
+      type: 'line',
+      source: 'route',
+      filter: ['==', ['get', 'look'], 'dead'],
+      paint: { 'line-color': ['get', 'color'], 'line-width': 7, 'line-dasharray': [0.7, 0.5] },
+    },
+    {
+      id: 'route-unknown',
+      type: 'line',
+      source: 'route',
+      filter: ['==', ['get', 'look'], 'unknown'],
+      paint: { 'line-color': ['get', 'color'], 'line-width': 2.5, 'line-dasharray': [1, 1.6] },
+    },
+    {
+      id: 'route-points',
+      type: 'circle',
+      source: 'route-points',
+      paint: {
+        'circle-radius': ['case', ['==', ['get', 'label'], ''], 4.5, 10],
+        'circle-color': ['case', ['==', ['get', 'label'], ''], theme.text, theme.surface],
+        'circle-stroke-color': ['case', ['==', ['get', 'label'], ''], theme.outline, colorOf('none')],
+        'circle-stroke-width': 2,
+      },
+    },
+    {
+      id: 'route-numbers',
+      type: 'symbol',
+      source: 'route-points',
+      filter: ['!=', ['get', 'label'], ''],
+      layout: {
+        'text-field': ['get', 'label'],
+        'text-font': ['sans-serif'],
+        'text-size': 12,
+        'text-allow-overlap': true,
+      },
+      paint: { 'text-color': theme.text },
+    },
+    {
       id: 'country-names',
       type: 'symbol',
       source: 'country-names',
@@ -216,6 +281,9 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       dwells: geojson,
       trail: geojson,
       'trail-head': geojson,
+      zone: geojson,
+      route: geojson,
+      'route-points': geojson,
       clusters: geojson,
       devices: geojson,
     },

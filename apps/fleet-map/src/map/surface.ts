@@ -1,4 +1,5 @@
 import type { CoverageCell, Dwell, MapDevice, Quality } from '../api/types.ts'
+import type { DrawnRoute } from '../route/drawn.ts'
 
 export type View = { lon: number; lat: number; zoom: number }
 export type Bounds = [west: number, south: number, east: number, north: number]
@@ -30,6 +31,10 @@ export type SurfaceEvents = {
   onSelectDevice: (deviceId: string | null) => void
   onSelectCell: (h3: string) => void
   onMove: (view: View, bounds: Bounds) => void
+  /** A click while a route is drawn; nothing is selected then. */
+  onPoint: (lon: number, lat: number) => void
+  /** A double click while a route is drawn. */
+  onFinish: () => void
 }
 
 /** A drawing surface of the map: WebGL by MapLibre, or a plain 2D canvas where WebGL2 is missing. */
@@ -40,6 +45,11 @@ export type Surface = {
   selectCell: (h3: string | null) => void
   setDwells: (dwells: readonly Dwell[]) => void
   setTrail: (points: readonly TrailPoint[]) => void
+  /** Marks a dead zone by the outlines of its cells. */
+  setZone: (cells: readonly string[]) => void
+  setRoute: (route: DrawnRoute | null) => void
+  /** While a route is drawn clicks add points, and a double click does not zoom. */
+  setDrawing: (drawing: boolean) => void
   setTheme: () => void
   fit: (bounds: Bounds, padding: Padding) => void
   /** Moves the map when the place lies outside of what panels leave free. */

@@ -11,7 +11,7 @@ import type { MapDevice } from '../api/types.ts'
 import type { ClusterAnswer } from './clusters.worker.ts'
 import ClusterWorker from './clusters.worker.ts?worker'
 import { markDrawn } from './drawn.ts'
-import { collection, deviceFeature, dwellFeature, trailFeatures } from './features.ts'
+import { collection, deviceFeature, dwellFeature, routeFeatures, routePoints, trailFeatures } from './features.ts'
 import { openHexes } from './hexes.ts'
 import { iconPixelRatio, labelImage, markerImages } from './icons.ts'
 import { countries, countryLabels } from './outlines.ts'
@@ -55,6 +55,8 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
   }
 
   const hexes = openHexes((features) => put('hexes', collection(features)))
+  const zone = openHexes((features) => put('zone', collection(features)))
+  let drawing = false
 
   const addImages = () => {
     const theme = readTheme()
@@ -132,7 +134,15 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     if (map.isZooming()) askClusters()
   })
 
+  map.on('dblclick', () => {
+    if (drawing) events.onFinish()
+  })
   map.on('click', (event: MapMouseEvent) => {
+    if (drawing) {
+      const { lng, lat } = event.lngLat.wrap()
+      events.onPoint(lng, lat)
+      return
+    }
     const around = 6
     const { x, y } = event.point
     const found = map.queryRenderedFeatures(
@@ -154,10 +164,10 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
   })
   for (const layer of ['devices', 'clusters']) {
     map.on('mouseenter', layer, () => {
-      map.getCanvas().style.cursor = 'pointer'
+      map.getCanvas().style.cursor = drawing ? 'crosshair' : 'pointer'
     })
     map.on('mouseleave', layer, () => {
-      map.getCanvas().style.cursor = ''
+      map.getCanvas().style.cursor = drawing ? 'crosshair' : ''
     })
   }
 
@@ -203,6 +213,17 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
         ),
       )
     },
+    setZone: zone.outline,
+    setRoute: (route) => {
+      put('route', collection(route ? routeFeatures(route) : []))
+      put('route-points', collection(route ? routePoints(route) : []))
+    },
+    setDrawing: (on) => {
+      drawing = on
+      map.getCanvas().style.cursor = on ? 'crosshair' : ''
+      if (on) map.doubleClickZoom.disable()
+      else map.doubleClickZoom.enable()
+    },
     setTheme: () => map.setStyle(mapStyle(readTheme(), countries), { diff: false }),
     fit: (box, padding) => map.fitBounds(box, { padding, maxZoom: 12, duration: 0 }),
     reveal: ({ at, padding }) => {
@@ -214,6 +235,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     destroy: () => {
       clusterWorker.terminate()
       hexes.close()
+      zone.close()
       map.remove()
     },
   }

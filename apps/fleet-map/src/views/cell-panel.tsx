@@ -2,7 +2,9 @@ import type { CoverageCell } from '../api/types.ts'
 import { ago, count, duration, measured } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { QualityLabel } from '../components/labels.tsx'
-import { secondsWithoutService } from './dead-zones.tsx'
+
+/** Every vote stands for one device-minute. */
+const secondsWithoutService = (cell: CoverageCell): number => Math.round(cell.samples * (1 - cell.serviceRatio)) * 60
 
 const confidenceSentence = {
   low: 'Few samples or a single device: take it as a hint.',

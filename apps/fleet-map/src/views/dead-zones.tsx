@@ -1,50 +1,73 @@
-import type { CoverageCell } from '../api/types.ts'
-import { duration } from '../components/format.ts'
+import type { DeadZone } from '../api/types.ts'
+import { ago, count, duration } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
+import type { Resource } from '../components/resource.ts'
+import { Failure, Loading } from '../components/states.tsx'
 
-/** Seconds spent without service in a cell: every vote stands for one device-minute. */
-export const secondsWithoutService = (cell: CoverageCell): number =>
-  Math.round(cell.samples * (1 - cell.serviceRatio)) * 60
+type DeadZonesProps = {
+  zones: Resource<DeadZone[]>
+  selectedId: string | null
+  onSelect: (zone: DeadZone) => void
+  onClose: () => void
+}
 
-type DeadZonesProps = { cells: readonly CoverageCell[]; onShow: (h3: string) => void; onClose: () => void }
-
-/** Where the fleet was longest without service, the worst first. */
-export function DeadZones({ cells, onShow, onClose }: DeadZonesProps) {
-  const worst = cells
-    .filter((cell) => secondsWithoutService(cell) > 0)
-    .sort((a, b) => secondsWithoutService(b) - secondsWithoutService(a))
-    .slice(0, 20)
+/** Where the fleet has no usable service: `GET /fleet/dead-zones`, the longest without service first. */
+export function DeadZones({ zones, selectedId, onSelect, onClose }: DeadZonesProps) {
   return (
     <aside class="device-panel floating" aria-label="Dead zones">
       <header>
         <div>
           <h2>Dead zones</h2>
-          <p class="label">Cells in view, the longest first</p>
+          <p class="label">Service less than 90 % of the time, or a signal too weak to use</p>
         </div>
         <button type="button" class="button quiet icon" aria-label="Close" onClick={onClose}>
           <Icon name="close" />
         </button>
       </header>
-      {worst.length === 0 ? (
-        <p class="panel-note">No cell in view was without service.</p>
+      {zones.value ? (
+        <ZoneList zones={zones.value} selectedId={selectedId} onSelect={onSelect} />
+      ) : zones.error ? (
+        <Failure error={zones.error} retry={zones.reload} />
       ) : (
-        <ol class="ranking">
-          {worst.map((cell, index) => (
-            <li key={cell.h3}>
-              <button type="button" onClick={() => onShow(cell.h3)}>
-                <span class="rank">{index + 1}</span>
-                <span>
-                  <strong>{duration(secondsWithoutService(cell))} without service</strong>
-                  <span class="hint">
-                    {Math.round(cell.serviceRatio * 100)} % served, {cell.devices}{' '}
-                    {cell.devices === 1 ? 'device' : 'devices'}
-                  </span>
-                </span>
-              </button>
-            </li>
-          ))}
-        </ol>
+        <Loading label="Reading the dead zones" />
       )}
     </aside>
   )
 }
+
+function ZoneList({
+  zones,
+  selectedId,
+  onSelect,
+}: { zones: DeadZone[] } & Pick<DeadZonesProps, 'selectedId' | 'onSelect'>) {
+  if (zones.length === 0) return <p class="panel-note">No place with enough measurements is without usable service.</p>
+  return (
+    <ol class="ranking">
+      {zones.map((zone, index) => (
+        <li key={zone.id}>
+          <button type="button" aria-current={zone.id === selectedId} onClick={() => onSelect(zone)}>
+            <span class="rank">{index + 1}</span>
+            <span>
+              <strong>
+                {zone.noServiceS > 0 ? `${duration(zone.noServiceS)} without service` : 'Signal too weak'}
+              </strong>
+              <span class="hint">
+                {served(zone)} % served, {zone.areaKm2.toFixed(1)} km², {count(zone.devices)}{' '}
+                {zone.devices === 1 ? 'device' : 'devices'}, {ago(zone.lastAt)}
+              </span>
+              {zone.bestPlmn ? (
+                <span class="hint">
+                  Best {zone.bestPlmn}, worst {zone.worstPlmn}
+                </span>
+              ) : null}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const secondsPerVote = 60
+const served = ({ samples, noServiceS }: DeadZone) =>
+  Math.floor((1 - noServiceS / secondsPerVote / Math.max(1, samples)) * 100)

@@ -164,26 +164,28 @@ export function Filters({ shown, total, phase, operators, coverageError }: Filte
         </fieldset>
         {coverageError ? <p class="label">No coverage: {coverageError.message}</p> : null}
         <div class="pair">
-          <button
-            type="button"
-            class="button small"
-            aria-pressed={params.panel === 'dead-zones'}
-            onClick={() =>
-              setParams({
-                panel: params.panel === 'dead-zones' ? null : 'dead-zones',
-                device: null,
-                cell: null,
-                as: null,
-              })
-            }
-          >
-            Dead zones
-          </button>
-          <button type="button" class="button small" onClick={() => setParams({ as: asTable ? null : 'table' })}>
-            <Icon name={asTable ? 'map' : 'table'} size={14} /> {asTable ? 'As a map' : 'As a table'}
-          </button>
+          <PanelButton panel="dead-zones" label="Dead zones" />
+          <PanelButton panel="route" label="Route forecast" />
         </div>
+        <button type="button" class="button small" onClick={() => setParams({ as: asTable ? null : 'table' })}>
+          <Icon name={asTable ? 'map' : 'table'} size={14} /> {asTable ? 'As a map' : 'As a table'}
+        </button>
       </div>
     </aside>
+  )
+}
+
+/** Opens one of the map's panels, or closes it. */
+function PanelButton({ panel, label }: { panel: string; label: string }) {
+  const isOpen = place.value.params.panel === panel
+  return (
+    <button
+      type="button"
+      class="button small"
+      aria-pressed={isOpen}
+      onClick={() => setParams({ panel: isOpen ? null : panel, device: null, cell: null, zone: null, as: null })}
+    >
+      {label}
+    </button>
   )
 }

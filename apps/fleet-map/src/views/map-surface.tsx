@@ -3,6 +3,7 @@ import type { Dwell, MapDevice } from '../api/types.ts'
 import { createCanvasSurface } from '../map/canvas-surface.ts'
 import type { Bounds, Padding, Reveal, ShadedCell, Surface, SurfaceEvents, TrailPoint, View } from '../map/surface.ts'
 import { createWebglSurface } from '../map/webgl-surface.ts'
+import type { DrawnRoute } from '../route/drawn.ts'
 import { theme } from '../state/theme.ts'
 
 export type MapSurfaceProps = SurfaceEvents & {
@@ -13,6 +14,10 @@ export type MapSurfaceProps = SurfaceEvents & {
   dwells: readonly Dwell[]
   trail: readonly TrailPoint[]
   selectedCell: string | null
+  /** Cells of the dead zone to mark. */
+  zone: readonly string[]
+  route: DrawnRoute | null
+  drawing: boolean
   /** A box to bring into view; a new object moves the map. */
   fit: { bounds: Bounds; padding: Padding } | null
   /** A place that panels must not cover; a new object moves the map if they do. */
@@ -43,6 +48,8 @@ export function MapSurface(props: MapSurfaceProps) {
       onMove: (view, bounds) => events.current.onMove(view, bounds),
       onSelectDevice: (id) => events.current.onSelectDevice(id),
       onSelectCell: (h3) => events.current.onSelectCell(h3),
+      onPoint: (lon, lat) => events.current.onPoint(lon, lat),
+      onFinish: () => events.current.onFinish(),
     })
     setSurface(opened)
     props.onReady(opened)
@@ -54,6 +61,9 @@ export function MapSurface(props: MapSurfaceProps) {
   useEffect(() => surface?.selectCell(props.selectedCell), [surface, props.selectedCell])
   useEffect(() => surface?.setDwells(props.dwells), [surface, props.dwells])
   useEffect(() => surface?.setTrail(props.trail), [surface, props.trail])
+  useEffect(() => surface?.setZone(props.zone), [surface, props.zone])
+  useEffect(() => surface?.setRoute(props.route), [surface, props.route])
+  useEffect(() => surface?.setDrawing(props.drawing), [surface, props.drawing])
   useEffect(() => {
     if (props.fit) surface?.fit(props.fit.bounds, props.fit.padding)
   }, [surface, props.fit])

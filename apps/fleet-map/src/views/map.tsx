@@ -1,16 +1,17 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
-import type { CoverageCell, Dwell, MapDevice, Page } from '../api/types.ts'
+import type { CoverageCell, DeadZone, Dwell, MapDevice, Page } from '../api/types.ts'
+import { lazyPanel } from '../components/lazy-panel.tsx'
 import { useResource } from '../components/resource.ts'
 import { Failure } from '../components/states.tsx'
 import { type Bounds, boundsOf, type CoverageMetric, type Padding, type Reveal, type View } from '../map/surface.ts'
 import { shade, type Thresholds } from '../state/coverage.ts'
 import { fleet, followFleet } from '../state/fleet.ts'
+import { addPoint, drawnRoute, finishRoute, route } from '../state/route.ts'
 import { organizationId } from '../state/session.ts'
 import { radioHistory, readTrack, trailUntil } from '../state/trail.ts'
 import { place, setParams } from '../state/url.ts'
 import { CellPanel } from './cell-panel.tsx'
-import { DeadZones } from './dead-zones.tsx'
 import { DevicePanel } from './device-panel.tsx'
 import { Filters } from './filters.tsx'
 import { FleetTable } from './fleet-table.tsx'
@@ -18,10 +19,14 @@ import { Legend } from './legend.tsx'
 import { MapSurface } from './map-surface.tsx'
 import { Timeline } from './timeline.tsx'
 
+const DeadZones = lazyPanel('Dead zones', async () => (await import('./dead-zones.tsx')).DeadZones)
+const RoutePanel = lazyPanel('Route forecast', async () => (await import('./route-panel.tsx')).RoutePanel)
+
 type CoverageAnswer = { window: { from: string; to: string; limitedBy: string | null }; items: CoverageCell[] }
 
 const world: View = { lon: 8, lat: 30, zoom: 1.6 }
 const maxDwells = 1_000
+const maxZones = 50
 const nothing: never[] = []
 
 function startView(): View {
@@ -92,6 +97,16 @@ export function MapView() {
       ),
     { everyMs: 60_000 },
   )
+  const showsZones = params.panel === 'dead-zones'
+  const zones = useResource(
+    showsZones ? JSON.stringify(['dead zones', filters, plmn]) : 'no dead zones',
+    async (signal) =>
+      showsZones
+        ? (await call<Page<DeadZone>>('/fleet/dead-zones', { signal, query: { ...filters, plmn, limit: maxZones } }))
+            .items
+        : [],
+    { everyMs: 60_000 },
+  )
   const radioRows = useResource(
     `radio ${selectedId} ${sinceMinutes}`,
     async (signal) => (selectedId ? readTrack(selectedId, sinceMinutes, signal) : undefined),
@@ -120,8 +135,6 @@ export function MapView() {
   )
 
   const selected = selectedId ? all.get(selectedId) : undefined
-  // The first picture shows the whole fleet or the selected device, unless the address says where to look.
-  const fitted = useRef(Boolean(params.z))
   useEffect(() => {
     if (fitted.current || all.size === 0) return
     const shown = selected ? [selected] : [...all.values()]
@@ -144,6 +157,23 @@ export function MapView() {
     const { lon, lat, zoom } = view
     setParams({ lon: lon.toFixed(4), lat: lat.toFixed(4), z: zoom.toFixed(2) }, { replace: true })
   }, [])
+  const zoneCells = useMemo(
+    () => (showsZones ? zones.value?.find(({ id }) => id === params.zone)?.cells : undefined) ?? nothing,
+    [showsZones, zones.value, params.zone],
+  )
+  const showZone = useCallback((zone: DeadZone) => {
+    setParams({ zone: zone.id })
+    setFit({ bounds: zone.bbox, padding: freeOfPanels(chrome.current) })
+  }, [])
+  // The first picture shows the whole fleet or the selected device, unless the address says where to look.
+  const fitted = useRef(Boolean(params.z || params.route))
+  const showPath = useCallback((path: readonly [number, number][]) => {
+    const around = boundsOf(path.map(([lon, lat]) => ({ lon, lat })))
+    if (!around) return
+    fitted.current = true
+    setFit({ bounds: around, padding: freeOfPanels(chrome.current) })
+  }, [])
+  const showsRoute = params.panel === 'route' && !selectedId
   const select = useCallback((id: string | null) => setParams({ device: id, cell: null, t: null }), [])
   const selectCell = useCallback((h3: string) => setParams({ cell: h3, device: null, t: null }), [])
 
@@ -186,11 +216,16 @@ export function MapView() {
         dwells={stays}
         trail={trail}
         selectedCell={cellId ?? null}
+        zone={zoneCells}
+        route={showsRoute ? drawnRoute.value : null}
+        drawing={showsRoute && route.value.drawing}
         fit={fit}
         reveal={reveal}
         onMove={onMove}
         onSelectDevice={select}
         onSelectCell={selectCell}
+        onPoint={(lon, lat) => addPoint([lon, lat])}
+        onFinish={finishRoute}
         onReady={(opened) => setBox({ view: start, bounds: opened.bounds() })}
       />
       <div class="map-chrome" ref={chrome}>
@@ -218,8 +253,22 @@ export function MapView() {
           </>
         ) : null}
         {cell ? <CellPanel cell={cell} onClose={() => setParams({ cell: null })} /> : null}
-        {!selectedId && !cell && params.panel === 'dead-zones' ? (
-          <DeadZones cells={cells} onShow={selectCell} onClose={() => setParams({ panel: null })} />
+        {!selectedId && !cell && showsZones ? (
+          <DeadZones
+            zones={zones}
+            selectedId={params.zone ?? null}
+            onSelect={showZone}
+            onClose={() => setParams({ panel: null, zone: null })}
+          />
+        ) : null}
+        {showsRoute && !cell ? (
+          <RoutePanel
+            filter={{ orgId: org, plmn, sinceMinutes: params.window ? sinceMinutes : null }}
+            operators={operators}
+            middle={() => box?.view ?? start}
+            onShow={showPath}
+            onClose={() => setParams({ panel: null, route: null })}
+          />
         ) : null}
       </div>
     </div>

@@ -1,0 +1,30 @@
+import type { Quality } from '../api/types.ts'
+import { type LonLat, pathCutter } from './geometry.ts'
+import type { RouteForecast } from './types.ts'
+
+/** A part of the line on the map in one look. `dead` is drawn broken, unknown parts (no quality) thin and dotted. */
+export type RouteStretch = { path: LonLat[]; quality: Quality | null; dead: boolean; known: boolean }
+
+/** What the map shows of a route: its parts, and the number of each dead zone where it begins. */
+export type DrawnRoute = { stretches: RouteStretch[]; marks: { at: LonLat; label: string }[]; draft: LonLat[] }
+
+/** The line of a forecast: neighbouring segments that look the same are one stretch. */
+export function drawForecast(path: readonly LonLat[], { segments, summary }: RouteForecast): DrawnRoute {
+  const cut = pathCutter(path)
+  const cutForMarks = pathCutter(path)
+  const isDead = (fromM: number) => summary.deadZones.some((zone) => fromM >= zone.fromM && fromM < zone.toM)
+  const stretches: RouteStretch[] = []
+  for (const { fromM, toM, quality, confidence } of segments) {
+    const piece = cut(fromM, toM)
+    const look = { quality, dead: isDead(fromM), known: confidence !== 'none' }
+    const open = stretches.at(-1)
+    if (open && open.quality === look.quality && open.dead === look.dead && open.known === look.known) {
+      open.path.push(...piece.slice(1))
+    } else stretches.push({ path: piece, ...look })
+  }
+  const marks = summary.deadZones.map(({ fromM, toM }, index) => ({
+    at: cutForMarks((fromM + toM) / 2, toM)[0] ?? [0, 0],
+    label: String(index + 1),
+  }))
+  return { stretches, marks, draft: [] }
+}

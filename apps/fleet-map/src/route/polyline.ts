@@ -1,0 +1,49 @@
+import type { LonLat } from './geometry.ts'
+
+// Five decimals are about a metre.
+const scale = 1e5
+
+/** Google's encoded polyline of a path, for addresses. */
+export function encodePolyline(path: readonly (readonly [lon: number, lat: number])[]): string {
+  let [lastLat, lastLon] = [0, 0]
+  let text = ''
+  for (const [lon, lat] of path) {
+    const [nextLat, nextLon] = [Math.round(lat * scale), Math.round(lon * scale)]
+    text += encodeNumber(nextLat - lastLat) + encodeNumber(nextLon - lastLon)
+    ;[lastLat, lastLon] = [nextLat, nextLon]
+  }
+  return text
+}
+
+function encodeNumber(value: number): string {
+  let rest = value < 0 ? ~(value << 1) : value << 1
+  let text = ''
+  while (rest >= 0x20) {
+    text += String.fromCharCode((0x20 | (rest & 0x1f)) + 63)
+    rest >>>= 5
+  }
+  return text + String.fromCharCode(rest + 63)
+}
+
+/** The path of an encoded polyline; empty when the text is none. */
+export function decodePolyline(text: string): LonLat[] {
+  const path: LonLat[] = []
+  const numbers: number[] = []
+  let [value, shift] = [0, 0]
+  for (const letter of text) {
+    const bits = letter.charCodeAt(0) - 63
+    if (bits < 0 || bits > 63) return []
+    value |= (bits & 0x1f) << shift
+    shift += 5
+    if (bits >= 0x20) continue
+    numbers.push(value & 1 ? ~(value >> 1) : value >> 1)
+    ;[value, shift] = [0, 0]
+  }
+  let [lat, lon] = [0, 0]
+  for (let index = 0; index + 1 < numbers.length; index += 2) {
+    lat += numbers[index] ?? 0
+    lon += numbers[index + 1] ?? 0
+    path.push([lon / scale, lat / scale])
+  }
+  return path.every(([x, y]) => Math.abs(x) <= 180 && Math.abs(y) <= 90) ? path : []
+}

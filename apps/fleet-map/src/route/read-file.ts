@@ -1,0 +1,81 @@
+import type { LonLat } from './geometry.ts'
+
+/** A path read from a file, and how many points the file had. */
+export type FileRoute = { path: LonLat[]; pointsInFile: number }
+
+const maxBytes = 10_000_000
+/** What the service takes. */
+export const maxPoints = 5_000
+
+/** Reads the way in a GPX or GeoJSON file. Throws an Error whose message says what is wrong with the file. */
+export async function readRouteFile(file: File): Promise<FileRoute> {
+  if (file.size > maxBytes) {
+    throw new Error(`${file.name} has ${(file.size / 1e6).toFixed(0)} MB. Choose a file of at most 10 MB.`)
+  }
+  const text = (await file.text()).trim()
+  const found = text.startsWith('<') ? gpxPath(text) : geoJsonPath(text)
+  const path = found.filter((here, index) => {
+    const before = found[index - 1]
+    return !before || before[0] !== here[0] || before[1] !== here[1]
+  })
+  if (path.length < 2) throw new Error(`${file.name} has no line of two points or more.`)
+  return { path: thinned(path), pointsInFile: found.length }
+}
+
+/** Every track point of a GPX document; its route points when it has no track. */
+function gpxPath(text: string): LonLat[] {
+  const document = new DOMParser().parseFromString(text, 'application/xml')
+  if (document.querySelector('parsererror')) throw new Error('The file is not valid XML.')
+  if (document.documentElement.localName !== 'gpx') throw new Error('The XML file is not GPX.')
+  const named = (name: string) => [...document.getElementsByTagNameNS('*', name)]
+  const points = named('trkpt')
+  return (points.length > 0 ? points : named('rtept')).map((point) =>
+    position([Number(point.getAttribute('lon') ?? Number.NaN), Number(point.getAttribute('lat') ?? Number.NaN)]),
+  )
+}
+
+function geoJsonPath(text: string): LonLat[] {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    throw new Error('The file is neither GPX nor JSON.')
+  }
+  const line = firstLine(parsed)
+  if (!line) throw new Error('The JSON file has no LineString.')
+  return line.map(position)
+}
+
+/** The coordinates of the first line of a GeoJSON value; the parts of a MultiLineString follow each other. */
+function firstLine(value: unknown): unknown[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { type, coordinates, geometry, features, geometries } = value as Record<string, unknown>
+  if (type === 'LineString' && Array.isArray(coordinates)) return coordinates
+  if (type === 'MultiLineString' && Array.isArray(coordinates)) return coordinates.flat(1)
+  if (type === 'Feature') return firstLine(geometry)
+  for (const list of [features, geometries]) {
+    if (!Array.isArray(list)) continue
+    for (const one of list) {
+      const line = firstLine(one)
+      if (line) return line
+    }
+  }
+  return undefined
+}
+
+function position(value: unknown): LonLat {
+  const [lon, lat] = Array.isArray(value) ? value : []
+  if (typeof lon !== 'number' || typeof lat !== 'number' || !(Math.abs(lon) <= 180) || !(Math.abs(lat) <= 90)) {
+    throw new Error('The file has a point that is no longitude and latitude in degrees.')
+  }
+  return [lon, lat]
+}
+
+/** At most as many points as the service takes: every n-th, and always the last. */
+function thinned(path: LonLat[]): LonLat[] {
+  if (path.length <= maxPoints) return path
+  const step = Math.ceil((path.length - 1) / (maxPoints - 1))
+  const kept = path.filter((_, index) => index % step === 0)
+  const last = path.at(-1)
+  return last && kept.at(-1) !== last ? [...kept, last] : kept
+}

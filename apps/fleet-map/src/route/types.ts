@@ -1,0 +1,30 @@
+import type { Quality } from '../api/types.ts'
+
+type Spread = { p10: number | null; p50: number | null; p90: number | null }
+
+/** `POST /fleet/forecast`, as far as this page reads it. */
+export type ForecastSegment = {
+  fromM: number
+  toM: number
+  samples: number
+  serviceRatio: number | null
+  quality: Quality | null
+  confidence: 'none' | 'low' | 'medium' | 'high'
+  rsrpDbm: Spread | null
+}
+
+export type OperatorSummary = { knownM: number; deadM: number; poorM: number; rsrpP50Dbm: number | null }
+
+export type RouteForecast = {
+  window: { from: string; to: string; limitedBy: string | null }
+  lengthM: number
+  segments: ForecastSegment[]
+  summary: {
+    knownM: number
+    deadM: number
+    poorM: number
+    deadZones: { fromM: number; toM: number; lengthM: number }[]
+    byPlmn: Record<string, OperatorSummary>
+    recommendedPlmn: string | null
+  }
+}

@@ -1,0 +1,125 @@
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import type { ForecastSegment } from '../route/types.ts'
+import { theme } from '../state/theme.ts'
+
+const heightPx = 150
+
+const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+
+type RouteProfileProps = {
+  segments: readonly ForecastSegment[]
+  lengthM: number
+  deadZones: readonly { fromM: number; toM: number }[]
+}
+
+/** RSRP along the route: the median as a line, p10 to p90 as a band around it, gaps where nothing is known. */
+export function RouteProfile({ segments, lengthM, deadZones }: RouteProfileProps) {
+  const frame = useRef<HTMLDivElement>(null)
+  const look = theme.value
+  useEffect(() => {
+    const container = frame.current
+    if (!container) return
+    const grid = { stroke: color('--line'), width: 1 }
+    const axis = { stroke: color('--text-faint'), grid, ticks: { show: false }, font: '11px system-ui' }
+    const accent = color('--accent')
+    const value = (_: uPlot, dbm: number | null) => (dbm === null ? '–' : `${dbm}`.replace('-', '−'))
+    const edge = { stroke: 'transparent', points: { show: false }, value }
+    // Without a pointer the legend tells where the known part begins.
+    const firstKnown = 2 * segments.findIndex(({ rsrpDbm }) => rsrpDbm !== null)
+    const tell = (plot: uPlot) => plot.setLegend({ idx: Math.max(0, firstKnown) }, false)
+    const plot = new uPlot(
+      {
+        width: container.clientWidth,
+        height: heightPx,
+        padding: [8, 8, 0, 0],
+        cursor: { y: false, points: { show: false } },
+        scales: { x: { time: false, range: [0, lengthM / 1_000] } },
+        axes: [
+          { ...axis, size: 26, space: 48, values: (_: uPlot, km: number[]) => km.map((one) => `${one} km`) },
+          { ...axis, size: 44, space: 24 },
+        ],
+        series: [
+          { label: 'Distance', value: (_: uPlot, km: number | null) => (km === null ? '' : `${km.toFixed(1)} km`) },
+          { ...edge, label: 'p90' },
+          { label: 'RSRP (dBm)', stroke: accent, width: 1.8, points: { show: false }, value },
+          { ...edge, label: 'p10' },
+        ],
+        bands: [{ series: [1, 3], fill: `${accent}55` }],
+        hooks: {
+          drawClear: [(plot) => shadeDead(plot, deadZones)],
+          setCursor: [(plot) => (plot.cursor.left ?? -1) < 0 && tell(plot)],
+        },
+      },
+      profileOf(segments) as uPlot.AlignedData,
+      container,
+    )
+    tell(plot)
+    const observer = new ResizeObserver(() => plot.setSize({ width: container.clientWidth, height: heightPx }))
+    observer.observe(container)
+    return () => {
+      observer.disconnect()
+      plot.destroy()
+    }
+  }, [segments, lengthM, deadZones, look])
+  return (
+    <figure>
+      <figcaption class="label">RSRP along the route, median with p10 to p90</figcaption>
+      <div ref={frame} role="img" aria-label={summaryOf(segments)} />
+    </figure>
+  )
+}
+
+/** Hatches the dead stretches behind the curve, as the line on the map is broken there. */
+function shadeDead(plot: uPlot, deadZones: RouteProfileProps['deadZones']): void {
+  const { ctx, bbox } = plot
+  const spacingPx = 6 * devicePixelRatio
+  ctx.save()
+  ctx.strokeStyle = color('--quality-none')
+  ctx.lineWidth = devicePixelRatio
+  for (const { fromM, toM } of deadZones) {
+    const [left, right] = [plot.valToPos(fromM / 1_000, 'x', true), plot.valToPos(toM / 1_000, 'x', true)]
+    ctx.save()
+    ctx.beginPath()
+    ctx.rect(left, bbox.top, Math.max(devicePixelRatio, right - left), bbox.height)
+    ctx.clip()
+    ctx.globalAlpha = 0.16
+    ctx.fillStyle = color('--quality-none')
+    ctx.fill()
+    ctx.globalAlpha = 0.5
+    ctx.beginPath()
+    for (let x = left - bbox.height; x < right; x += spacingPx) {
+      ctx.moveTo(x, bbox.top + bbox.height)
+      ctx.lineTo(x + bbox.height, bbox.top)
+    }
+    ctx.stroke()
+    ctx.restore()
+  }
+  ctx.restore()
+}
+
+/** Kilometres, p90, median and p10, each segment from its start to its end, so that steps stand where they are. */
+function profileOf(segments: readonly ForecastSegment[]): (number | null)[][] {
+  const columns: (number | null)[][] = [[], [], [], []]
+  const push = (metres: number, { rsrpDbm }: ForecastSegment) => {
+    const row = [metres / 1_000, rsrpDbm?.p90 ?? null, rsrpDbm?.p50 ?? null, rsrpDbm?.p10 ?? null]
+    row.forEach((cell, index) => {
+      columns[index]?.push(cell)
+    })
+  }
+  for (const segment of segments) {
+    push(segment.fromM, segment)
+    push(segment.toM - 0.01, segment)
+  }
+  return columns
+}
+
+/** What a screen reader says instead of the picture. */
+function summaryOf(segments: readonly ForecastSegment[]): string {
+  const medians = segments.flatMap(({ rsrpDbm }) => rsrpDbm?.p50 ?? [])
+  if (medians.length === 0) return 'RSRP along the route is unknown'
+  const low = medians.reduce((a, b) => Math.min(a, b))
+  const high = medians.reduce((a, b) => Math.max(a, b))
+  return `RSRP along the route: median between ${low} and ${high} dBm`
+}

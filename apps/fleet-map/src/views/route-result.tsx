@@ -1,0 +1,149 @@
+import { useMemo } from 'preact/hooks'
+import { measured } from '../components/format.ts'
+import { kilometres, type LonLat, pathCutter } from '../route/geometry.ts'
+import type { RouteForecast } from '../route/types.ts'
+import { RouteProfile } from './route-profile.tsx'
+
+type RouteResultProps = {
+  forecast: RouteForecast
+  operators: readonly { plmn: string; name: string }[]
+  path: readonly LonLat[]
+  onShow: (path: readonly LonLat[]) => void
+}
+
+/** A forecast in figures: how much is known, the profile, the dead zones ahead, and the operators. */
+export function RouteResult({ forecast, operators, path, onShow }: RouteResultProps) {
+  const { summary, lengthM, segments, window } = forecast
+  const { knownM, deadM, poorM, deadZones } = summary
+  const nameOf = useMemo(() => {
+    const names = new Map(operators.map(({ plmn, name }) => [plmn, name]))
+    return (plmn: string) => names.get(plmn) || plmn
+  }, [operators])
+  if (knownM === 0) {
+    return (
+      <p class="panel-note">
+        No router of this fleet has measured anything along this route. Choose a longer time or another way.
+      </p>
+    )
+  }
+  return (
+    <>
+      <section>
+        <dl class="facts route-facts">
+          <Fact title="Known" metres={knownM} ofM={lengthM} />
+          <Fact title="Dead" metres={deadM} ofM={lengthM} />
+          <Fact title="Poor" metres={poorM} ofM={lengthM} />
+        </dl>
+        {window.limitedBy === 'plan' ? <p class="label">The plan’s history limits what the forecast knows.</p> : null}
+        <RouteProfile segments={segments} lengthM={lengthM} deadZones={deadZones} />
+        <RouteLegend />
+      </section>
+      <section>
+        <h3>Dead zones ahead</h3>
+        {deadZones.length === 0 ? (
+          <p class="label">None on the known part of the route.</p>
+        ) : (
+          <ol class="ranking inset">
+            {deadZones.map(({ fromM, toM, lengthM: zoneM }, index) => (
+              <li key={fromM}>
+                <button type="button" onClick={() => onShow(pathCutter(path)(fromM, toM))}>
+                  <span class="route-number">{index + 1}</span>
+                  <span>
+                    <strong>After {kilometres(fromM)}</strong>
+                    <span class="hint">{kilometres(zoneM)} without usable service</span>
+                  </span>
+                </button>
+              </li>
+            ))}
+          </ol>
+        )}
+      </section>
+      <Operators summary={summary} nameOf={nameOf} />
+    </>
+  )
+}
+
+const Fact = ({ title, metres, ofM }: { title: string; metres: number; ofM: number }) => (
+  <div>
+    <dt>{title}</dt>
+    <dd>
+      {kilometres(metres)} <span class="hint">{Math.round((metres / ofM) * 100)} %</span>
+    </dd>
+  </div>
+)
+
+const looks = [
+  ['excellent', 'Excellent'],
+  ['good', 'Good'],
+  ['fair', 'Fair'],
+  ['poor', 'Poor'],
+] as const
+
+const RouteLegend = () => (
+  <ul class="route-legend">
+    {looks.map(([quality, label]) => (
+      <li key={quality}>
+        <span class="route-line" style={{ background: `var(--quality-${quality})` }} /> {label}
+      </li>
+    ))}
+    <li>
+      <span class="route-line dead" /> Dead
+    </li>
+    <li>
+      <span class="route-line unknown" /> Unknown
+    </li>
+  </ul>
+)
+
+function Operators({
+  summary: { byPlmn, recommendedPlmn },
+  nameOf,
+}: {
+  summary: RouteForecast['summary']
+  nameOf: (plmn: string) => string
+}) {
+  const rows = Object.entries(byPlmn).sort(
+    ([a, one], [b, other]) =>
+      Number(b === recommendedPlmn) - Number(a === recommendedPlmn) || other.knownM - one.knownM,
+  )
+  if (rows.length === 0) return null
+  return (
+    <section>
+      <h3>Operators</h3>
+      <table class="table route-operators">
+        <caption class="visually-hidden">Operators along the route</caption>
+        <thead>
+          <tr>
+            <th scope="col">Operator</th>
+            <th scope="col" class="number">
+              Known
+            </th>
+            <th scope="col" class="number">
+              Dead
+            </th>
+            <th scope="col" class="number">
+              Poor
+            </th>
+            <th scope="col" class="number">
+              RSRP
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([plmn, { knownM, deadM, poorM, rsrpP50Dbm }]) => (
+            <tr key={plmn}>
+              <th scope="row">
+                {nameOf(plmn)} {nameOf(plmn) === plmn ? null : <span class="hint">{plmn}</span>}
+                {plmn === recommendedPlmn ? <span class="recommended">Recommended</span> : null}
+              </th>
+              <td class="number">{kilometres(knownM)}</td>
+              <td class="number">{kilometres(deadM)}</td>
+              <td class="number">{kilometres(poorM)}</td>
+              <td class="number">{measured(rsrpP50Dbm, 'dBm')}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
