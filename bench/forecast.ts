@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { parentCell } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
-import { cellsAround } from '#telemetry/forecast'
+import { placeSegments } from '#telemetry/forecast'
 import { routeSegments } from '#telemetry/route-path'
 import { refreshCoverage } from '../test/support/telemetry-rows.ts'
 import type { Bench, Figure } from './report.ts'
@@ -95,7 +95,7 @@ async function countFinest(
   organizationId: string,
   path: readonly { lat: number; lon: number }[],
 ): Promise<void> {
-  const cells = new Set(routeSegments(path, everyM).map(({ lat, lon }) => cellsAround(lat, lon)[0] ?? ''))
+  const cells = new Set(placeSegments(routeSegments(path, everyM)).map(({ cells }) => cells[0] ?? ''))
   const longs = [...cells].map((h3) => BigInt(`0x${h3}`))
   await questdb.queryArrays(
     `SELECT ${parentCell(10)} cell, rat, plmn, rsrp_bin, sum(votes) FROM coverage_1h

@@ -14,6 +14,8 @@ export type VoteFilter = {
   plmn?: string | undefined
   /** Votes a device cast before it belonged to the organization: stored, but shown to nobody. */
   notBefore?: readonly { deviceId: string; fromMs: number }[] | undefined
+  /** Counts devices from the beginning of the first hour on, which is several times faster. */
+  voterHours?: boolean | undefined
 }
 
 /** A FROM source in parentheses, with the values it binds. */
@@ -23,41 +25,69 @@ const hourMs = 3_600_000
 const minuteMs = 60_000
 
 /**
- * Votes as `(h3_10, rat, plmn, rsrp_bin, sinr_bin, votes, last_at)`: whole hours from the hourly counts, what is left of
- * the first hour from the votes themselves. Conditions on devices are only known to the votes.
+ * Votes as `(h3_10, rat, plmn, rsrp_bin, sinr_bin, votes, last_at)` in parts that have no vote in common: what is left of
+ * the first hour from the votes themselves, whole hours from the hourly counts. QuestDB groups a part several times
+ * faster than their union, so counts that can be added up are read part by part.
  */
-export function voteSource(filter: VoteFilter): Source {
+export function voteParts(filter: VoteFilter): Source[] {
   const single = `SELECT h3_10, rat, plmn, floor(rsrp_dbm + 0.5) rsrp_bin, floor(sinr_db + 0.5) sinr_bin,
                          1::long votes, voted_at last_at FROM coverage_vote_1m`
   const hourly = 'SELECT h3_10, rat, plmn, rsrp_bin, sinr_bin, votes, last_at FROM coverage_1h'
-  return source(filter, single, hourly)
+  return parts(filter, single, hourly)
 }
 
-/** Who voted where, as `(h3_10, device_id)` with repetitions. */
-export const voterSource = (filter: VoteFilter): Source =>
-  source(filter, 'SELECT h3_10, device_id FROM coverage_vote_1m', 'SELECT h3_10, device_id FROM coverage_device_1h')
+/** The same votes as one source, for conditions on their sums. */
+export const voteSource = (filter: VoteFilter): Source => unionOf(voteParts(filter))
 
-function source(filter: VoteFilter, single: string, hourly: string): Source {
+/** Who voted where, as `(h3_10, device_id)` with repetitions. */
+export function voterSource(filter: VoteFilter): Source {
+  const from = (view: string) => `SELECT h3_10, device_id FROM ${view}`
+  if (!filter.voterHours) return unionOf(parts(filter, from('coverage_vote_1m'), from('coverage_device_1h')))
+  const fromMs = Math.floor(filter.fromMs / hourMs) * hourMs
+  return unionOf(parts({ ...filter, fromMs }, from('coverage_vote_1m'), from('coverage_device_1h')))
+}
+
+/** Rows of all sources, which have the same columns. Each counts its parameters from 1, so they are numbered anew. */
+export function unionOf(sources: readonly Source[]): Source {
+  const [only] = sources
+  if (only && sources.length === 1) return only
+  let bound = 0
+  const texts = sources.map(({ text, values }) => {
+    const before = bound
+    bound += values.length
+    return `SELECT * FROM ${text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + before}`)}`
+  })
+  return { text: `(${texts.join(' UNION ALL ')})`, values: sources.flatMap(({ values }) => values) }
+}
+
+function parts(filter: VoteFilter, single: string, hourly: string): Source[] {
+  const { fromMs } = filter
+  const isWholeHour = fromMs % hourMs === 0
+  const wholeHour = timestampParameter(Math.ceil(fromMs / hourMs) * hourMs)
+  const bySingleVotes = filter.deviceIds !== undefined || (filter.notBefore?.length ?? 0) > 0
+  const ofVotes = () =>
+    part((bind) => {
+      const minute = bind(timestampParameter(Math.floor(fromMs / minuteMs) * minuteMs))
+      const from = bind(timestampParameter(fromMs))
+      const text = `${single} WHERE ${conditions(filter, bind)} AND ts >= ${minute} AND voted_at >= ${from}`
+      return bySingleVotes ? `${text} AND ${deviceConditions(filter, bind)}` : `${text} AND ts < ${bind(wholeHour)}`
+    })
+  if (bySingleVotes) return [ofVotes()]
+  const ofHours = part((bind) => `${hourly} WHERE ${conditions(filter, bind)} AND ts >= ${bind(wholeHour)}`)
+  return isWholeHour ? [ofHours] : [ofVotes(), ofHours]
+}
+
+function part(write: (bind: Bind) => string): Source {
   const values: SqlValue[] = []
-  const bind = (value: SqlValue) => `$${values.push(value)}`
-  const area = conditions(filter, bind)
-  const minute = bind(timestampParameter(Math.floor(filter.fromMs / minuteMs) * minuteMs))
-  const from = bind(timestampParameter(filter.fromMs))
-  const fromVotes = `${single} WHERE ${area} AND ts >= ${minute} AND voted_at >= ${from}`
-  if (filter.deviceIds || filter.notBefore?.length) {
-    return { text: `(${fromVotes} AND ${deviceConditions(filter, bind)})`, values }
-  }
-  const wholeHour = bind(timestampParameter(Math.ceil(filter.fromMs / hourMs) * hourMs))
-  return {
-    text: `(${fromVotes} AND ts < ${wholeHour} UNION ALL ${hourly} WHERE ${area} AND ts >= ${wholeHour})`,
-    values,
-  }
+  const text = write((value) => `$${values.push(value)}`)
+  return { text: `(${text})`, values }
 }
 
 type Bind = (value: SqlValue) => string
 
 function conditions(filter: VoteFilter, bind: Bind): string {
-  const all = [`org_id = ${bind(filter.organizationId)}`]
+  // As a literal: with a bound symbol QuestDB filters on one thread only.
+  const all = [`org_id = ${literalId(filter.organizationId)}`]
   if (filter.areas) all.push(`h3_5 IN (${filter.areas.map((area) => BigInt(area)).join(', ')})`)
   if (filter.cells) {
     const longs = filter.cells.h3.map((h3) => BigInt(`0x${h3}`))
@@ -77,9 +107,9 @@ function deviceConditions({ deviceIds, notBefore = [] }: VoteFilter, bind: Bind)
 }
 
 /** A group may have more devices than a statement can bind, so that ids stand in the text; only UUIDs may. */
-function literalId(deviceId: string): string {
-  if (!isUuid(deviceId)) throw new TypeError('A device id is a UUID.')
-  return `'${deviceId}'`
+function literalId(id: string): string {
+  if (!isUuid(id)) throw new TypeError('An id is a UUID.')
+  return `'${id}'`
 }
 
 const votersAtOnce = 500

@@ -1,4 +1,4 @@
-import { parentCell, type VoteFilter, voterSource, voteSource } from '#questdb/coverage-source'
+import { parentCell, type VoteFilter, voteParts, voterSource } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
 /** Votes of one cell that agree in RAT, operator and RSRP; bins are whole dB. */
@@ -16,7 +16,7 @@ export type VoteCount = {
 export type SinrCount = { h3: string; sinrBin: number; votes: number }
 
 /**
- * Votes gathered by cells of a resolution from 4 to 10. SINR is counted apart by `countSinr`: nothing asks how it goes
+ * Votes gathered by cells of a resolution from 4 to 10. The same votes may be split over two counts, to be added up. SINR is counted apart by `countSinr`: nothing asks how it goes
  * with RSRP, and counts by both would be nearly as many as the votes. At most `limit` counts are returned.
  */
 export async function countVotes(
@@ -25,20 +25,20 @@ export async function countVotes(
   resolution: number,
   limit: number,
 ): Promise<VoteCount[]> {
-  const source = voteSource(filter)
-  const rows = await questdb.queryArrays<VoteColumns>(
-    `SELECT ${parentCell(resolution)} cell, rat, plmn, rsrp_bin, sum(votes) votes, max(last_at) last_at
-     FROM ${source.text} GROUP BY cell, rat, plmn, rsrp_bin LIMIT ${limit}`,
-    source.values,
-  )
-  return rows.map(([cell, rat, plmn, rsrpBin, votes, lastAtMs]) => ({
-    h3: hexadecimal(cell),
-    rat,
-    plmn,
-    rsrpBin,
-    votes: Number(votes),
-    lastAtMs,
-  }))
+  const counts: VoteCount[] = []
+  for (const source of voteParts(filter)) {
+    const rows = await questdb.queryArrays<VoteColumns>(
+      `SELECT ${parentCell(resolution)} cell, rat, plmn, rsrp_bin, sum(votes) votes, max(last_at) last_at
+       FROM ${source.text} GROUP BY cell, rat, plmn, rsrp_bin LIMIT ${limit - counts.length}`,
+      source.values,
+    )
+    const hexadecimal = hexadecimals()
+    for (const [cell, rat, plmn, rsrpBin, votes, lastAtMs] of rows) {
+      counts.push({ h3: hexadecimal(cell), rat, plmn, rsrpBin, votes: Number(votes), lastAtMs })
+    }
+    if (counts.length >= limit) break
+  }
+  return counts
 }
 
 type VoteColumns = [
@@ -52,13 +52,18 @@ type VoteColumns = [
 
 /** Votes with service by SINR, gathered by the same cells. */
 export async function countSinr(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<SinrCount[]> {
-  const source = voteSource(filter)
-  const rows = await questdb.queryArrays<[cell: string, sinrBin: number, votes: string]>(
-    `SELECT ${parentCell(resolution)} cell, sinr_bin, sum(votes) votes FROM ${source.text}
-     WHERE sinr_bin IS NOT NULL AND (rat IS NULL OR rat != 'none') GROUP BY cell, sinr_bin`,
-    source.values,
+  const perPart = await Promise.all(
+    voteParts(filter).map(async (source) => {
+      const rows = await questdb.queryArrays<[cell: string, sinrBin: number, votes: string]>(
+        `SELECT ${parentCell(resolution)} cell, sinr_bin, sum(votes) votes FROM ${source.text}
+         WHERE sinr_bin IS NOT NULL AND (rat IS NULL OR rat != 'none') GROUP BY cell, sinr_bin`,
+        source.values,
+      )
+      const hexadecimal = hexadecimals()
+      return rows.map(([cell, sinrBin, votes]) => ({ h3: hexadecimal(cell), sinrBin, votes: Number(votes) }))
+    }),
   )
-  return rows.map(([cell, sinrBin, votes]) => ({ h3: hexadecimal(cell), sinrBin, votes: Number(votes) }))
+  return perPart.flat()
 }
 
 /** How many devices voted in each cell of a resolution, by H3 index. */
@@ -99,3 +104,16 @@ export async function votedCells(questdb: QuestdbSql, filter: VoteFilter, resolu
 }
 
 const hexadecimal = (long: string): string => BigInt(long).toString(16)
+
+/** The same for many rows of few cells: each cell is converted once. */
+function hexadecimals(): (long: string) => string {
+  const known = new Map<string, string>()
+  return (long) => {
+    let h3 = known.get(long)
+    if (h3 === undefined) {
+      h3 = hexadecimal(long)
+      known.set(long, h3)
+    }
+    return h3
+  }
+}

@@ -1,4 +1,4 @@
-import { parentCell, type Source, type VoteFilter, voterSource, voteSource } from '#questdb/coverage-source'
+import { parentCell, unionOf, type VoteFilter, voteParts, voterSource, voteSource } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 import {
   type DeadCell,
@@ -24,7 +24,7 @@ const votesWhere = (condition: string) => `sum(CASE WHEN ${condition} THEN votes
  */
 export async function deadCells(questdb: QuestdbSql, filters: readonly VoteFilter[]): Promise<DeadCell[]> {
   if (filters.length === 0) return []
-  const source = unionOf(filters.map(voteSource))
+  const source = unionOf(filters.flatMap(voteParts))
   const rows = await questdb.queryArrays<[cell: string, samples: string, inService: string, lastAtMs: number]>(
     `SELECT cell, samples, in_service, last_at FROM (
        SELECT ${parentCell(deadZoneResolution)} cell, sum(votes) samples, max(last_at) last_at,
@@ -48,21 +48,6 @@ export async function deadCells(questdb: QuestdbSql, filters: readonly VoteFilte
     inService: Number(inService),
     lastAtMs,
   }))
-}
-
-/** All rows of several sources. Each source counts its parameters from 1, so they are numbered anew. */
-function unionOf(sources: readonly Source[]): Source {
-  let bound = 0
-  const texts = sources.map(({ text, values }) => {
-    const before = bound
-    bound += values.length
-    return text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + before}`)
-  })
-  return {
-    text:
-      texts.length === 1 ? (texts[0] ?? '') : `(${texts.map((text) => `SELECT * FROM ${text}`).join(' UNION ALL ')})`,
-    values: sources.flatMap(({ values }) => values),
-  }
 }
 
 /** Votes by operator in each of these zones, each a list of resolution-9 cells; in the same order. */

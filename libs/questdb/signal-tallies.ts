@@ -1,6 +1,6 @@
 import { cellToParent } from 'h3-js'
-import { countSinr, countVoters, countVotes } from '#questdb/coverage'
-import type { VoteFilter } from '#questdb/coverage-source'
+import { countSinr, countVoters } from '#questdb/coverage'
+import { parentCell, type VoteFilter, voteParts } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
 
@@ -34,24 +34,42 @@ async function addCells(
   tallies: ReadonlyMap<string, SignalTally>,
 ): Promise<void> {
   const inCells = withinCells(filter, resolution, cells)
-  const [votes, sinrVotes] = await Promise.all([
-    countVotes(questdb, inCells, resolution, countsAtOnce + 1),
+  const [groups, sinrVotes] = await Promise.all([
+    voteGroups(questdb, inCells, resolution),
     countSinr(questdb, inCells, resolution),
   ])
-  if (votes.length > countsAtOnce && cells.length > 1) {
+  if (groups.length > countsAtOnce && cells.length > 1) {
     const middle = Math.ceil(cells.length / 2)
     await addCells(questdb, filter, resolution, cells.slice(0, middle), tallies)
     await addCells(questdb, filter, resolution, cells.slice(middle), tallies)
     return
   }
-  for (const vote of votes) {
-    const tally = tallies.get(vote.h3)
-    if (tally) addVoteGroup(tally, vote)
+  // Rows name their cell by the decimal text of its index: it is looked up as it is.
+  const byLong = new Map(cells.map((h3) => [BigInt(`0x${h3}`).toString(), tallies.get(h3)]))
+  for (const [cell, rat, plmn, rsrpBin, votes] of groups) {
+    const tally = byLong.get(cell)
+    if (tally) addVoteGroup(tally, { rat, plmn, rsrpBin, votes: Number(votes) })
   }
-  for (const { h3, sinrBin, votes: count } of sinrVotes) {
+  for (const { h3, sinrBin, votes } of sinrVotes) {
     const tally = tallies.get(h3)
-    if (tally) addSinrVotes(tally, sinrBin, count)
+    if (tally) addSinrVotes(tally, sinrBin, votes)
   }
+}
+
+type VoteGroupColumns = [cell: string, rat: string | null, plmn: string | null, rsrpBin: number | null, votes: string]
+
+/** The votes of cells by RAT, operator and RSRP; more than `countsAtOnce` when there are too many different ones. */
+async function voteGroups(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<VoteGroupColumns[]> {
+  const groups = await Promise.all(
+    voteParts(filter).map(({ text, values }) =>
+      questdb.queryArrays<VoteGroupColumns>(
+        `SELECT ${parentCell(resolution)} cell, rat, plmn, rsrp_bin, sum(votes) votes
+         FROM ${text} GROUP BY cell, rat, plmn, rsrp_bin LIMIT ${countsAtOnce + 1}`,
+        values,
+      ),
+    ),
+  )
+  return groups.flat()
 }
 
 /** How many devices voted in each of these cells of one resolution. A device counts once for each filter it matches. */

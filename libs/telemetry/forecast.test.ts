@@ -3,10 +3,10 @@ import { cellToChildren, cellToLatLng, cellToParent, latLngToCell } from 'h3-js'
 import { expect, it } from 'vitest'
 import {
   type CellTallies,
-  cellsAround,
   type ForecastSegment,
   forecastResolutions,
   forecastSegments,
+  placeSegments,
   toldFrom,
 } from './forecast.ts'
 import { summarizeForecast } from './forecast-summary.ts'
@@ -45,7 +45,7 @@ const segmentIn = (h3: string, fromM = 0) => {
 function forecastOf(groups: readonly CellVotes[], h3 = here, devices = 3): ForecastSegment {
   const tallies = tally(groups)
   const [segment] = forecastSegments(
-    [segmentIn(h3)],
+    placeSegments([segmentIn(h3)]),
     tallies,
     new Map([...tallies.keys()].map((cell) => [cell, devices])),
   )
@@ -62,7 +62,7 @@ const group = fc.record<CellVotes>({
 })
 
 it('is told from the finest cell with five votes, else from the finest with any', () => {
-  const cells = cellsAround(lat, lon)
+  const cells = placeSegments([{ fromM: 0, toM: 1, lat, lon }])[0]?.cells ?? []
   expect(toldFrom(cells, tally([votes(here, { votes: 5 })]))).toEqual({ h3: here, h3Resolution: 10 })
   const four = [votes(here, { votes: 2 }), votes(siblings[0] ?? '', { votes: 3 })]
   expect(toldFrom(cells, tally(four))).toEqual({ h3: cellToParent(here, 9), h3Resolution: 9 })
@@ -91,7 +91,7 @@ it('needs no coarser cell once the finest has 30 votes', () => {
   const groups = [votes(siblings[0] ?? '', { rsrpBin: -70, votes: 500 }), votes(here, { rsrpBin: -110, votes: 30 })]
   const all = tally(groups)
   const finestOnly = new Map([[here, all.get(here) ?? emptySignalTally()]])
-  const segments = [segmentIn(here)]
+  const segments = placeSegments([segmentIn(here)])
   expect(forecastSegments(segments, all, new Map())).toEqual(forecastSegments(segments, finestOnly, new Map()))
 })
 

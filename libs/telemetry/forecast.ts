@@ -3,7 +3,8 @@ import { type Confidence, confidenceOf } from './coverage.ts'
 import { enoughVotes } from './dead-zones.ts'
 import { type Quality, signalQuality } from './quality.ts'
 import type { RouteSegment } from './route-path.ts'
-import { type BlendedSignal, blendSignal, type Spread, votesThatStandAlone } from './signal-blend.ts'
+import { type BlendedSignal, blendSignal, votesThatStandAlone } from './signal-blend.ts'
+import type { Spread } from './signal-mixture.ts'
 import { clearlyBestPlmn, type SignalTally } from './signal-tally.ts'
 
 /** Resolutions a segment can be told from, finest first. */
@@ -38,12 +39,21 @@ export type ForecastSegment = {
 /** What every segment in the same finest cell has in common. */
 type CellForecast = Omit<ForecastSegment, 'fromM' | 'toM' | 'lat' | 'lon'>
 
-/** The finest cell around a point and its ancestors, in the order of `forecastResolutions`. */
-export function cellsAround(lat: number, lon: number): string[] {
-  const finest = latLngToCell(lat, lon, forecastResolutions[0])
-  return forecastResolutions.map((resolution) =>
-    resolution === forecastResolutions[0] ? finest : cellToParent(finest, resolution),
-  )
+/** A segment and the cells around its middle, in the order of `forecastResolutions`. */
+export type PlacedSegment = RouteSegment & { cells: readonly string[] }
+
+/** Finds the cells of segments. Segments in the same finest cell share one list. */
+export function placeSegments(segments: readonly RouteSegment[]): PlacedSegment[] {
+  const known = new Map<string, readonly string[]>()
+  return segments.map((segment) => {
+    const finest = latLngToCell(segment.lat, segment.lon, forecastResolutions[0])
+    let cells = known.get(finest)
+    if (!cells) {
+      cells = forecastResolutions.map((resolution, level) => (level === 0 ? finest : cellToParent(finest, resolution)))
+      known.set(finest, cells)
+    }
+    return { ...segment, cells }
+  })
 }
 
 /**
@@ -59,24 +69,22 @@ export function toldFrom(cells: readonly string[], tallies: CellTallies): ToldCe
 }
 
 /**
- * The forecast of each segment. `tallies` has the votes of every cell `cellsAround` names for the segments' middles;
+ * The forecast of each segment. `tallies` has the votes of every cell of the segments;
  * where the finest cell stands alone, the coarser ones may be left out. `devices` says how many devices voted in the
  * cells the segments are told from.
  */
 export function forecastSegments(
-  segments: readonly RouteSegment[],
+  segments: readonly PlacedSegment[],
   tallies: CellTallies,
   devices: ReadonlyMap<string, number>,
 ): ForecastSegment[] {
   // A cell holds several segments, which share one blend.
-  const known = new Map<string, CellForecast>()
-  return segments.map(({ fromM, toM, lat, lon }) => {
-    const cells = cellsAround(lat, lon)
-    const finest = cells[0] ?? ''
-    let cell = known.get(finest)
+  const known = new Map<readonly string[], CellForecast>()
+  return segments.map(({ fromM, toM, lat, lon, cells }) => {
+    let cell = known.get(cells)
     if (!cell) {
       cell = forecastCell(cells, tallies, devices)
-      known.set(finest, cell)
+      known.set(cells, cell)
     }
     return { fromM, toM, lat, lon, ...cell }
   })

@@ -1,11 +1,8 @@
-import type { Histogram } from './coverage.ts'
+import { createMixture, massOf, type Spread } from './signal-mixture.ts'
 import type { SignalTally, TalliedPart } from './signal-tally.ts'
 
 /** The cells around one point, from the finest resolution to the coarsest; undefined where a cell has no votes. */
 export type CellChain = readonly (SignalTally | undefined)[]
-
-/** Weighted percentiles in dB or dBm; null where nothing was measured. */
-export type Spread = { p10: number | null; p50: number | null; p90: number | null }
 
 /** What is expected of one RAT or operator at a point. */
 export type BlendedPart = { serviceRatio: number; rsrpDbm: Spread }
@@ -109,40 +106,4 @@ function plmnsOf(chain: CellChain): Set<string> {
   const plmns = new Set<string>()
   for (const tally of chain) if (tally) for (const plmn of tally.byPlmn.keys()) plmns.add(plmn)
   return plmns
-}
-
-function massOf(histogram: Histogram | undefined): number {
-  let mass = 0
-  if (histogram) for (const count of histogram.values()) mass += count
-  return mass
-}
-
-// Weights are sums of fractions: a rank may miss its bin by rounding.
-const rankTolerance = 1e-9
-
-/** Collects weighted histograms and returns the nearest-rank percentiles of their sum. */
-function createMixture() {
-  const weights = new Map<number, number>()
-  let total = 0
-  return {
-    add(histogram: Histogram | undefined, weight: number): void {
-      if (!histogram || weight === 0) return
-      for (const [bin, count] of histogram) {
-        weights.set(bin, (weights.get(bin) ?? 0) + count * weight)
-        total += count * weight
-      }
-    },
-    spread(): Spread {
-      const bins = [...weights].sort(([a], [b]) => a - b)
-      const at = (share: number): number | null => {
-        let reached = 0
-        for (const [bin, weight] of bins) {
-          reached += weight
-          if (reached >= share * total - rankTolerance) return bin
-        }
-        return bins.at(-1)?.[0] ?? null
-      }
-      return { p10: at(0.1), p50: at(0.5), p90: at(0.9) }
-    },
-  }
 }

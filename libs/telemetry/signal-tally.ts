@@ -1,23 +1,24 @@
-import { bestPlmn, type Histogram, nearestRank } from './coverage.ts'
+import { bestPlmn } from './coverage.ts'
+import { type BinVotes, createMixture } from './signal-mixture.ts'
 
 /** Votes of one cell that agree in RAT, operator and RSRP; `rsrpBin` is in whole dBm. */
 export type VoteGroup = { rat: string | null; plmn: string | null; rsrpBin: number | null; votes: number }
 
 /** Votes of one RAT or operator. Only votes with service have an RSRP. */
-export type TalliedPart = { samples: number; inService: number; rsrp: Histogram }
+export type TalliedPart = { samples: number; inService: number; rsrp: BinVotes }
 
-/** The votes of a cell, by RAT and operator. RATs are those with service; the histograms hold service votes only. */
+/** The votes of a cell, by RAT and operator. RATs are those with service; `rsrp` and `sinr` hold service votes only. */
 export type SignalTally = TalliedPart & {
-  sinr: Histogram
+  sinr: BinVotes
   byRat: Map<string, TalliedPart>
   byPlmn: Map<string, TalliedPart>
 }
 
-const emptyPart = (): TalliedPart => ({ samples: 0, inService: 0, rsrp: new Map() })
+const emptyPart = (): TalliedPart => ({ samples: 0, inService: 0, rsrp: [] })
 
 export const emptySignalTally = (): SignalTally => ({
   ...emptyPart(),
-  sinr: new Map(),
+  sinr: [],
   byRat: new Map(),
   byPlmn: new Map(),
 })
@@ -35,7 +36,7 @@ export function addVoteGroup(tally: SignalTally, group: VoteGroup): void {
 
 /** Adds service votes with this SINR in whole dB. */
 export function addSinrVotes(tally: SignalTally, sinrBin: number, votes: number): void {
-  tally.sinr.set(sinrBin, (tally.sinr.get(sinrBin) ?? 0) + votes)
+  tally.sinr.push(sinrBin, votes)
 }
 
 function partOf(parts: Map<string, TalliedPart>, key: string): TalliedPart {
@@ -51,11 +52,15 @@ function addToPart(part: TalliedPart, { rsrpBin, votes }: VoteGroup, isServed: b
   part.samples += votes
   if (!isServed) return
   part.inService += votes
-  if (rsrpBin !== null) part.rsrp.set(rsrpBin, (part.rsrp.get(rsrpBin) ?? 0) + votes)
+  if (rsrpBin !== null) part.rsrp.push(rsrpBin, votes)
 }
 
 /** The operator at least 3 dB better at the median than every other one, as in coverage; null if there is none. */
 export const clearlyBestPlmn = ({ byPlmn }: SignalTally): string | null =>
   bestPlmn(
-    [...byPlmn].map(([plmn, { inService, rsrp }]) => ({ plmn, samples: inService, median: nearestRank(rsrp, 0.5) })),
+    [...byPlmn].map(([plmn, { inService, rsrp }]) => {
+      const mixture = createMixture()
+      mixture.add(rsrp, 1)
+      return { plmn, samples: inService, median: mixture.spread().p50 }
+    }),
   )

@@ -3,7 +3,7 @@ import { align } from '#telemetry/align'
 import { coverageVotes, dbBin, type Histogram, hasService, nearestRank } from '#telemetry/coverage'
 import { type DistinctFix, distinctFixes } from '#telemetry/distinct-fixes'
 import { dwellPolicies } from '#telemetry/dwell'
-import { forecastResolutions, forecastSegments } from '#telemetry/forecast'
+import { forecastResolutions, forecastSegments, placeSegments } from '#telemetry/forecast'
 import { distanceM } from '#telemetry/geo'
 import { routeSegments } from '#telemetry/route-path'
 import type { CellularRow } from '#telemetry/rows'
@@ -65,7 +65,7 @@ export function forecastFigures(
   const overallDbm = nearestRank(everything, 0.5) ?? 0
   let [measurements, errorDb, inside, overallErrorDb] = [0, 0, 0, 0]
   for (const { rows, way } of asked) {
-    const segments = forecastSegments(routeSegments(way, everyM), tallies, new Map())
+    const segments = forecastSegments(placeSegments(routeSegments(way, everyM)), tallies, new Map())
     const alongM = odometer(way)
     for (const row of rows) {
       const isPlaced = anyPlace ? row.alignedLat !== null : row.h3Res10 !== null

@@ -1,7 +1,7 @@
 import type { FleetContext } from '#fleet/context'
 import { databaseNowMs } from '#fleet/fleet-map/registry'
 import type { Reader } from '#questdb/readers'
-import { cellsAround, forecastSegments } from '#telemetry/forecast'
+import { forecastSegments, placeSegments } from '#telemetry/forecast'
 import { summarizeForecast } from '#telemetry/forecast-summary'
 import { pathLengthM, routeSegments } from '#telemetry/route-path'
 import { answerTime, openCoverage } from './coverage-scope.ts'
@@ -9,21 +9,23 @@ import type { FleetMaps } from './fleet-maps.ts'
 import type { ForecastRequest } from './forecast-schemas.ts'
 import { voteFilters } from './vote-filters.ts'
 
+// From this length on, less than an hour more makes no difference to how many devices have voted.
+const longWindowMs = 86_400_000
+
 /** What a route will be like by what the caller's organizations measured there. Throws 404 and 403. */
 export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: Reader, request: ForecastRequest) {
   const { path, everyM, plmn } = request
   const scope = await openCoverage(ctx, request.orgId, request.sinceMinutes)
   const { organizations } = scope
   const nowMs = ctx.clock()
-  const segments = routeSegments(path, everyM)
-  const chains = new Map<string, string[]>()
-  for (const { lat, lon } of segments) {
-    const cells = cellsAround(lat, lon)
-    chains.set(cells[0] ?? '', cells)
+  const segments = placeSegments(routeSegments(path, everyM))
+  const chains = new Set(segments.map(({ cells }) => cells))
+  const filters = async () => {
+    const found = await voteFilters({ pool: ctx.pool, questdb: reader.questdb }, { organizations, plmn }, nowMs)
+    return found.map((filter) => ({ ...filter, voterHours: nowMs - filter.fromMs >= longWindowMs }))
   }
-  const filters = () => voteFilters({ pool: ctx.pool, questdb: reader.questdb }, { organizations, plmn }, nowMs)
   const key = JSON.stringify([organizations, plmn ?? null])
-  const { tallies, devices } = await fleet.routeCells.read(reader, key, filters, [...chains.values()])
+  const { tallies, devices } = await fleet.routeCells.read(reader, key, filters, [...chains])
   const forecast = forecastSegments(segments, tallies, devices)
   return {
     ...answerTime(scope, fleet.revisions, nowMs, await databaseNowMs(ctx.pool)),

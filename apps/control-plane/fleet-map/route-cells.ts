@@ -19,14 +19,14 @@ export type RouteCells = {
     reader: Reader,
     key: string,
     filters: () => Promise<readonly VoteFilter[]>,
-    chains: readonly string[][],
+    chains: readonly (readonly string[])[],
   ): Promise<RouteVotes>
 }
 
 // The views lag by a minute and a half. Routes change point by point while they are drawn.
 const lifeMs = 60_000
-// An entry of a histogram takes about 50 bytes.
-const maxHistogramEntries = 1_000_000
+// About 8 bytes each.
+const maxNumbers = 5_000_000
 const maxVoterCounts = 100_000
 
 /** Votes by cell, shared among all forecasts with the same filters. */
@@ -35,7 +35,7 @@ export function createRouteCells({ clock }: { clock: Clock }): RouteCells {
   const known = new LRUCache<string, SignalTally>({
     ttl: lifeMs,
     perf,
-    maxSize: maxHistogramEntries,
+    maxSize: maxNumbers,
     sizeCalculation: sizeOf,
   })
   const knownVoters = new LRUCache<string, number>({ ttl: lifeMs, perf, max: maxVoterCounts })
@@ -92,10 +92,12 @@ export function createRouteCells({ clock }: { clock: Clock }): RouteCells {
   }
 }
 
-const cellsOf = (chains: readonly string[][], level: number): string[] => chains.map((cells) => cells[level] ?? '')
+const cellsOf = (chains: readonly (readonly string[])[], level: number): string[] =>
+  chains.map((cells) => cells[level] ?? '')
 
+/** Numbers in the lists of a tally. */
 function sizeOf({ rsrp, sinr, byRat, byPlmn }: SignalTally): number {
-  let entries = 1 + rsrp.size + sinr.size
-  for (const part of [...byRat.values(), ...byPlmn.values()]) entries += 1 + part.rsrp.size
-  return entries
+  let numbers = 1 + rsrp.length + sinr.length
+  for (const part of [...byRat.values(), ...byPlmn.values()]) numbers += 1 + part.rsrp.length
+  return numbers
 }
