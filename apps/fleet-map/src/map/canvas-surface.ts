@@ -1,9 +1,8 @@
 import type { Position } from 'geojson'
 import type { Dwell, MapDevice } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
-import { drawRoute, drawZone, type PixelOf, traceLine } from './canvas-route.ts'
+import { drawDwells, drawRoute, drawTrail, drawZone, type PixelOf } from './canvas-lines.ts'
 import { markDrawn } from './drawn.ts'
-import { trailFeatures } from './features.ts'
 import { openHexes } from './hexes.ts'
 import type { HexAnswer } from './hexes.worker.ts'
 import { traceShape } from './icons.ts'
@@ -127,18 +126,6 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     context.stroke()
   }
 
-  const drawTrail = (pixelOf: PixelOf) => {
-    context.lineWidth = 3.5
-    context.lineCap = 'round'
-    for (const { geometry, properties } of trailFeatures(trail)) {
-      context.strokeStyle = String(properties?.color)
-      context.setLineDash(properties?.dashed ? [4, 5] : [])
-      traceLine(context, geometry.coordinates, pixelOf)
-      context.stroke()
-    }
-    context.setLineDash([])
-  }
-
   const drawDevices = (x0: number, y0: number) => {
     const { width, height } = size()
     const nowMs = Date.now()
@@ -184,18 +171,9 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     const [x0, y0] = [originX(), originY()]
     drawLand(x0, y0)
     drawCells(x0, y0)
-    context.strokeStyle = theme.text
-    context.lineWidth = 1
-    for (const dwell of view.zoom < dwellsFromZoom ? [] : dwells) {
-      const radius = 4 + 2 * Math.sqrt(dwell.durationS / 600)
-      context.beginPath()
-      context.arc(projectX(dwell.lon, view.zoom) - x0, projectY(dwell.lat, view.zoom) - y0, radius, 0, Math.PI * 2)
-      context.globalAlpha = 0.5
-      context.stroke()
-      context.globalAlpha = 1
-    }
     const pixelOf: PixelOf = ([lon = 0, lat = 0]) => [projectX(lon, view.zoom) - x0, projectY(lat, view.zoom) - y0]
-    drawTrail(pixelOf)
+    if (view.zoom >= dwellsFromZoom) drawDwells(context, dwells, pixelOf, theme)
+    drawTrail(context, trail, pixelOf)
     drawZone(context, zoneCells, pixelOf, theme)
     if (route) drawRoute(context, route, pixelOf, theme)
     drawDevices(x0, y0)

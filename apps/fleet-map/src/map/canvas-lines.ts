@@ -1,9 +1,11 @@
 import type { Position } from 'geojson'
+import type { Dwell } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
-import { routeFeatures, routePoints } from './features.ts'
+import { routeFeatures, routePoints, trailFeatures } from './features.ts'
 import type { HexAnswer } from './hexes.worker.ts'
 import { colorOf } from './palette.ts'
 import type { MapTheme } from './style.ts'
+import type { TrailPoint } from './surface.ts'
 
 /** Where a position lies on the canvas. */
 export type PixelOf = (position: Position) => [x: number, y: number]
@@ -13,13 +15,44 @@ const dashes: Record<string, number[]> = { dead: [5, 4], known: [], unknown: [3,
 const casing = 3
 
 /** Begins a path along these positions, to be stroked by the caller. */
-export function traceLine(context: CanvasRenderingContext2D, coordinates: readonly Position[], pixelOf: PixelOf): void {
+function traceLine(context: CanvasRenderingContext2D, coordinates: readonly Position[], pixelOf: PixelOf): void {
   context.beginPath()
   coordinates.forEach((position, index) => {
     const [x, y] = pixelOf(position)
     if (index === 0) context.moveTo(x, y)
     else context.lineTo(x, y)
   })
+}
+
+/** Draws where devices stood; the longer, the larger. */
+export function drawDwells(
+  context: CanvasRenderingContext2D,
+  dwells: readonly Dwell[],
+  pixelOf: PixelOf,
+  { text }: MapTheme,
+): void {
+  context.strokeStyle = text
+  context.lineWidth = 1
+  context.globalAlpha = 0.5
+  for (const { lon, lat, durationS } of dwells) {
+    context.beginPath()
+    context.arc(...pixelOf([lon, lat]), 4 + 2 * Math.sqrt(durationS / 600), 0, Math.PI * 2)
+    context.stroke()
+  }
+  context.globalAlpha = 1
+}
+
+/** Draws the way of the selected device, coloured by its signal. */
+export function drawTrail(context: CanvasRenderingContext2D, trail: readonly TrailPoint[], pixelOf: PixelOf): void {
+  context.lineWidth = 3.5
+  context.lineCap = 'round'
+  for (const { geometry, properties } of trailFeatures(trail)) {
+    context.strokeStyle = String(properties?.color)
+    context.setLineDash(properties?.dashed ? [4, 5] : [])
+    traceLine(context, geometry.coordinates, pixelOf)
+    context.stroke()
+  }
+  context.setLineDash([])
 }
 
 /** Outlines the cells of a dead zone. */
