@@ -27,10 +27,12 @@ export type Attack = {
   about: string
   /** Gives the attack a target of its own, opened with these options. */
   target?: TargetOptions
+  /** How long the attack takes by design, when that is longer than others take. */
+  durationMs?: number
   /** Probes that are not judged, because the attack takes away what they need. */
   exempt?: readonly ProbeName[]
+  /** Prepares the target, before the calm that the attack is compared with. */
+  prepare?(target: Target): Promise<unknown>
   /** Runs the attack to its end and returns what the attacker saw. Throws SkipFault when the machine cannot run it. */
   run(target: Target, options: AttackOptions): Promise<AttackReport>
 }
-
-export type AttackTarget = Target

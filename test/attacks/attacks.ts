@@ -1,5 +1,47 @@
 import type { Attack } from './attack.ts'
-import { settingsKeys } from './settings-keys.ts'
+import { bulkImports } from './scenarios/bulk-imports.ts'
+import { compressionBombs } from './scenarios/compression-bombs.ts'
+import { eventStreams } from './scenarios/event-streams.ts'
+import { fixesInOnePlace } from './scenarios/fixes-in-one-place.ts'
+import { identityProviderDown } from './scenarios/identity-provider-down.ts'
+import { idleConnections } from './scenarios/idle-connections.ts'
+import { largeRows } from './scenarios/large-rows.ts'
+import { lateFixes } from './scenarios/late-fixes.ts'
+import { logDiskFull } from './scenarios/log-disk-full.ts'
+import { logGrowth } from './scenarios/log-growth.ts'
+import { longPolls } from './scenarios/long-polls.ts'
+import { nestedBodies } from './scenarios/nested-bodies.ts'
+import { nestedReports } from './scenarios/nested-reports.ts'
+import { outages } from './scenarios/outages.ts'
+import { readinessFlood } from './scenarios/readiness-flood.ts'
+import { revokedExports } from './scenarios/revoked-exports.ts'
+import { settingsKeys } from './scenarios/settings-keys.ts'
+import { sharedLog } from './scenarios/shared-log.ts'
+import { unboundedReads } from './scenarios/unbounded-reads.ts'
+import { unfinishedRequests } from './scenarios/unfinished-requests.ts'
+import { unknownCredentials } from './scenarios/unknown-credentials.ts'
 
 /** All attacks, in the order in which they run. Those with a target of their own come last. */
-export const attacks: readonly Attack[] = [settingsKeys]
+export const attacks: readonly Attack[] = [
+  settingsKeys,
+  nestedBodies,
+  nestedReports,
+  compressionBombs,
+  bulkImports,
+  unfinishedRequests,
+  idleConnections,
+  longPolls,
+  unknownCredentials,
+  readinessFlood,
+  unboundedReads,
+  eventStreams,
+  revokedExports,
+  fixesInOnePlace,
+  lateFixes,
+  largeRows,
+  ...outages,
+  sharedLog,
+  identityProviderDown,
+  logGrowth,
+  logDiskFull,
+]

@@ -1,18 +1,33 @@
+import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { SkipFault } from '../faults/fault.ts'
 import type { Attack } from './attack.ts'
 import { attacks } from './attacks.ts'
+import { generator } from './generator/generator.ts'
 import { carryOut, measureCalm, type Outcome } from './judge.ts'
-import { openSession, type Session } from './session.ts'
+import { openSession, restartGrown, type Session } from './session.ts'
 
-// npm run test:attacks -- [--quick] [--only NAME]: a hostile client against real processes, with a bystander whose
-// requests are timed; exit code 1 when a limit broke.
+// npm run test:attacks -- [--quick] [--only NAME]... [--generator] [--minutes N] [--seed N]: a hostile client against real
+// processes, with a bystander whose requests are timed; exit code 1 when a limit broke. --generator runs generated
+// requests only.
 const { values } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, only: { type: 'string', multiple: true } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [] },
+    generator: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
+    seed: { type: 'string' },
+  },
 })
-const chosen = attacks.filter(({ name }) => values.only === undefined || values.only.includes(name))
+const generated = generator({
+  minutes: Number(values.minutes ?? (values.quick ? 0.75 : 10)),
+  seed: Number(values.seed ?? randomInt(1_000_000)),
+})
+const only = values.generator ? [generated.name, ...values.only] : values.only
+const all = [...attacks, generated]
+const chosen = all.filter(({ name }) => only.length === 0 || only.includes(name))
 if (chosen.length === 0) {
-  console.error(`There is no attack ${values.only}. There are: ${attacks.map(({ name }) => name).join(', ')}.`)
+  console.error(`There is no attack ${only}. There are: ${all.map(({ name }) => name).join(', ')}.`)
   process.exit(2)
 }
 
@@ -52,27 +67,31 @@ async function outcomeOf(attack: Attack): Promise<Outcome> {
   const { signal: stop } = interrupted
   if (attack.target !== undefined) await closeSession()
   session ??= await openSession(attack.target ?? {}, stop)
+  await attack.prepare?.(session.target)
+  await restartGrown(session)
   let calm = await measureCalm(session, calmMs)
   if (calm === undefined && attack.target === undefined) {
     // An earlier attack has left the service in a state that must not be blamed on this one.
     await closeSession()
     session = await openSession({}, stop)
+    await attack.prepare?.(session.target)
     calm = await measureCalm(session, calmMs)
   }
   if (calm === undefined) throw new Error('The service was not calm before the attack.')
-  const limit = AbortSignal.timeout(attackLimitMs)
+  const limitMs = (attack.durationMs ?? 0) + attackLimitMs
+  const limit = AbortSignal.timeout(limitMs)
   const signal = AbortSignal.any([stop, limit])
   try {
-    return await inTime(carryOut(attack, session, calm, { quick: values.quick, signal }))
+    return await inTime(carryOut(attack, session, calm, { quick: values.quick, signal }), limitMs + endLimitMs)
   } finally {
     if (attack.target !== undefined || limit.aborted) await closeSession()
   }
 }
 
 /** Rejects when the work has not ended in time, or the run is interrupted. */
-function inTime<Result>(work: Promise<Result>): Promise<Result> {
+function inTime<Result>(work: Promise<Result>, limitMs: number): Promise<Result> {
   work.catch(() => {})
-  const stop = AbortSignal.any([interrupted.signal, AbortSignal.timeout(attackLimitMs + endLimitMs)])
+  const stop = AbortSignal.any([interrupted.signal, AbortSignal.timeout(limitMs)])
   const stopped = new Promise<never>((_, reject) => {
     stop.addEventListener('abort', () => reject(new Error(`The attack did not end: ${stop.reason}`)))
   })

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { withDescendants } from '#test/process-tree'
 import type { Memory } from './bystander-messages.ts'
 
 export type MemoryWatch = {
@@ -65,14 +66,5 @@ function statusKib(pid: number, names: readonly string[]): number {
     return names.reduce((sum, name) => sum + Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0), 0)
   } catch {
     return 0
-  }
-}
-
-function withDescendants(pid: number): number[] {
-  try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ').filter(Boolean)
-    return [pid, ...children.map(Number).flatMap(withDescendants)]
-  } catch {
-    return []
   }
 }

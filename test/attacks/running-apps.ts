@@ -13,6 +13,8 @@ export type RunningApps = {
   unexpectedEnds(): readonly string[]
   /** Ends a process on purpose and resolves when its successor answers. */
   restart(name: AppName, signal: NodeJS.Signals): Promise<void>
+  /** Calls `listener` whenever a process was replaced. */
+  onRestarted(listener: () => void): void
   stop(): Promise<void>
 }
 
@@ -21,13 +23,17 @@ export async function startApps(services: Services, folder: DataFolder, signal: 
   const ends: string[] = []
   const expected = new Set<AppName>()
   const restarts = new Map<AppName, () => void>()
+  const listeners: (() => void)[] = []
   const running = new Map<AppName, Supervised<Started>>()
 
   async function keep(name: AppName, app: App): Promise<void> {
     const part = await supervise(
       (stopped) => startApp(app, folder, AbortSignal.any([signal, stopped])),
       (event) => {
-        if (event.kind === 'restarted') return restarts.get(name)?.()
+        if (event.kind === 'restarted') {
+          for (const listener of listeners) listener()
+          return restarts.get(name)?.()
+        }
         if (expected.has(name)) return
         ends.push(event.kind === 'ended' ? `${name} ${event.how}` : `${name} did not start: ${event.reason}`)
       },
@@ -56,6 +62,7 @@ export async function startApps(services: Services, folder: DataFolder, signal: 
       await restarted
       expected.delete(name)
     },
+    onRestarted: (listener) => void listeners.push(listener),
     stop,
   }
 }

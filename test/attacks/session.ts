@@ -1,5 +1,6 @@
 import { type Bystander, startBystander } from './bystander.ts'
 import { attempt } from './http-attempt.ts'
+import { appNames } from './running-apps.ts'
 import { openTarget, type Target, type TargetOptions } from './target.ts'
 
 /** A target with a bystander at work on it. */
@@ -12,6 +13,8 @@ export type Session = {
   close(): Promise<void>
 }
 
+/** More than an app needs that is warm and has nothing to do. */
+const grownMib = 350
 const warmUpReports = 200
 const warmUpLists = 300
 
@@ -36,6 +39,8 @@ export async function openSession(options: TargetOptions, signal: AbortSignal): 
       device,
       pids: pids(),
     })
+    // A new process is to be measured from its first moment, when it reads back what its predecessor left.
+    target.apps.onRestarted(() => void bystander.follow(pids()).catch(() => {}))
     return {
       ...session,
       bystander,
@@ -47,6 +52,18 @@ export async function openSession(options: TargetOptions, signal: AbortSignal): 
   } catch (error) {
     await target.close()
     throw error
+  }
+}
+
+/**
+ * Restarts apps that earlier attacks have left with much memory: in what they have, another could grow without being
+ * noticed.
+ */
+export async function restartGrown({ bystander, target }: Session): Promise<void> {
+  await bystander.begin()
+  const { memory } = await bystander.figures()
+  for (const name of appNames) {
+    if ((memory[name]?.beforeMib ?? 0) > grownMib) await target.apps.restart(name, 'SIGTERM')
   }
 }
 

@@ -13,11 +13,14 @@ import { freePort } from '../../apps/stack/engines/process.ts'
 import { type QuestdbEngine, startQuestdb } from '../../apps/stack/engines/questdb.ts'
 import { planServices } from '../../apps/stack/services.ts'
 import { type RunningApps, startApps } from './running-apps.ts'
+import { startSilentServer } from './silent-server.ts'
 import { createTenant, type Tenant } from './tenant.ts'
 
 export type TargetOptions = {
   /** Additional environment of every app. */
   environment?: Record<string, string>
+  /** Additional environment that names a server which accepts connections and never answers. */
+  environmentOf?: (silentServerUrl: string) => Record<string, string>
   /** Puts the telemetry log on a disk of this size. */
   logDiskMebibytes?: number
 }
@@ -39,6 +42,8 @@ export type Target = {
   /** The engines as started last. */
   engines: { postgres: PostgresEngine; questdb: QuestdbEngine }
   apps: RunningApps
+  /** Rows that an attack put into the telemetry tables without ingest. */
+  seeded: { rows: number }
   /** Environment of the apps, to start a further process beside them. */
   environment: Record<string, string>
   startPostgres(): Promise<void>
@@ -105,7 +110,10 @@ async function start(
   const questdbSql = openQuestdbSql(questdb.pgUrl, { applicationName: 'attacks', maxConnections: 1 })
   undo.push(() => questdbSql.end())
 
-  const { services, environment, url } = await plan(folder, engines, options)
+  const silent = await startSilentServer()
+  undo.push(() => silent.close())
+  const added = { ...options.environment, ...options.environmentOf?.(silent.url) }
+  const { services, environment, url } = await plan(folder, engines, added)
   const apps = await startApps(services, folder, signal)
   undo.push(async () => {
     // An interrupted run does not wait for requests in flight.
@@ -125,6 +133,7 @@ async function start(
     questdb: questdbSql,
     engines,
     apps,
+    seeded: { rows: 0 },
     environment,
     async startPostgres() {
       engines.postgres = await runPostgres()
@@ -149,7 +158,7 @@ async function startBoth(
 async function plan(
   folder: DataFolder,
   engines: { postgres: PostgresEngine; questdb: QuestdbEngine },
-  options: TargetOptions,
+  added: Record<string, string>,
 ) {
   const { postgres, questdb } = engines
   const environment = {
@@ -161,7 +170,7 @@ async function plan(
     QUESTDB_PASSWORD: questdb.password,
     CONFIG_SECRETS_KEY: randomBytes(32).toString('base64'),
     LOG_LEVEL: 'warn',
-    ...options.environment,
+    ...added,
   }
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`

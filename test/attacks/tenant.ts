@@ -12,7 +12,7 @@ export type TenantDevice = { id: string; token: string }
 
 type Imported = { results: { id: string; token: string }[] }
 
-/** Creates an enterprise organization through the API. Throws when a request is refused. */
+/** Creates an enterprise organization with devices through the API. Throws when a request is refused. */
 export async function createTenant(url: string, adminKey: string, name: string, devices: number): Promise<Tenant> {
   const post = async <Body>(path: string, body: string, type = 'application/json'): Promise<Body> => {
     const answer = await fetch(`${url}${path}`, {
@@ -29,15 +29,13 @@ export async function createTenant(url: string, adminKey: string, name: string, 
   const rows = Array.from({ length: devices }, (_, index) =>
     JSON.stringify({ serial: `${name}-${index}`, name: `${name} ${index}`, model: 'RX400' }),
   )
-  const imported = await post<Imported>(
-    `/devices/import?orgId=${id}&tokens=true`,
-    rows.join('\n'),
-    'application/x-ndjson',
-  )
+  const importPath = `/devices/import?orgId=${id}&tokens=true`
+  const { results } =
+    devices === 0 ? { results: [] } : await post<Imported>(importPath, rows.join('\n'), 'application/x-ndjson')
   return {
     organizationId: id,
     adminKey: await newKey('admin'),
     viewerKey: await newKey('viewer'),
-    devices: imported.results.map(({ id, token }) => ({ id, token })),
+    devices: results.map(({ id, token }) => ({ id, token })),
   }
 }

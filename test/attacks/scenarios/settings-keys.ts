@@ -1,5 +1,5 @@
-import type { Attack } from './attack.ts'
-import { openAttackerClient } from './attacker-client.ts'
+import type { Attack } from '../attack.ts'
+import { openAttackerClient } from '../attacker-client.ts'
 
 /** Keys and values that patterns over settings and job parameters read. */
 export const settingsKeys: Attack = {

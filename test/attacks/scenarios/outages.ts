@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { withDescendants } from '#test/process-tree'
+import { until } from '#test/until'
+import type { Finding } from '../../faults/fault.ts'
+import type { Attack, AttackOptions } from '../attack.ts'
+import { attempt } from '../http-attempt.ts'
+import type { Target } from '../target.ts'
+
+type Engine = 'postgres' | 'questdb'
+
+const healLimitMs = 10_000
+
+/** Waits until every part of the service answers again; tells how long that took. */
+async function healed(target: Target, what: string): Promise<Finding> {
+  const { url, ingestUrl, bystander } = target
+  const [device] = bystander.devices
+  const headers = { authorization: `Bearer ${bystander.viewerKey}` }
+  const paths = [
+    `${url}/devices?orgId=${bystander.organizationId}`,
+    `${url}/api/router/${device?.id}/telemetry/latest`,
+    `${url}/readyz`,
+    `${ingestUrl}/readyz`,
+  ]
+  const answersOk = (path: string) =>
+    attempt({ url: path, headers, timeoutMs: 5_000 }).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  const startedMs = Date.now()
+  const isWell = await until(
+    what,
+    async () => (await Promise.all(paths.map(answersOk))).every(Boolean) || undefined,
+    60_000,
+  ).catch(() => false)
+  const tookMs = Date.now() - startedMs
+  return { what, held: isWell && tookMs < healLimitMs, detail: isWell ? `${tookMs} ms` : 'not within 60 s' }
+}
+
+async function killFor(target: Target, engine: Engine, seconds: number, { signal }: AttackOptions): Promise<void> {
+  const { pid, exited } = target.engines[engine]
+  process.kill(pid, 'SIGKILL')
+  await exited
+  await delay(seconds * 1_000, undefined, { signal }).catch(() => {})
+  await (engine === 'postgres' ? target.startPostgres() : target.startQuestdb())
+}
+
+async function freezeFor(target: Target, engine: Engine, seconds: number, { signal }: AttackOptions): Promise<void> {
+  const pids = withDescendants(target.engines[engine].pid)
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  await delay(seconds * 1_000, undefined, { signal }).catch(() => {})
+  for (const pid of pids) process.kill(pid, 'SIGCONT')
+}
+
+/** What needs an engine that is away is not judged; everything else is, and so is the time until all is well again. */
+const needs = { postgres: ['deviceList', 'reportQueryable'], questdb: ['reportQueryable'] } as const
+
+const outage = (engine: Engine): Attack => ({
+  name: `${engine}-outage`,
+  about: `${engine} is killed under load and away for 2, 12 and 60 s`,
+  exempt: needs[engine],
+  async run(target, options) {
+    const findings: Finding[] = []
+    for (const seconds of options.quick ? [2, 12] : [2, 12, 60]) {
+      if (options.signal.aborted) break
+      await killFor(target, engine, seconds, options)
+      findings.push(await healed(target, `well again within 10 s after ${seconds} s`))
+    }
+    return { answers: {}, findings }
+  },
+})
+
+const frozen = (engine: Engine): Attack => ({
+  name: `${engine}-frozen`,
+  about: `every process of ${engine} is stopped (SIGSTOP) for 20 s: connections stay open, nothing answers`,
+  exempt: needs[engine],
+  async run(target, options) {
+    await freezeFor(target, engine, options.quick ? 10 : 20, options)
+    return { answers: {}, findings: [await healed(target, 'well again within 10 s')] }
+  },
+})
+
+/** Postgres is away while ingest and the control plane start. */
+const postgresAwayAtStart: Attack = {
+  name: 'postgres-away-at-start',
+  about: 'ingest and the control plane are killed and start while Postgres is away for 2, 12 and 60 s',
+  exempt: ['deviceList', 'reportQueryable', 'controlPlaneLivez', 'ingestLivez'],
+  async run(target, options) {
+    const findings: Finding[] = []
+    for (const seconds of options.quick ? [12] : [2, 12, 60]) {
+      if (options.signal.aborted) break
+      process.kill(target.engines.postgres.pid, 'SIGKILL')
+      await target.engines.postgres.exited
+      const restarts = [target.apps.restart('ingest', 'SIGKILL'), target.apps.restart('controlPlane', 'SIGKILL')]
+      await delay(seconds * 1_000, undefined, { signal: options.signal }).catch(() => {})
+      await target.startPostgres()
+      await Promise.all(restarts)
+      findings.push(await healed(target, `well again within 10 s after a start ${seconds} s before Postgres`))
+      const { rows } = await target.pool.query<{ count: number }>(
+        "SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = 'listener'",
+      )
+      const listeners = rows[0]?.count ?? 0
+      findings.push({ what: 'a listener has one connection', held: listeners <= 4, detail: `${listeners} listeners` })
+    }
+    return { answers: {}, findings }
+  },
+}
+
+export const outages: readonly Attack[] = [
+  outage('questdb'),
+  frozen('questdb'),
+  outage('postgres'),
+  frozen('postgres'),
+  postgresAwayAtStart,
+]
