@@ -56,7 +56,12 @@ export function openAttackerClient(
         answer.on('error', reject)
         answer.on('end', () => {
           const text = Buffer.concat(chunks).toString()
-          resolve({ status: answer.statusCode ?? 0, code: codeOf(text), headers: answer.headers, body: text })
+          resolve({
+            status: answer.statusCode ?? 0,
+            code: codeOf(answer.headers['content-type'], text),
+            headers: answer.headers,
+            body: text,
+          })
         })
       })
       sent.end(body)
@@ -83,9 +88,13 @@ export function openAttackerClient(
 /** Linux has the whole of 127.0.0.0/8 on its loopback; elsewhere the attacker shares the bystander's address. */
 export const attackerAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
 
-function codeOf(text: string): string | undefined {
-  if (!text.startsWith('{"type"')) return undefined
-  return /"code":"([^"]*)"/.exec(text)?.[1]
+function codeOf(contentType: string | undefined, text: string): string | undefined {
+  if (contentType !== 'application/problem+json') return undefined
+  try {
+    return JSON.parse(text).code
+  } catch {
+    return 'cut'
+  }
 }
 
 function reasonOf(error: unknown): string {

@@ -27,6 +27,8 @@ export type Figures = {
   waits: Record<ProbeName, Wait>
   /** What the machine itself costs: the longest wait at a server that does nothing, or for the bystander's own timer. */
   stallMs: number
+  /** The share of the machine's processors that programs other than the service and its attackers used, 0 to 1. */
+  othersShare: number
   memory: Record<string, Memory>
   /** Samples of the bystander that were acknowledged since it started. */
   acceptedSamples: number

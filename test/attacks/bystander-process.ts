@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { ProbeName } from './attack.ts'
 import type { BystanderPlace, Figures, Order, OrderMessage, ReplyMessage } from './bystander-messages.ts'
+import { watchMachineLoad } from './machine-load.ts'
 import { type MemoryWatch, watchMemory } from './memory-watch.ts'
 import { type Probe, startProbe } from './probe.ts'
 import { startReference } from './reference.ts'
@@ -16,6 +17,8 @@ type Watch = {
 
 const loopDelay = monitorEventLoopDelay({ resolution: 10 })
 loopDelay.enable()
+// The harness, with the service and all engines below it.
+const machineLoad = watchMachineLoad(process.ppid)
 
 async function startWatch(place: BystanderPlace): Promise<Watch> {
   const reference = await startReference()
@@ -43,6 +46,7 @@ function begin({ probes, reference, reports, memory }: Watch): void {
   reports.reset()
   memory.reset()
   loopDelay.reset()
+  machineLoad.reset()
 }
 
 function figures({ probes, reference, reports, memory }: Watch): Figures {
@@ -54,6 +58,7 @@ function figures({ probes, reference, reports, memory }: Watch): Figures {
       reportQueryable: reports.wait(),
     },
     stallMs: Math.max(reference.wait().longestMs, loopDelay.max / 1e6),
+    othersShare: machineLoad.othersShare(),
     memory: memory.figures(),
     acceptedSamples: reports.acceptedSamples(),
   }

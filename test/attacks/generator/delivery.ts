@@ -9,9 +9,7 @@ export type Manner = 'whole' | 'left' | 'slow' | 'pipelined' | 'cut'
 
 export const manners: readonly [Manner, ...Manner[]] = [
   'whole',
-  'whole',
-  'whole',
-  'whole',
+  ...Array.from({ length: 11 }, () => 'whole' as const),
   'left',
   'slow',
   'pipelined',
@@ -63,7 +61,7 @@ async function deliverRaw(
       await pause(100)
     }
   }
-  await pause(random.size(3_000))
+  await pause(manner === 'slow' ? 3_000 : random.size(1_000))
   socket.destroy()
   return `raw ${outcome()}`
 }

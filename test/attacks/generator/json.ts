@@ -52,7 +52,7 @@ export function jsonNumber(random: Random): string {
 
 /** JSON text of any shape, mostly valid: deep, wide, or with huge keys and strings. At most about a mebibyte. */
 export function jsonValue(random: Random): string {
-  const shape = random.whole(0, 9)
+  const shape = random.whole(0, 19)
   if (shape === 0) return deep(random)
   if (shape === 1) return wide(random)
   if (shape === 2) return manyKeys(random)

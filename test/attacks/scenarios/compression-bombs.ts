@@ -28,7 +28,7 @@ export const compressionBombs: Attack = {
       ['gzip, gzip', gzipSync(gzip)],
       ['gzip', Buffer.alloc(mebibyte, 0x1f)],
     ]
-    const [device] = attacker.devices
+    const device = attacker.devices.at(-1)
     const targets = [
       { path: '/telemetry', token: device?.token, type: 'application/json' },
       { path: '/telemetry', token: device?.token, type: 'application/x-ndjson' },

@@ -5,12 +5,12 @@ import { openAttackerClient } from '../attacker-client.ts'
 import { flood } from '../telemetry-flood.ts'
 
 const spaces = ' '.repeat(1024 ** 2 - 200)
-const diskMebibytes = 400
+const diskMebibytes = 200
 
 /** Reports of a kilobyte that take a mebibyte in the log. */
 export const logGrowth: Attack = {
   name: 'log-growth',
-  about: 'ten devices send a mebibyte of blanks as 1 KB of gzip; the log lies on a disk of 400 MiB',
+  about: 'ten devices send a mebibyte of blanks as 1 KB of gzip; the log lies on a disk of 200 MiB',
   target: { logDiskMebibytes: diskMebibytes },
   async run({ url, attacker, folder }, { quick, signal }) {
     const client = openAttackerClient(signal)

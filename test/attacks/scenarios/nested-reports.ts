@@ -34,7 +34,7 @@ export const nestedReports: Attack = {
       const acceptedSamples = await flood({
         client,
         url,
-        devices: attacker.devices.slice(0, quick ? 1 : 3),
+        devices: attacker.devices.slice(24, quick ? 25 : 27),
         durationMs: quick ? 15_000 : 60_000,
         inFlight: 240,
         signal,

@@ -3,12 +3,14 @@ import { withDescendants } from '#test/process-tree'
 import { until } from '#test/until'
 import type { Finding } from '../../faults/fault.ts'
 import type { Attack, AttackOptions } from '../attack.ts'
+import { countConnections } from '../connections.ts'
 import { attempt } from '../http-attempt.ts'
 import type { Target } from '../target.ts'
 
 type Engine = 'postgres' | 'questdb'
 
 const healLimitMs = 10_000
+const startLimitMs = 30_000
 
 /** Waits until every part of the service answers again; tells how long that took. */
 async function healed(target: Target, what: string): Promise<Finding> {
@@ -57,6 +59,8 @@ const needs = { postgres: ['deviceList', 'reportQueryable'], questdb: ['reportQu
 const outage = (engine: Engine): Attack => ({
   name: `${engine}-outage`,
   about: `${engine} is killed under load and away for 2, 12 and 60 s`,
+  // An engine on a busy machine takes its time to start.
+  durationMs: 60_000,
   exempt: needs[engine],
   async run(target, options) {
     const findings: Finding[] = []
@@ -72,6 +76,8 @@ const outage = (engine: Engine): Attack => ({
 const frozen = (engine: Engine): Attack => ({
   name: `${engine}-frozen`,
   about: `every process of ${engine} is stopped (SIGSTOP) for 20 s: connections stay open, nothing answers`,
+  // An engine on a busy machine takes its time to start.
+  durationMs: 60_000,
   exempt: needs[engine],
   async run(target, options) {
     await freezeFor(target, engine, options.quick ? 10 : 20, options)
@@ -83,6 +89,7 @@ const frozen = (engine: Engine): Attack => ({
 const postgresAwayAtStart: Attack = {
   name: 'postgres-away-at-start',
   about: 'ingest and the control plane are killed and start while Postgres is away for 2, 12 and 60 s',
+  durationMs: 60_000,
   exempt: ['deviceList', 'reportQueryable', 'controlPlaneLivez', 'ingestLivez'],
   async run(target, options) {
     const findings: Finding[] = []
@@ -93,12 +100,12 @@ const postgresAwayAtStart: Attack = {
       const restarts = [target.apps.restart('ingest', 'SIGKILL'), target.apps.restart('controlPlane', 'SIGKILL')]
       await delay(seconds * 1_000, undefined, { signal: options.signal }).catch(() => {})
       await target.startPostgres()
-      await Promise.all(restarts)
-      findings.push(await healed(target, `well again within 10 s after a start ${seconds} s before Postgres`))
-      const { rows } = await target.pool.query<{ count: number }>(
-        "SELECT count(*)::int AS count FROM pg_stat_activity WHERE application_name = 'listener'",
-      )
-      const listeners = rows[0]?.count ?? 0
+      const startedMs = Date.now()
+      const areUp = await Promise.race([Promise.all(restarts).then(() => true), delay(startLimitMs, false)])
+      const detail = `${Date.now() - startedMs} ms`
+      findings.push({ what: `started within 30 s of Postgres' return after ${seconds} s`, held: areUp, detail })
+      if (areUp) findings.push(await healed(target, `well again within 10 s after ${seconds} s`))
+      const listeners = (await countConnections(target.pool)).get('listener') ?? 0
       findings.push({ what: 'a listener has one connection', held: listeners <= 4, detail: `${listeners} listeners` })
     }
     return { answers: {}, findings }
