@@ -1,51 +1,80 @@
-import { parse } from 'csv-parse/sync'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { badRequest, ServiceError } from '#core/errors'
 import type { ImportRow } from '#fleet/device-import'
+import { readCsv } from './import-csv.ts'
 import { newDeviceFields } from './routes/device-schemas.ts'
 
 export const maxImportRows = 10_000
+/** No row that can be used is longer: its longest texts, every character escaped, have a third of this. */
+const maxLineLength = 65_536
+/** How long rows are read before other requests get their turn. */
+const sliceMs = 10
 const rowSchema = z.strictObject(newDeviceFields)
 const csvColumns = Object.keys(newDeviceFields)
 
 /**
  * Reads the rows of an import: CSV with a header, or NDJSON with one device a line. A row that cannot be used says why
- * and does not stop the others. Throws 400 when the text is no such file at all, 413 for more than 10,000 rows.
+ * and does not stop the others. Other requests are served in between. Rejects with 400 when the text is no such file at
+ * all, and with 413 for more than 10,000 rows.
  */
-export function readImportRows(text: string, format: 'csv' | 'ndjson'): ImportRow[] {
-  const values = format === 'csv' ? csvValues(text) : ndjsonValues(text)
-  if (values.length > maxImportRows) {
-    throw new ServiceError(413, 'too_many_rows', `An import has at most ${maxImportRows} rows.`, {
-      members: { maxRows: maxImportRows },
-    })
+export async function readImportRows(text: string, format: 'csv' | 'ndjson'): Promise<ImportRow[]> {
+  const rows: ImportRow[] = []
+  let sliceStartMs = performance.now()
+  for await (const value of format === 'csv' ? csvValues(text) : ndjsonValues(text)) {
+    if (rows.length === maxImportRows) throw tooManyRows()
+    rows.push(rowOf(value))
+    if (performance.now() - sliceStartMs < sliceMs) continue
+    await nextTurn()
+    sliceStartMs = performance.now()
   }
-  return values.map((value) => {
-    if (value === undefined) return invalid('This line is not JSON.')
-    const parsed = rowSchema.safeParse(value)
-    if (parsed.success) return { device: parsed.data }
-    return invalid(parsed.error.issues.map((issue) => `${issue.path.join('.') || 'row'}: ${issue.message}`).join('; '))
-  })
+  return rows
 }
+
+const tooManyRows = () =>
+  new ServiceError(413, 'too_many_rows', `An import has at most ${maxImportRows} rows.`, {
+    members: { maxRows: maxImportRows },
+  })
+
+function rowOf(value: ImportValue): ImportRow {
+  if (value.problem !== undefined) return invalid(value.problem)
+  const parsed = rowSchema.safeParse(value.row)
+  if (parsed.success) return { device: parsed.data }
+  return invalid(parsed.error.issues.map((issue) => `${issue.path.join('.') || 'row'}: ${issue.message}`).join('; '))
+}
+
+/** A row as it stands in the file, or why it is none. */
+type ImportValue = { row: unknown; problem?: never } | { problem: string }
 
 const invalid = (detail: string): ImportRow => ({ code: 'invalid_row', detail })
 
-function csvValues(text: string): unknown[] {
-  const [header = [], ...lines] = csvLines(text)
-  const names = header.map((name) => name.trim())
-  const missing = ['serial', 'name', 'model'].filter((name) => !names.includes(name))
-  const unknown = names.filter((name, index) => !csvColumns.includes(name) || names.indexOf(name) !== index)
-  if (missing.length > 0 || unknown.length > 0) {
-    throw badRequest(`The first line names the columns: ${csvColumns.join(',')} (tags may be left out).`, [
-      ...missing.map((name) => ({ pointer: name, code: 'missing_column', detail: 'This column is missing.' })),
-      ...unknown.map((name) => ({ pointer: name, code: 'unknown_column', detail: 'There is no such column.' })),
-    ])
-  }
-  return lines.map((cells) => {
+async function* csvValues(text: string): AsyncGenerator<ImportValue> {
+  let names: string[] | undefined
+  for await (const cells of readCsv(text)) {
+    if (names === undefined) {
+      names = readHeader(cells)
+      continue
+    }
     const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]))
     // More cells than columns make a member no schema knows, so that the row is refused and not cut.
     const surplus = cells.length > names.length ? { 'surplus cells': cells.length - names.length } : {}
-    return { ...row, ...tagsOf(row.tags), ...surplus }
-  })
+    yield { row: { ...row, ...tagsOf(row.tags), ...surplus } }
+  }
+  if (names === undefined) readHeader([])
+}
+
+/** The names of the columns. Throws 400 when some are missing, unknown or said twice. */
+function readHeader(header: readonly string[]): string[] {
+  const names = header.map((name) => name.trim())
+  const missing = ['serial', 'name', 'model'].filter((name) => !names.includes(name))
+  const unknown = names.filter((name, index) => !csvColumns.includes(name) || names.indexOf(name) !== index)
+  if (missing.length === 0 && unknown.length === 0) return names
+  throw badRequest(`The first line names the columns: ${csvColumns.join(',')} (tags may be left out).`, [
+    ...missing.map((name) => ({ pointer: name, code: 'missing_column', detail: 'This column is missing.' })),
+    ...unknown
+      .slice(0, csvColumns.length)
+      .map((name) => ({ pointer: name, code: 'unknown_column', detail: 'There is no such column.' })),
+  ])
 }
 
 const tagsOf = (cell: string | undefined) => ({
@@ -55,23 +84,33 @@ const tagsOf = (cell: string | undefined) => ({
     .filter((tag) => tag !== ''),
 })
 
-function csvLines(text: string): string[][] {
-  try {
-    return parse(text, { bom: true, relax_column_count: true, skip_empty_lines: true, to: maxImportRows + 2 })
-  } catch (error) {
-    const line = error instanceof Error && 'lines' in error ? ` Line ${error.lines}.` : ''
-    throw badRequest(`This is not CSV.${line}`, undefined, 'invalid_csv')
+function* ndjsonValues(text: string): Generator<ImportValue> {
+  for (const line of linesOf(text)) {
+    if (line.length > maxLineLength) yield { problem: `This line is longer than ${maxLineLength} characters.` }
+    else yield parseLine(line)
   }
 }
 
-const ndjsonValues = (text: string): unknown[] =>
-  text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => {
-      try {
-        return JSON.parse(line) as unknown
-      } catch {
-        return undefined
-      }
-    })
+function parseLine(line: string): ImportValue {
+  try {
+    return { row: JSON.parse(line) as unknown }
+  } catch {
+    return { problem: 'This line is not JSON.' }
+  }
+}
+
+/** The lines that are not blank, without the blanks before them. */
+function* linesOf(text: string): Generator<string> {
+  let start = 0
+  for (;;) {
+    while (isBlank(text.charCodeAt(start))) start += 1
+    if (start >= text.length) return
+    const next = text.indexOf('\n', start)
+    const end = next < 0 ? text.length : next
+    yield text.slice(start, end)
+    start = end
+  }
+}
+
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
+const isBlank = (unit: number): boolean => blanks.has(unit)

@@ -56,7 +56,8 @@ export const deviceFileRoutes: Route[] = [
     example: { body: 'serial,name,model,tags\nSN-0042,Bus 42,RX-500,bus;night\n' },
     handle: async ({ ctx, query, body, http }) => {
       const format = http.req.header('content-type')?.toLowerCase().startsWith('text/csv') ? 'csv' : 'ndjson'
-      const report = await importDevices(ctx, query.orgId, readImportRows(body, format), query)
+      const rows = await readImportRows(body, format)
+      const report = await importDevices(ctx, query.orgId, rows, query)
       return { status: 200, body: report }
     },
   }),

@@ -1,0 +1,50 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { readImportRows } from './import-rows.ts'
+
+const mebibyte = 1024 ** 2
+
+const slow: [what: string, format: 'csv' | 'ndjson', text: string, leastTurns: number][] = [
+  ['a mebibyte of CSV', 'csv', `serial,name,model,tags\n${`s,n,m,${'t;'.repeat(380)}\n`.repeat(1_300)}`, 32],
+  ['a record of many cells', 'csv', `serial,name,model\n${','.repeat(mebibyte)}`, 32],
+  ['wrong rows', 'ndjson', '{}\n'.repeat(9_999), 2],
+]
+
+describe('the rows of an import', () => {
+  test.each(slow)('%s: other work goes on while they are read', async (_what, format, text, leastTurns) => {
+    let turns = 0
+    let isReading = true
+    const others = (async () => {
+      while (isReading) {
+        await nextTurn()
+        turns += 1
+      }
+    })()
+    await readImportRows(text, format)
+    isReading = false
+    await others
+    expect(turns).toBeGreaterThan(leastTurns)
+  })
+
+  test('a CSV record that never ends is refused with its line', async () => {
+    const file = `serial,name,model\na,b,c\n"${'x,'.repeat(100_000)}`
+    await expect(readImportRows(file, 'csv')).rejects.toMatchObject({ status: 400, code: 'invalid_csv' })
+  })
+
+  test('an overlong line of NDJSON fails alone, unparsed', async () => {
+    const good = '{"serial":"a","name":"b","model":"c"}'
+    const long = `{"serial":"a","name":"b","model":"c","tags":[${'"t",'.repeat(100_000)}"t"]}`
+    expect(await readImportRows(`${good}\n${long}\r\n \n${good}`, 'ndjson')).toEqual([
+      { device: { serial: 'a', name: 'b', model: 'c', tags: [] } },
+      { code: 'invalid_row', detail: 'This line is longer than 65536 characters.' },
+      { device: { serial: 'a', name: 'b', model: 'c', tags: [] } },
+    ])
+  })
+
+  test('more than 10,000 rows are refused before they are all read', async () => {
+    const rows = '{"serial":"a","name":"b","model":"c"}\n'.repeat(20_000)
+    await expect(readImportRows(rows, 'ndjson')).rejects.toMatchObject({ status: 413, code: 'too_many_rows' })
+    const csv = `serial,name,model\n${'a,b,c\n'.repeat(20_000)}`
+    await expect(readImportRows(csv, 'csv')).rejects.toMatchObject({ status: 413, code: 'too_many_rows' })
+  })
+})
