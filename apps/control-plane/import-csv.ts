@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parse } from 'csv-parse'
 import { badRequest } from '#core/errors'
 
-const sliceBytes = 16 * 1024
+const sliceLength = 16 * 1024
 /** A longer record is a quote that nobody closed, or no CSV. */
 const maxRecordBytes = 65_536
 
@@ -24,9 +24,14 @@ export async function* readCsv(text: string): AsyncGenerator<string[]> {
 }
 
 async function* slicesOf(text: string): AsyncGenerator<Buffer> {
-  const bytes = Buffer.from(text)
-  for (let start = 0; start < bytes.length; start += sliceBytes) {
+  for (let start = 0; start < text.length; ) {
     await nextTurn()
-    yield bytes.subarray(start, start + sliceBytes)
+    const end = start + sliceLength
+    // Both halves of a surrogate pair belong into one slice.
+    const whole = isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end
+    yield Buffer.from(text.slice(start, whole))
+    start = whole
   }
 }
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff

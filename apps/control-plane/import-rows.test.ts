@@ -31,6 +31,13 @@ describe('the rows of an import', () => {
     await expect(readImportRows(file, 'csv')).rejects.toMatchObject({ status: 400, code: 'invalid_csv' })
   })
 
+  test('characters of two units arrive whole, wherever they stand', async () => {
+    const names = Array.from({ length: 2 }, (_, shift) => `${'x'.repeat(shift)}${'😀'.repeat(90)}`)
+    const lines = Array.from({ length: 200 }, (_, row) => `s${row},${names[row % 2]},m`)
+    const rows = await readImportRows(`serial,name,model\n${lines.join('\n')}`, 'csv')
+    expect(rows.map((row) => 'device' in row && row.device.name)).toEqual(lines.map((_, row) => names[row % 2]))
+  })
+
   test('an overlong line of NDJSON fails alone, unparsed', async () => {
     const good = '{"serial":"a","name":"b","model":"c"}'
     const long = `{"serial":"a","name":"b","model":"c","tags":[${'"t",'.repeat(100_000)}"t"]}`

@@ -10,6 +10,7 @@ import { seededMap, seedHistory } from '../seeded-map.ts'
 const revocationMs = 5_000
 /** What may be on its way when a key is revoked: pages in memory and bytes in sockets. */
 const linesOnTheirWay = 40_000
+const devicesAtOnce = 5_000
 
 /** A download that is held after its first bytes; `rest` reads it to its end and resolves with its lines. */
 async function heldDownload(url: string, token: string): Promise<{ status: number; rest(): Promise<number> }> {
@@ -48,7 +49,9 @@ export const revokedExports: Attack = {
     const [kept = '', deleted = ''] = deviceIds
     await seedHistory(target, kept, samples)
     await seedHistory(target, deleted, samples)
-    await seedDevices(target.pool, organizationId, deviceCount)
+    for (let seeded = 0; seeded < deviceCount; seeded += devicesAtOnce) {
+      await seedDevices(target.pool, organizationId, devicesAtOnce)
+    }
     const as = (token: string) => ({ authorization: `Bearer ${token}` })
     const newKey = async () => {
       const url = `${target.url}/orgs/${organizationId}/api-keys`
