@@ -38,6 +38,17 @@ async function healed(target: Target, what: string): Promise<Finding> {
   return { what, held: isWell && tookMs < healLimitMs, detail: isWell ? `${tookMs} ms` : 'not within 60 s' }
 }
 
+/** Ingest, worker and control plane listen on one connection each, ingest on a second one. */
+async function countListeners({ pool }: Target): Promise<Finding> {
+  const what = 'a listener has one connection'
+  try {
+    const listeners = (await countConnections(pool)).get('listener') ?? 0
+    return { what, held: listeners <= 4, detail: `${listeners} listeners` }
+  } catch (error) {
+    return { what, held: false, detail: String(error) }
+  }
+}
+
 async function killFor(target: Target, engine: Engine, seconds: number, { signal }: AttackOptions): Promise<void> {
   const { pid, exited } = target.engines[engine]
   process.kill(pid, 'SIGKILL')
@@ -105,8 +116,7 @@ const postgresAwayAtStart: Attack = {
       const detail = `${Date.now() - startedMs} ms`
       findings.push({ what: `started within 30 s of Postgres' return after ${seconds} s`, held: areUp, detail })
       if (areUp) findings.push(await healed(target, `well again within 10 s after ${seconds} s`))
-      const listeners = (await countConnections(target.pool)).get('listener') ?? 0
-      findings.push({ what: 'a listener has one connection', held: listeners <= 4, detail: `${listeners} listeners` })
+      findings.push(await countListeners(target))
     }
     return { answers: {}, findings }
   },
