@@ -23,7 +23,9 @@ beforeAll(() => {
   questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'test' })
   store = createRowStore({
     transport: openIlpTransport(connection()),
-    saveDeadRows: (rows) => dead.push(...rows),
+    saveDeadRows: (rows) => {
+      dead.push(...rows)
+    },
     repairSchema: async () => {},
     onRetry: (detail) => retries.push(detail),
     signal: ending.signal,
