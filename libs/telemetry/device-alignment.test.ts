@@ -150,6 +150,30 @@ it('in any order, with duplicates, delays, restarts and realigns in between, end
   )
 })
 
+it('aligns a late row again when a fix that is dated back to it comes later', () => {
+  const start = Date.UTC(2026, 0, 1)
+  const report = (second: number, northM: number, fixSecond = second): FixReport => ({
+    tsMs: start + second * 1000,
+    lat: 50 + northM / 111_195,
+    lon: 8,
+    fixTs: start + fixSecond * 1000,
+    accuracyM: 5,
+    speedMps: null,
+  })
+  const reports = [report(0, 0), report(7_283, 0), report(7_284, 800, 7_280), report(7_285, 1_600, 7_281)]
+  const last = report(7_286, 2_400, 7_282)
+  const lateMs = start + 7_283_300
+  const writer = createWriter()
+  writer.take({ reports, samples: [] })
+  writer.take({ reports: [], samples: [cellularRow(lateMs)] })
+  writer.settle()
+  writer.take({ reports: [last], samples: [] })
+  writer.settle()
+  expect(decisions(writer.stored.values())).toEqual(
+    alignedAtOnce({ reports: [...reports, last], sampleTimes: [lateMs] }),
+  )
+})
+
 it('writes a trailing row at once and again when the next fix is there', () => {
   const alignment = createDeviceAlignment(policy)
   const start = Date.UTC(2026, 0, 1)

@@ -20,7 +20,7 @@ export type DeviceAlignmentState = {
   newestReportMs: number
   /** From here on `fixes` and `closedDwells` are complete. */
   knownFromMs: number
-  /** Newest RF row that left `trailing` only because it was full. */
+  /** Newest RF row that is not in `trailing` although a fix that comes later may move it. */
   droppedUntilMs: number
   /** Rows of the open dwell have been written, and since then its centre has moved. */
   openDwellRows: 'none' | 'settled' | 'stale'
@@ -161,6 +161,8 @@ export function createDeviceAlignment(
       else {
         step.rows.push(place(row, track))
         step.dirty.push({ fromMs: row.tsMs, toMs: row.tsMs })
+        // A fix that comes later may be dated back to it.
+        droppedUntilMs = Math.max(droppedUntilMs, row.tsMs)
       }
     }
     if (fresh.size > 0) {
