@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono'
 import { insufficientScope, notFound, ServiceError } from '#core/errors'
+import type { Principal } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
-import type { Principal } from '#fleet/principal'
 import type { BodyTerms } from '#http/body'
 import type { BodyBudget } from '#http/body-budget'
 import { chooseCoding, encodeStream, encodeText, varyByEncoding } from '#http/compression'

@@ -1,4 +1,4 @@
-import type { Device } from '#fleet/device-rows'
+import type { Device } from '#fleet/devices/device'
 import { type CsvValue, csvLines } from './csv.ts'
 
 const columns: Record<string, (device: Device) => CsvValue> = {

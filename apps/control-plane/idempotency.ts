@@ -1,8 +1,8 @@
 import type { HonoRequest } from 'hono'
 import { ServiceError } from '#core/errors'
+import { type KeptAnswer, onceOnly } from '#fleet/access/idempotency'
 import type { FleetContext } from '#fleet/context'
-import { type KeptAnswer, onceOnly } from '#fleet/idempotency'
-import type { Keyring } from '#fleet/keyring'
+import type { Keyring } from '#fleet/crypto/keyring'
 import type { ParsedRequest } from './request.ts'
 import type { Reply, Route } from './route.ts'
 

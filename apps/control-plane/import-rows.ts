@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { badRequest, ServiceError } from '#core/errors'
-import type { ImportRow } from '#fleet/device-import'
+import type { ImportRow } from '#fleet/devices/import'
 import { readCsv } from './import-csv.ts'
 import { newDeviceFields } from './routes/device-schemas.ts'
 

@@ -1,6 +1,6 @@
 import { parseConfig } from '#core/config'
-import { rewrapDataKeys } from '#fleet/data-keys'
-import { createKeyring } from '#fleet/keyring'
+import { rewrapDataKeys } from '#fleet/crypto/data-keys'
+import { createKeyring } from '#fleet/crypto/keyring'
 import { openPool } from '#postgres/pool'
 import { rotationSchema } from './config.ts'
 

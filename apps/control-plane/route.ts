@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { ServiceError } from '#core/errors'
+import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
-import type { Scope } from '#fleet/scopes'
 import type { BodyTerms } from '#http/body'
 import type { Services } from './services.ts'
 

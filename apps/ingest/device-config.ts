@@ -1,5 +1,5 @@
-import type { Keyring } from '#fleet/keyring'
-import { revealSettings } from '#fleet/profile-secrets'
+import { revealSettings } from '#fleet/config-profiles/secrets'
+import type { Keyring } from '#fleet/crypto/keyring'
 import { matchesNone } from '#http/etag'
 import type { Pool, Queryable } from '#postgres/pool'
 import type { EdgeRoute } from './app.ts'

@@ -1,5 +1,5 @@
-import { publishDwells, type WrittenDwell } from '#fleet/dwell-events'
-import type { Plans } from '#fleet/plans'
+import { publishDwells, type WrittenDwell } from '#fleet/events/dwell-events'
+import type { Plans } from '#fleet/organizations/plans'
 import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
 

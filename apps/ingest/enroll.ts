@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { enrollDevice } from '#fleet/enrollment'
-import type { Plans } from '#fleet/plans'
+import { enrollDevice } from '#fleet/devices/enroll'
+import type { Plans } from '#fleet/organizations/plans'
 import type { BodyBudget, BodyLimits } from '#http/body-budget'
 import type { Pool } from '#postgres/pool'
 import type { EdgeRoute } from './app.ts'

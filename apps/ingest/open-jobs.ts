@@ -1,4 +1,4 @@
-import { countJobsInMailboxes } from '#fleet/job-delivery'
+import { countJobsInMailboxes } from '#fleet/jobs/delivery'
 import type { Queryable } from '#postgres/pool'
 
 export type OpenJobs = {

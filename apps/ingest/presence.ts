@@ -1,4 +1,4 @@
-import { applyDeviceReports, type DeviceReport, foldReport } from '#fleet/device-status'
+import { applyDeviceReports, type DeviceReport, foldReport } from '#fleet/devices/status'
 import type { Logger } from '#http/request-log'
 import { inHalves } from '#postgres/failing-alone'
 import type { Pool } from '#postgres/pool'

@@ -1,6 +1,6 @@
 import { systemClock } from '#core/clock'
-import { createKeyring } from '#fleet/keyring'
-import { loadPlans } from '#fleet/plans'
+import { createKeyring } from '#fleet/crypto/keyring'
+import { loadPlans } from '#fleet/organizations/plans'
 import { createBodyBudget, registerBodyMetrics } from '#http/body-budget'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import type { ReadinessCheck } from '#http/health'

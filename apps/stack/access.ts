@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { ensureAccess } from '#fleet/bootstrap'
+import { ensureAccess } from '#fleet/access/bootstrap'
 import { openPool } from '#postgres/pool'
 import { type DataFolder, writePrivate } from './data-folder.ts'
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { parseConfig } from '#core/config'
-import { ensureAccess } from '#fleet/bootstrap'
+import { ensureAccess } from '#fleet/access/bootstrap'
 import { migrate } from '#postgres/migrate'
 import { openPool } from '#postgres/pool'
 

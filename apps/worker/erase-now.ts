@@ -1,6 +1,6 @@
 import { systemClock } from '#core/clock'
 import { parseConfig } from '#core/config'
-import { eraseDeletedDevices } from '#fleet/erasure'
+import { eraseDeletedDevices } from '#fleet/devices/erasure'
 import { openPool } from '#postgres/pool'
 import { eraseTelemetry } from '#questdb/erasure'
 import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'

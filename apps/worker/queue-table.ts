@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Clock } from '#core/clock'
-import { dispatchJobs, dispatchSlice, endOverdueJobs } from '#fleet/job-dispatch'
+import { dispatchJobs, dispatchSlice, endOverdueJobs } from '#fleet/jobs/dispatch'
 import type { Pool } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 import { batchSliceSchema, type JobReference, jobReferenceSchema, type QueueName } from '#queue/references'

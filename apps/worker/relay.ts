@@ -1,6 +1,6 @@
 import type { Clock } from '#core/clock'
-import { offerDeadlines, offerQueuedJobs } from '#fleet/job-outbox'
-import { releaseBatches } from '#fleet/job-releases'
+import { releaseBatches } from '#fleet/jobs/batches/release'
+import { offerDeadlines, offerQueuedJobs } from '#fleet/jobs/queue-offers'
 import { sumOfEach } from '#postgres/failing-alone'
 import type { Pool } from '#postgres/pool'
 import type { JobQueues } from '#queue/job-queues'

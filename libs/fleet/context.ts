@@ -1,6 +1,6 @@
 import type { Clock } from '#core/clock'
-import type { Plans } from '#fleet/plans'
-import type { Principal } from '#fleet/principal'
+import type { Principal } from '#fleet/access/principal'
+import type { Plans } from '#fleet/organizations/plans'
 import type { Pool } from '#postgres/pool'
 
 /** What every domain verb is given first: who asks, where the truth is, what plans allow, what time it is, which request. */

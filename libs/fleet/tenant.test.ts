@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
-import { insertOrganization } from '#fleet/organizations'
+import { insertOrganization } from '#fleet/organizations/organizations'
 import { tenantTransaction } from '#fleet/tenant'
 import { boundPool, type OwnedPool, openPool, transaction } from '#postgres/pool'
 import { createTestDatabase, type TestDatabase } from '#test/database'

@@ -1,5 +1,5 @@
 import type { JobsOptions } from 'bullmq'
-import type { QueuedEntry } from '#fleet/job-outbox'
+import type { QueuedEntry } from '#fleet/jobs/queue-offers'
 import type { QueueBackend } from '#queue/backend'
 import { type QueueName, queueNames } from '#queue/references'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { scopes } from '#fleet/scopes'
+import { scopes } from '#fleet/access/scopes'
 import { type Answer, startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { createOpenApi } from '../../apps/control-plane/openapi.ts'
 import { routes } from '../../apps/control-plane/routes.ts'

@@ -1,7 +1,7 @@
 import { newId } from '#core/ids'
 import type { FleetContext } from '#fleet/context'
-import { insertDeviceTokens } from '#fleet/device-tokens'
-import { loadPlans } from '#fleet/plans'
+import { insertDeviceTokens } from '#fleet/devices/tokens'
+import { loadPlans } from '#fleet/organizations/plans'
 import type { Pool } from '#postgres/pool'
 import { transaction } from '#postgres/pool'
 

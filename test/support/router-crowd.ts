@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type DeviceIdentity, type HandedOutJob, reportJob, takeJobs } from '#fleet/job-delivery'
+import { type DeviceIdentity, type HandedOutJob, reportJob, takeJobs } from '#fleet/jobs/delivery'
 import type { Pool } from '#postgres/pool'
 
 export type RouterCrowd = {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ensureAccess } from '#fleet/bootstrap'
+import { ensureAccess } from '#fleet/access/bootstrap'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { startAppProcess } from './app-process.ts'
 import { createTestDatabase } from './database.ts'

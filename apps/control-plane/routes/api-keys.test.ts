@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { scopesOfRole } from '#fleet/scopes'
+import { scopesOfRole } from '#fleet/access/scopes'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 
 let api: TestControlPlane

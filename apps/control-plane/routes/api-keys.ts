@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { createApiKey, listApiKeys, revokeApiKey } from '#fleet/api-keys'
-import { roleNames, scopes, scopesOfRole } from '#fleet/scopes'
+import { createApiKey, listApiKeys, revokeApiKey } from '#fleet/access/api-keys'
+import { roleNames, scopes, scopesOfRole } from '#fleet/access/scopes'
 import { pageReply, pageRequest } from '../paging.ts'
 import { type Route, route } from '../route.ts'
 import { instantIn, instantOut, listOf, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ServiceError } from '#core/errors'
 import { assembleToken, parseToken } from '#core/tokens'
-import { accessTokenLifetimeSeconds } from '#fleet/access-tokens'
+import { accessTokenLifetimeSeconds } from '#fleet/access/access-tokens'
 import { decodeText } from '#http/body'
 import { clientAddress } from '../client-address.ts'
 import { type Route, route } from '../route.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { applyProfile } from '#fleet/profile-apply'
+import { applyProfile } from '#fleet/config-profiles/apply'
 import { writeErrors } from '../openapi-errors.ts'
 import { type Route, route } from '../route.ts'
 import { distinct, uuid } from '../schemas.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { applyDeviceReports, sweepOffline } from '#fleet/device-status'
+import { applyDeviceReports, sweepOffline } from '#fleet/devices/status'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 
 let api: TestControlPlane

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { jobKinds } from '#fleet/job-kinds'
-import { reportedStatuses } from '#fleet/job-states'
+import { jobKinds } from '#fleet/jobs/model/kinds'
+import { reportedStatuses } from '#fleet/jobs/model/states'
 import { reportSchema } from '#telemetry/schemas'
 import { type Route, route } from '../route.ts'
 import { instantOut, text, uuid } from '../schemas.ts'

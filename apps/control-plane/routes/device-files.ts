@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { openDeviceExport } from '#fleet/device-export'
-import { importDevices } from '#fleet/device-import'
+import { openDeviceExport } from '#fleet/devices/export'
+import { importDevices } from '#fleet/devices/import'
 import { decodeText } from '#http/body'
 import { exportFormats } from '../export-rows.ts'
 import { guardedStream } from '../guarded-stream.ts'

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
-import type { TaggedDevice } from '#fleet/device-rows'
-import { deviceStatuses } from '#fleet/device-status'
+import type { TaggedDevice } from '#fleet/devices/device'
+import { deviceStatuses } from '#fleet/devices/status'
 import { requireMatch } from '#http/etag'
 import { distinct, instantOut, repeatable, tags, text, uuid } from '../schemas.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createEnrollmentKey, listEnrollmentKeys, revokeEnrollmentKey } from '#fleet/enrollment-keys'
+import { createEnrollmentKey, listEnrollmentKeys, revokeEnrollmentKey } from '#fleet/devices/enrollment-keys'
 import { pageReply, pageRequest } from '../paging.ts'
 import { type Route, route } from '../route.ts'
 import { distinct, instantIn, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { addGroupMembers, listGroupMembers, removeGroupMember } from '#fleet/group-members'
+import { addGroupMembers, listGroupMembers, removeGroupMember } from '#fleet/groups/members'
 import { writeErrors } from '../openapi-errors.ts'
 import { pageReply, pageRequest } from '../paging.ts'
 import { type Route, route } from '../route.ts'

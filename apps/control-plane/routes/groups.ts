@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { createGroup, deleteGroup, updateGroup } from '#fleet/group-changes'
-import { type GroupRevision, getGroup, listGroups } from '#fleet/groups'
+import { createGroup, deleteGroup, updateGroup } from '#fleet/groups/change'
+import { type GroupRevision, getGroup, listGroups } from '#fleet/groups/read'
 import { entityReply, expecting, notModified, preconditionFailed } from '../entity-tags.ts'
 import { writeErrors } from '../openapi-errors.ts'
 import { pageReply, pageRequest } from '../paging.ts'

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { batchStatuses } from '#fleet/job-batch-reads'
-import { jobKinds, maxExpiresInSeconds } from '#fleet/job-kinds'
-import { rolloutSchema } from '#fleet/job-rollout'
-import { scheduleSchema } from '#fleet/job-schedule'
-import { jobStatuses } from '#fleet/job-states'
+import { batchStatuses } from '#fleet/jobs/batches/read'
+import { jobKinds, maxExpiresInSeconds } from '#fleet/jobs/model/kinds'
+import { rolloutSchema } from '#fleet/jobs/model/rollout'
+import { scheduleSchema } from '#fleet/jobs/model/schedule'
+import { jobStatuses } from '#fleet/jobs/model/states'
 import { instantOut, uuid } from '../schemas.ts'
 
 export const batchSummarySchema = z

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { jobKinds } from '#fleet/job-kinds'
-import { jobStatuses } from '#fleet/job-states'
+import { jobKinds } from '#fleet/jobs/model/kinds'
+import { jobStatuses } from '#fleet/jobs/model/states'
 import { instantOut, uuid } from '../schemas.ts'
 
 export const jobSchema = z

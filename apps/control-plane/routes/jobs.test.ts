@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { reportJob, takeJobs } from '#fleet/job-delivery'
-import { dispatchJobs } from '#fleet/job-dispatch'
+import { reportJob, takeJobs } from '#fleet/jobs/delivery'
+import { dispatchJobs } from '#fleet/jobs/dispatch'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { seedDevices } from '#test/seed-devices'
 

@@ -5,7 +5,7 @@ import {
   listOrganizations,
   renameOrganization,
   subscriptionStatuses,
-} from '#fleet/organizations'
+} from '#fleet/organizations/organizations'
 import { pageReply, pageRequest } from '../paging.ts'
 import { type Route, route } from '../route.ts'
 import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'

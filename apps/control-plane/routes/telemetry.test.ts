@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
-import { scopes } from '#fleet/scopes'
+import { scopes } from '#fleet/access/scopes'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { deleteDevice, registerDevice, transferDevice } from '#test/registered-device'
 import { type StoredRow, storeRows } from '#test/telemetry-rows'

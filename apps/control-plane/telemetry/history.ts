@@ -1,5 +1,5 @@
 import type { FleetContext } from '#fleet/context'
-import { type ReadableDevice, readableTelemetry } from '#fleet/telemetry-access'
+import { type ReadableDevice, readableTelemetry } from '#fleet/devices/telemetry-access'
 import { type HistoryPosition, historyPage } from '#questdb/history'
 import { type HistoryStep, historySteps } from '#questdb/history-steps'
 import type { OwnedRange } from '#questdb/owned-rows'

@@ -1,5 +1,5 @@
 import type { FleetContext } from '#fleet/context'
-import { readableTelemetry } from '#fleet/telemetry-access'
+import { readableTelemetry } from '#fleet/devices/telemetry-access'
 import { latestSamples } from '#questdb/latest'
 import type { Reader } from '#questdb/readers'
 import type { TelemetryRecord } from '#questdb/records'

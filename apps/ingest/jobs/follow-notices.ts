@@ -1,4 +1,4 @@
-import { allDevices, deviceJobsChannel } from '#fleet/job-dispatch'
+import { allDevices, deviceJobsChannel } from '#fleet/jobs/dispatch'
 import type { ChannelListener } from '#postgres/listen'
 import type { Mailbox } from './mailbox.ts'
 

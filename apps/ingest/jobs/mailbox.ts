@@ -1,5 +1,5 @@
 import type { Clock } from '#core/clock'
-import { type DeviceIdentity, type HandedOutJob, takeJobs } from '#fleet/job-delivery'
+import { type DeviceIdentity, type HandedOutJob, takeJobs } from '#fleet/jobs/delivery'
 import type { Pool } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 

@@ -1,5 +1,5 @@
-import type { DeviceReport } from '#fleet/device-status'
-import type { WrittenDwell } from '#fleet/dwell-events'
+import type { DeviceReport } from '#fleet/devices/status'
+import type { WrittenDwell } from '#fleet/events/dwell-events'
 import type { RowOrigin } from '#telemetry/ilp'
 import type { CleanRow } from '#telemetry/rows'
 import type { LoggedBatch } from '#telemetry-log/log'

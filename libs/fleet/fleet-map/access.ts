@@ -1,8 +1,8 @@
 import { ServiceError } from '#core/errors'
+import { authorize, organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
-import { effectiveMembersSql, findEffectiveGroup } from '#fleet/group-membership'
-import { type Plan, planNamed } from '#fleet/plans'
-import { authorize, organizationsWith } from '#fleet/principal'
+import { effectiveMembersSql, findEffectiveGroup } from '#fleet/groups/effective-members'
+import { type Plan, planNamed } from '#fleet/organizations/plans'
 
 /** An organization whose fleet map the caller may read, and how far its plan lets it look. */
 export type MappedOrganization = { organizationId: string; historyDays: number; coverage: boolean }

@@ -1,0 +1,99 @@
+import { hashToken, issueToken, parseToken } from '#core/tokens'
+import { scopesOfRole } from '#fleet/access/scopes'
+import { insertOrganization } from '#fleet/organizations/organizations'
+import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
+
+/** Keys in plain text. They exist nowhere else: the database has their hashes only. */
+export type Access = {
+  /** A platform administrator: every scope in every organization. */
+  adminKey: string
+  /** An operator of the demo organization; null without a demo. */
+  demoKey: string | null
+  demoOrganizationId: string | null
+  /** Lets the demo fleet's simulated routers enroll themselves; made anew at each start, older ones stop. */
+  demoEnrollmentKey: string | null
+}
+
+const demoName = 'Demo fleet'
+
+/**
+ * Makes sure that there is a platform key and, with `demo`, a demo organization with an operator's key and an enrollment
+ * key. Keys passed in `existing` are kept when they still are what they should be; others are issued anew.
+ */
+export function ensureAccess(
+  pool: Pool,
+  options: { demo: boolean; existing?: { adminKey?: string | null | undefined; demoKey?: string | null | undefined } },
+): Promise<Access> {
+  const { demo, existing = {} } = options
+  return transaction(pool, async (connection) => {
+    await connection.query("SELECT pg_advisory_xact_lock(hashtext('ensure access'))")
+    const adminKey = (await stillValid(connection, existing.adminKey, null)) ?? (await issueKey(connection, null))
+    if (!demo) return { adminKey, demoKey: null, demoOrganizationId: null, demoEnrollmentKey: null }
+    const demoOrganizationId = await ensureDemoOrganization(connection)
+    const demoKey =
+      (await stillValid(connection, existing.demoKey, demoOrganizationId)) ??
+      (await issueKey(connection, demoOrganizationId))
+    return {
+      adminKey,
+      demoKey,
+      demoOrganizationId,
+      demoEnrollmentKey: await issueEnrollmentKey(connection, demoOrganizationId),
+    }
+  })
+}
+
+async function stillValid(
+  db: Queryable,
+  key: string | null | undefined,
+  organizationId: string | null,
+): Promise<string | undefined> {
+  if (!key || parseToken(key)?.prefix !== 'flk') return undefined
+  const { rowCount } = await db.query(
+    `SELECT 1 FROM api_key WHERE token_hash = $1 AND organization_id IS NOT DISTINCT FROM $2::uuid
+        AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
+    [hashToken(key), organizationId],
+  )
+  return rowCount ? key : undefined
+}
+
+async function ensureDemoOrganization(connection: Connection): Promise<string> {
+  const { rows } = await connection.query<{ organization_id: string }>(
+    "SELECT organization_id FROM enrollment_key WHERE created_by = 'system:demo' LIMIT 1",
+  )
+  return rows[0]?.organization_id ?? (await insertOrganization(connection, demoName, 'enterprise')).id
+}
+
+async function issueKey(connection: Connection, organizationId: string | null): Promise<string> {
+  const issued = issueToken('flk')
+  await connection.query(
+    `INSERT INTO api_key (id, organization_id, name, token_hash, platform, created_by) VALUES ($1, $2, $3, $4, $5, 'system')`,
+    [
+      issued.id,
+      organizationId,
+      organizationId ? 'Demo operator' : 'Administrator',
+      issued.hash,
+      organizationId === null,
+    ],
+  )
+  if (organizationId) {
+    await connection.query('INSERT INTO api_key_grant (api_key_id, organization_id, scopes) VALUES ($1, $2, $3)', [
+      issued.id,
+      organizationId,
+      scopesOfRole.operator,
+    ])
+  }
+  return issued.token
+}
+
+async function issueEnrollmentKey(connection: Connection, organizationId: string): Promise<string> {
+  await connection.query("DELETE FROM enrollment_key WHERE organization_id = $1 AND created_by = 'system:demo'", [
+    organizationId,
+  ])
+  const issued = issueToken('fle')
+  await connection.query(
+    `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, created_by)
+     VALUES ($1, $2, 'Demo fleet', $3, true, 'system:demo')`,
+    [issued.id, organizationId, issued.hash],
+  )
+  return issued.token
+}

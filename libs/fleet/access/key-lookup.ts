@@ -1,0 +1,73 @@
+import type { Principal } from '#fleet/access/principal'
+import type { Scope } from '#fleet/access/scopes'
+import { type Plans, planNamed } from '#fleet/organizations/plans'
+import type { Queryable } from '#postgres/pool'
+
+/** Requests a minute of a platform key, which belongs to no organization and so to no plan. */
+const platformRequestsPerMinute = 6_000
+
+type KeyRow = {
+  id: string
+  token_hash: Buffer
+  platform: boolean
+  organization_id: string | null
+  plan: string | null
+  expires_at: Date | null
+  grants: Record<string, Scope[]> | null
+}
+
+export type FoundKey = { id: string; principal: Principal; expiresAtMs: number | null }
+
+const selectKey = `
+  SELECT k.id, k.token_hash, k.platform, k.organization_id, o.plan, k.expires_at,
+         jsonb_object_agg(g.organization_id, g.scopes) FILTER (WHERE g.organization_id IS NOT NULL) AS grants
+    FROM api_key k
+    LEFT JOIN organization o ON o.id = k.organization_id
+    LEFT JOIN api_key_grant g ON g.api_key_id = k.id
+   WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`
+
+/** The keys behind these token hashes (base64), by hash. Unknown, expired and revoked ones are left out. */
+export const findKeysByHash = (
+  db: Queryable,
+  plans: Plans,
+  hashes: readonly string[],
+): Promise<Map<string, FoundKey>> =>
+  findKeys(
+    db,
+    plans,
+    'k.token_hash = ANY($1::bytea[])',
+    hashes.map((hash) => Buffer.from(hash, 'base64')),
+    (row) => row.token_hash.toString('base64'),
+  )
+
+/** The same by the keys' public ids, for access tokens derived from them. */
+export const findKeysById = (db: Queryable, plans: Plans, ids: readonly string[]): Promise<Map<string, FoundKey>> =>
+  findKeys(db, plans, 'k.id = ANY($1::text[])', ids, (row) => row.id)
+
+async function findKeys(
+  db: Queryable,
+  plans: Plans,
+  condition: string,
+  values: readonly unknown[],
+  nameOf: (row: KeyRow) => string,
+): Promise<Map<string, FoundKey>> {
+  const { rows } = await db.query<KeyRow>(`${selectKey} AND ${condition} GROUP BY k.id, o.id`, [values])
+  return new Map(rows.map((row) => [nameOf(row), toFoundKey(plans, row)]))
+}
+
+function toFoundKey(plans: Plans, row: KeyRow): FoundKey {
+  return {
+    id: row.id,
+    expiresAtMs: row.expires_at?.getTime() ?? null,
+    principal: {
+      id: `key:${row.id}`,
+      platform: row.platform,
+      homeOrganizationId: row.organization_id,
+      grants: new Map(Object.entries(row.grants ?? {}).map(([id, scopes]) => [id, new Set(scopes)])),
+      rateLimit:
+        row.organization_id === null
+          ? { key: `key:${row.id}`, perMinute: platformRequestsPerMinute }
+          : { key: `org:${row.organization_id}`, perMinute: planNamed(plans, row.plan ?? 'free').requestsPerMinute },
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { authorize } from '#fleet/access/principal'
+import type { FleetContext } from '#fleet/context'
+import { requireOrganization } from '#fleet/organizations/organizations'
+
+export type AuditRecord = {
+  id: string
+  at: string
+  actor: string
+  action: string
+  subjectType: string
+  subjectId: string
+  detail: Record<string, unknown>
+  requestId: string | null
+}
+
+export type AuditFilter = { action?: string | undefined; actor?: string | undefined; subjectId?: string | undefined }
+
+type AuditRow = {
+  id: string
+  at: Date
+  actor: string
+  action: string
+  subject_type: string
+  subject_id: string
+  detail: Record<string, unknown>
+  request_id: string | null
+}
+
+/** The organization's audit records, newest first (`audit:read`). */
+export async function listAudit(
+  ctx: FleetContext,
+  organizationId: string,
+  filter: AuditFilter,
+  page: { limit: number; after: string | undefined },
+): Promise<{ items: AuditRecord[]; nextAfter: string | null }> {
+  await requireOrganization(ctx, organizationId)
+  authorize(ctx.principal, organizationId, 'audit:read')
+  const { rows } = await ctx.pool.query<AuditRow>(
+    `SELECT id, at, actor, action, subject_type, subject_id, detail, request_id FROM audit_entry
+      WHERE organization_id = $1 AND ($2::uuid IS NULL OR id < $2)
+        AND ($3::text IS NULL OR action = $3) AND ($4::text IS NULL OR actor = $4) AND ($5::text IS NULL OR subject_id = $5)
+      ORDER BY id DESC LIMIT $6`,
+    [
+      organizationId,
+      page.after ?? null,
+      filter.action ?? null,
+      filter.actor ?? null,
+      filter.subjectId ?? null,
+      page.limit + 1,
+    ],
+  )
+  const items = rows.slice(0, page.limit).map((row) => ({
+    id: row.id,
+    at: row.at.toISOString(),
+    actor: row.actor,
+    action: row.action,
+    subjectType: row.subject_type,
+    subjectId: row.subject_id,
+    detail: row.detail,
+    requestId: row.request_id,
+  }))
+  return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+}

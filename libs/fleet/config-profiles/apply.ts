@@ -1,0 +1,46 @@
+import { notFound } from '#core/errors'
+import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/access/authorize-object'
+import type { FleetContext } from '#fleet/context'
+import { createBatch } from '#fleet/jobs/batches/create'
+import type { Batch, BatchTarget } from '#fleet/jobs/batches/read'
+import type { Rollout } from '#fleet/jobs/model/rollout'
+import type { Schedule } from '#fleet/jobs/model/schedule'
+import { boundPool, type Queryable, transaction } from '#postgres/pool'
+
+type ApplyInput = {
+  target: BatchTarget
+  schedule?: Schedule | undefined
+  rollout?: Rollout | undefined
+  expiresInSeconds?: number | undefined
+}
+
+/**
+ * Applies a profile's present version to devices or to a group: one `apply_config` job for every device, pinned to that
+ * version (`config:apply`). Throws 404 for an unknown profile, group or device, and 402.
+ */
+export async function applyProfile(
+  ctx: FleetContext,
+  organizationId: string,
+  profileId: string,
+  input: ApplyInput,
+): Promise<Batch> {
+  await authorizeObject(ctx, organizationId, 'config:apply', 'profile', profileId)
+  return transaction(ctx.pool, async (connection) => {
+    const profile = await holdProfile(connection, organizationId, profileId)
+    return createBatch(
+      { ...ctx, pool: boundPool(connection) },
+      { ...input, organizationId, kind: 'apply_config', profile },
+    )
+  })
+}
+
+/** Holds the profile as it is until the jobs that pin it are there, so that it is not deleted in between. Throws 404. */
+async function holdProfile(db: Queryable, organizationId: string, profileId: string) {
+  const { rows } = await db.query<{ id: string; version: number; model: string | null }>(
+    'SELECT id, version, model FROM config_profile WHERE organization_id = $1 AND id = $2 FOR SHARE',
+    [organizationId, isUuid(profileId) ? profileId : null],
+  )
+  if (!rows[0]) throw notFound('profile', profileId)
+  return rows[0]
+}

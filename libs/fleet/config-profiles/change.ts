@@ -1,0 +1,187 @@
+import { conflict, notFound } from '#core/errors'
+import { isUuid, newId } from '#core/ids'
+import { authorizeObject } from '#fleet/access/authorize-object'
+import { authorize } from '#fleet/access/principal'
+import { recordAudit } from '#fleet/audit/record'
+import { type Profile, readProfile } from '#fleet/config-profiles/read'
+import { loadSettings, sealSettings } from '#fleet/config-profiles/secrets'
+import { mergeSettings, readSettings } from '#fleet/config-profiles/settings'
+import { type Json, type SettingsObject, sameSettings } from '#fleet/config-profiles/settings-tree'
+import type { FleetContext } from '#fleet/context'
+import type { Keyring } from '#fleet/crypto/keyring'
+import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Queryable } from '#postgres/pool'
+
+/** Everything of a profile that a version fixes. */
+type ProfileContent = { name: string; description: string | null; model: string | null; settings: SettingsObject }
+
+type NewProfile = {
+  name: string
+  description?: string | null | undefined
+  model?: string | null | undefined
+  /** Default: empty. */
+  settings?: Json | undefined
+}
+
+/** Creates a profile at version 1 (`config:write`). Throws 404, 403, 402, and 400 as `readSettings` does. */
+export async function createProfile(
+  ctx: FleetContext,
+  keyring: Keyring,
+  organizationId: string,
+  input: NewProfile,
+): Promise<Profile> {
+  authorize(ctx.principal, organizationId, 'config:write')
+  const settings = readSettings(input.settings ?? {}, ctx.clock())
+  const id = newId()
+  const content = { name: input.name, description: input.description ?? null, model: input.model ?? null, settings }
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    await requireActiveSubscription(ctx, connection, organizationId)
+    await connection.query(
+      `INSERT INTO config_profile (id, organization_id, name, description, model, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, uuid_extract_timestamp($1), uuid_extract_timestamp($1))`,
+      [id, organizationId, content.name, content.description, content.model],
+    )
+    await insertVersion(ctx, connection, keyring, { organizationId, profileId: id, version: 1 }, content)
+    await recordProfileChange(ctx, connection, organizationId, id, 'profile.created', { name: content.name })
+    return readProfile(connection, organizationId, id)
+  })
+}
+
+/**
+ * Changes a profile (`config:write`): `settings` is a JSON Merge Patch. A change makes a new version; a patch that changes
+ * nothing answers the profile as it is. `precondition` is given the present profile and throws when the caller did not
+ * mean it. Throws 404, 402, and 400 as `mergeSettings` does.
+ */
+export async function updateProfile(
+  ctx: FleetContext,
+  keyring: Keyring,
+  organizationId: string,
+  profileId: string,
+  change: { [Field in keyof NewProfile]?: NewProfile[Field] | undefined },
+  precondition: (current: Profile) => void,
+): Promise<Profile> {
+  await authorizeObject(ctx, organizationId, 'config:write', 'profile', profileId)
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    // Two statements: one that waited for the lock would still see the versions of before the wait.
+    await lockProfile(connection, organizationId, profileId)
+    const current = await readProfile(connection, organizationId, profileId)
+    const place = { organizationId, profileId, version: current.version }
+    const before = await loadSettings(connection, keyring, place)
+    if (!before) throw new Error('A profile lacks its present version.')
+    const settings = change.settings === undefined ? before : mergeSettings(before, change.settings, ctx.clock())
+    await requireActiveSubscription(ctx, connection, organizationId)
+    precondition(current)
+    const content = {
+      name: change.name ?? current.name,
+      description: change.description === undefined ? current.description : change.description,
+      model: change.model === undefined ? current.model : change.model,
+      settings,
+    }
+    const changed = changedFields(current, before, content)
+    if (changed.length === 0) return current
+    const version = current.version + 1
+    await connection.query(
+      `UPDATE config_profile SET name = $3, description = $4, model = $5, version = $6, updated_at = now()
+       WHERE organization_id = $1 AND id = $2`,
+      [organizationId, profileId, content.name, content.description, content.model, version],
+    )
+    await insertVersion(ctx, connection, keyring, { organizationId, profileId, version }, content)
+    await recordProfileChange(ctx, connection, organizationId, profileId, 'profile.updated', { version, changed })
+    return readProfile(connection, organizationId, profileId)
+  })
+}
+
+const changedFields = (current: Profile, before: SettingsObject, content: ProfileContent): string[] => [
+  ...(['name', 'description', 'model'] as const).filter((field) => current[field] !== content[field]),
+  ...(sameSettings(before, content.settings) ? [] : ['settings']),
+]
+
+/**
+ * Deletes a profile with all its versions (`config:write`). Throws 404, 402, and 409 `profile_in_use` while a job that is
+ * not finished carries it.
+ */
+export async function deleteProfile(
+  ctx: FleetContext,
+  organizationId: string,
+  profileId: string,
+  precondition: (current: Profile) => void,
+): Promise<void> {
+  await authorizeObject(ctx, organizationId, 'config:write', 'profile', profileId)
+  await tenantTransaction(ctx, [organizationId], async (connection) => {
+    await lockProfile(connection, organizationId, profileId)
+    await requireActiveSubscription(ctx, connection, organizationId)
+    const current = await readProfile(connection, organizationId, profileId)
+    precondition(current)
+    await refuseInUse(connection, organizationId, profileId)
+    await connection.query('DELETE FROM config_profile WHERE organization_id = $1 AND id = $2', [
+      organizationId,
+      profileId,
+    ])
+    await recordProfileChange(ctx, connection, organizationId, profileId, 'profile.deleted', { name: current.name })
+  })
+}
+
+async function refuseInUse(db: Queryable, organizationId: string, profileId: string): Promise<void> {
+  const { rowCount } = await db.query(
+    `SELECT 1 FROM job_batch
+     WHERE organization_id = $1 AND profile_id = $2 AND queued + dispatched + in_progress > 0 LIMIT 1`,
+    [organizationId, profileId],
+  )
+  if (rowCount) throw conflict('profile_in_use', 'Jobs that are not finished apply this profile.')
+}
+
+/** Locks the profile until the transaction ends. Throws 404. */
+async function lockProfile(db: Queryable, organizationId: string, profileId: string): Promise<void> {
+  const { rowCount } = await db.query(
+    'SELECT 1 FROM config_profile WHERE organization_id = $1 AND id = $2 FOR UPDATE',
+    [organizationId, isUuid(profileId) ? profileId : null],
+  )
+  if (!rowCount) throw notFound('profile', profileId)
+}
+
+async function insertVersion(
+  ctx: FleetContext,
+  db: Queryable,
+  keyring: Keyring,
+  place: { organizationId: string; profileId: string; version: number },
+  content: ProfileContent,
+): Promise<void> {
+  const { settings, secrets } = await sealSettings(db, keyring, place, content.settings)
+  await db.query(
+    `INSERT INTO config_profile_version
+       (organization_id, profile_id, version, name, description, model, settings, secrets, created_by)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      place.organizationId,
+      place.profileId,
+      place.version,
+      content.name,
+      content.description,
+      content.model,
+      JSON.stringify(settings),
+      JSON.stringify(secrets),
+      ctx.principal.id,
+    ],
+  )
+}
+
+const recordProfileChange = (
+  ctx: FleetContext,
+  db: Queryable,
+  organizationId: string,
+  profileId: string,
+  action: string,
+  detail: Record<string, unknown>,
+): Promise<void> =>
+  recordAudit(db, [
+    {
+      organizationId,
+      actor: ctx.principal.id,
+      action,
+      subjectType: 'profile',
+      subjectId: profileId,
+      detail,
+      requestId: ctx.requestId,
+    },
+  ])

@@ -1,0 +1,54 @@
+import { recordAudit } from '#fleet/audit/record'
+import type { FleetContext } from '#fleet/context'
+import { findDevice, type TaggedDevice, tagDevice } from '#fleet/devices/device'
+import { publishEvents } from '#fleet/events/publish'
+import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
+import { returnQuota } from '#fleet/organizations/subscriptions'
+import { tenantTransaction } from '#fleet/tenant'
+
+/**
+ * Deletes a device and its history (`device:delete`), whatever the subscription says. Its ownership intervals go with
+ * it, which hides its telemetry from every reader at once; the erasure request makes the storage follow.
+ */
+export async function deleteDevice(
+  ctx: FleetContext,
+  deviceId: string,
+  precondition: (current: TaggedDevice) => void,
+): Promise<void> {
+  const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'device:delete')
+  const formerOwners = await ctx.pool.query<{ organization_id: string }>(
+    'SELECT DISTINCT organization_id FROM device_ownership WHERE device_id = $1',
+    [deviceId],
+  )
+  const owners = new Set([organizationId, ...formerOwners.rows.map((row) => row.organization_id)])
+  await tenantTransaction(ctx, [...owners], async (connection) => {
+    const device = await findDevice(ctx, connection, deviceId, 'device:delete', true)
+    precondition(tagDevice(device))
+    await withdrawDeviceJobs(ctx, connection, device, 'deviceGone')
+    await connection.query('DELETE FROM device_ownership WHERE device_id = $1', [deviceId])
+    await connection.query(
+      'INSERT INTO erasure_request (device_id, organization_id) VALUES ($2, $1) ON CONFLICT (device_id) DO NOTHING',
+      [device.organization_id, deviceId],
+    )
+    await connection.query('DELETE FROM device WHERE organization_id = $1 AND id = $2', [
+      device.organization_id,
+      deviceId,
+    ])
+    await returnQuota(connection, device.organization_id, 1)
+    const facts = { serial: device.serial, name: device.name }
+    await recordAudit(connection, [
+      {
+        organizationId: device.organization_id,
+        actor: ctx.principal.id,
+        action: 'device.deleted',
+        subjectType: 'device',
+        subjectId: deviceId,
+        detail: facts,
+        requestId: ctx.requestId,
+      },
+    ])
+    await publishEvents(connection, [
+      { organizationId: device.organization_id, type: 'device.deleted', payload: { deviceId, ...facts } },
+    ])
+  })
+}

@@ -1,0 +1,123 @@
+import { conflict, ServiceError } from '#core/errors'
+import { hashToken, parseToken } from '#core/tokens'
+import { recordAudit } from '#fleet/audit/record'
+import type { FleetContext } from '#fleet/context'
+import { insertDevices, serialTaken } from '#fleet/devices/register'
+import { insertDeviceTokens } from '#fleet/devices/tokens'
+import { requireActiveSubscription, takeQuota } from '#fleet/organizations/subscriptions'
+import { type Connection, transaction } from '#postgres/pool'
+
+export type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string | undefined }
+export type EnrolledDevice = { deviceId: string; token: string }
+
+type KeyRow = {
+  id: string
+  organization_id: string
+  auto_create: boolean
+  models: string[] | null
+  max_devices: number | null
+  enrolled_count: number
+}
+
+type EnrollmentContext = Pick<FleetContext, 'pool' | 'plans' | 'requestId'>
+
+/**
+ * Gives a router its identity and its token, which is shown this once. Throws 401 for a wrong key, 403
+ * `enrollment_refused` for what the key does not allow, 402, 403 `device_quota_exceeded`, and 409 `already_enrolled`.
+ */
+export async function enrollDevice(ctx: EnrollmentContext, enrollment: Enrollment): Promise<EnrolledDevice> {
+  try {
+    return await enrollOnce(ctx, enrollment)
+  } catch (error) {
+    // Another call registered the serial meanwhile; this time the device is found.
+    if (error instanceof ServiceError && error.code === 'serial_taken') return enrollOnce(ctx, enrollment)
+    throw error
+  }
+}
+
+function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<EnrolledDevice> {
+  return transaction(ctx.pool, async (connection) => {
+    const key = await lockKey(connection, enrollment.enrollmentKey)
+    if (key.models && !key.models.includes(enrollment.model)) throw refused('The key does not allow this model.')
+    const known = await findBySerial(connection, key.organization_id, enrollment.serial)
+    if (!known && !key.auto_create) throw refused('The serial is not registered.')
+    if (known?.disabled) throw refused('The device is disabled.')
+    if (known?.hasToken) throw conflict('already_enrolled', 'The device has a token already.')
+    if (key.max_devices !== null && key.enrolled_count >= key.max_devices) throw refused('The key is used up.')
+    const deviceId = known?.id ?? (await register(ctx, connection, key, enrollment))
+    const [token = ''] = await insertDeviceTokens(connection, key.organization_id, [deviceId])
+    await connection.query('UPDATE enrollment_key SET enrolled_count = enrolled_count + 1 WHERE id = $1', [key.id])
+    await recordAudit(connection, [
+      {
+        organizationId: key.organization_id,
+        actor: actorOf(key),
+        action: 'device.enrolled',
+        subjectType: 'device',
+        subjectId: deviceId,
+        detail: { serial: enrollment.serial, model: enrollment.model },
+        requestId: ctx.requestId,
+      },
+    ])
+    return { deviceId, token }
+  })
+}
+
+const actorOf = (key: KeyRow) => `enrollment-key:${key.id}`
+const refused = (detail: string) => new ServiceError(403, 'enrollment_refused', detail)
+
+/** Locks the key's row, so that its count of devices is exact however many enroll at once. */
+async function lockKey(connection: Connection, key: string): Promise<KeyRow> {
+  const { rows } =
+    parseToken(key)?.prefix === 'fle'
+      ? await connection.query<KeyRow>(
+          `SELECT id, organization_id, auto_create, models, max_devices, enrolled_count FROM enrollment_key
+           WHERE token_hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) FOR UPDATE`,
+          [hashToken(key)],
+        )
+      : { rows: [] }
+  if (rows[0]) return rows[0]
+  throw new ServiceError(401, 'unauthenticated', 'The enrollment key is unknown, expired or revoked.', {
+    headers: { 'WWW-Authenticate': 'Bearer realm="routerfleet"' },
+  })
+}
+
+/**
+ * Locks the device before it looks for tokens: a statement that waited for the lock would not see the token that the
+ * other enrollment has just committed.
+ */
+async function findBySerial(
+  connection: Connection,
+  organizationId: string,
+  serial: string,
+): Promise<{ id: string; disabled: boolean; hasToken: boolean } | undefined> {
+  const { rows } = await connection.query<{ id: string; disabled: boolean }>(
+    `SELECT id, status = 'disabled' AS disabled FROM device
+     WHERE organization_id = $1 AND serial = $2 FOR NO KEY UPDATE`,
+    [organizationId, serial],
+  )
+  const device = rows[0]
+  if (!device) return undefined
+  const { rowCount } = await connection.query(
+    `SELECT FROM device_token
+     WHERE organization_id = $1 AND device_id = $2 AND (expires_at IS NULL OR expires_at > now()) LIMIT 1`,
+    [organizationId, device.id],
+  )
+  return { ...device, hasToken: rowCount !== 0 }
+}
+
+async function register(
+  ctx: EnrollmentContext,
+  connection: Connection,
+  key: KeyRow,
+  { serial, model, name }: Enrollment,
+): Promise<string> {
+  await takeQuota(connection, await requireActiveSubscription(ctx, connection, key.organization_id), 1)
+  const [row] = await insertDevices(
+    connection,
+    key.organization_id,
+    [{ serial, model, name: name ?? serial, tags: [] }],
+    { actor: actorOf(key), requestId: ctx.requestId },
+  )
+  if (!row) throw serialTaken(serial)
+  return row.id
+}

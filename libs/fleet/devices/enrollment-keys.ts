@@ -1,0 +1,149 @@
+import { badRequest, notFound } from '#core/errors'
+import { issueToken } from '#core/tokens'
+import { authorize } from '#fleet/access/principal'
+import { recordAudit } from '#fleet/audit/record'
+import type { FleetContext } from '#fleet/context'
+import { requireOrganization } from '#fleet/organizations/organizations'
+import { decodePosition, encodePosition } from '#fleet/paging'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Connection } from '#postgres/pool'
+
+/** A key with which routers enroll themselves, as it is listed: never with its secret. */
+export type EnrollmentKey = {
+  id: string
+  name: string
+  /** Unknown serials are registered; otherwise only those registered beforehand may enroll. */
+  autoCreate: boolean
+  /** Null: any model. */
+  models: string[] | null
+  maxDevices: number | null
+  enrolledCount: number
+  createdAt: string
+  expiresAt: string | null
+}
+
+export type NewEnrollmentKey = {
+  name: string
+  autoCreate: boolean
+  models?: string[] | undefined
+  maxDevices?: number | undefined
+  expiresAt?: Date | undefined
+}
+
+type EnrollmentKeyRow = {
+  id: string
+  name: string
+  auto_create: boolean
+  models: string[] | null
+  max_devices: number | null
+  enrolled_count: number
+  created_at: Date
+  created_text: string
+  expires_at: Date | null
+}
+
+const columns =
+  'id, name, auto_create, models, max_devices, enrolled_count, created_at, created_at::text AS created_text, expires_at'
+
+const toEnrollmentKey = (row: EnrollmentKeyRow): EnrollmentKey => ({
+  id: row.id,
+  name: row.name,
+  autoCreate: row.auto_create,
+  models: row.models,
+  maxDevices: row.max_devices,
+  enrolledCount: row.enrolled_count,
+  createdAt: row.created_at.toISOString(),
+  expiresAt: row.expires_at?.toISOString() ?? null,
+})
+
+/** Creates an enrollment key (`org:write`). The plain key is returned this once. */
+export async function createEnrollmentKey(
+  ctx: FleetContext,
+  organizationId: string,
+  input: NewEnrollmentKey,
+): Promise<EnrollmentKey & { key: string }> {
+  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) {
+    throw badRequest('/expiresAt: it is in the past.', [
+      { pointer: '/expiresAt', code: 'in_the_past', detail: 'It is in the past.' },
+    ])
+  }
+  await requireOrganization(ctx, organizationId)
+  authorize(ctx.principal, organizationId, 'org:write')
+  const issued = issueToken('fle')
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { rows } = await connection.query<EnrollmentKeyRow>(
+      `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, models, max_devices, created_by, expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING ${columns}`,
+      [
+        issued.id,
+        organizationId,
+        input.name,
+        issued.hash,
+        input.autoCreate,
+        input.models ?? null,
+        input.maxDevices ?? null,
+        ctx.principal.id,
+        input.expiresAt ?? null,
+      ],
+    )
+    if (!rows[0]) throw new Error('The key was not inserted.')
+    await audit(ctx, connection, 'enrollment_key.created', organizationId, issued.id, { name: input.name })
+    return { ...toEnrollmentKey(rows[0]), key: issued.token }
+  })
+}
+
+/** The organization's enrollment keys that are not revoked, newest first (`org:write`). */
+export async function listEnrollmentKeys(
+  ctx: FleetContext,
+  organizationId: string,
+  page: { limit: number; after: string | undefined },
+): Promise<{ items: EnrollmentKey[]; nextAfter: string | null }> {
+  await requireOrganization(ctx, organizationId)
+  authorize(ctx.principal, organizationId, 'org:write')
+  const after = decodePosition(page.after)
+  const { rows } = await ctx.pool.query<EnrollmentKeyRow>(
+    `SELECT ${columns} FROM enrollment_key
+      WHERE organization_id = $1 AND revoked_at IS NULL AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
+      ORDER BY created_at DESC, id DESC LIMIT $4`,
+    [organizationId, after?.at ?? null, after?.id ?? null, page.limit + 1],
+  )
+  const shown = rows.slice(0, page.limit)
+  return {
+    items: shown.map(toEnrollmentKey),
+    nextAfter: encodePosition(rows.length > page.limit ? shown.at(-1) : undefined),
+  }
+}
+
+/** Revokes an enrollment key (`org:write`); routers that enrolled with it keep their own tokens. Throws 404. */
+export async function revokeEnrollmentKey(ctx: FleetContext, organizationId: string, keyId: string): Promise<void> {
+  await requireOrganization(ctx, organizationId)
+  authorize(ctx.principal, organizationId, 'org:write')
+  await tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { rowCount } = await connection.query(
+      'UPDATE enrollment_key SET revoked_at = now() WHERE organization_id = $1 AND id = $2 AND revoked_at IS NULL',
+      [organizationId, keyId],
+    )
+    if (!rowCount) throw notFound('enrollment key', keyId)
+    await audit(ctx, connection, 'enrollment_key.revoked', organizationId, keyId, {})
+  })
+}
+
+const audit = (
+  ctx: FleetContext,
+  connection: Connection,
+  action: string,
+  organizationId: string,
+  keyId: string,
+  detail: Record<string, unknown>,
+): Promise<void> =>
+  recordAudit(connection, [
+    {
+      organizationId,
+      actor: ctx.principal.id,
+      action,
+      subjectType: 'enrollment_key',
+      subjectId: keyId,
+      detail,
+      requestId: ctx.requestId,
+    },
+  ])

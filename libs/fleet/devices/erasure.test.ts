@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import { eraseDeletedDevices, eraseNightly } from '#fleet/devices/erasure'
+import { type OwnedPool, openPool } from '#postgres/pool'
+import { createTestDatabase, type TestDatabase } from '#test/database'
+
+let database: TestDatabase
+let pool: OwnedPool
+let nowMs: number
+let erased: string[][]
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  pool = openPool(database.url, { applicationName: 'erasure.test' })
+})
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+beforeEach(async () => {
+  await pool.query('DELETE FROM erasure_request')
+  nowMs = Date.UTC(2026, 10, 21, 12)
+  erased = []
+})
+
+const erasure = () => ({
+  pool,
+  clock: () => nowMs,
+  eraseTelemetry: async (deviceIds: readonly string[]) => erased.push([...deviceIds]),
+})
+
+async function request(atMs = nowMs): Promise<string> {
+  const deviceId = newId()
+  await pool.query('INSERT INTO erasure_request (device_id, organization_id, requested_at) VALUES ($1, $2, $3)', [
+    deviceId,
+    newId(),
+    new Date(atMs),
+  ])
+  return deviceId
+}
+
+test('every deleted device is erased, and looked for again for a week', async () => {
+  const deviceId = await request()
+  for (let day = 0; day <= 8; day++) {
+    expect(await eraseDeletedDevices(erasure())).toBe(1)
+    nowMs += 86_400_000
+  }
+  expect(erased).toEqual(Array.from({ length: 9 }, () => [deviceId]))
+  expect(await eraseDeletedDevices(erasure())).toBe(0)
+  expect((await pool.query('SELECT 1 FROM erasure_request')).rowCount).toBe(0)
+})
+
+test('a failed erasure stays requested', async () => {
+  const deviceId = await request()
+  const failing = { ...erasure(), eraseTelemetry: () => Promise.reject(new Error('away')) }
+  await expect(eraseDeletedDevices(failing)).rejects.toThrow('away')
+  expect(await eraseDeletedDevices(erasure())).toBe(1)
+  expect(erased).toEqual([[deviceId]])
+})
+
+test('two workers do not erase beside each other', async () => {
+  await request()
+  const entered = Promise.withResolvers<void>()
+  const finish = Promise.withResolvers<number>()
+  const slow = {
+    ...erasure(),
+    eraseTelemetry: () => {
+      entered.resolve()
+      return finish.promise
+    },
+  }
+  const first = eraseDeletedDevices(slow)
+  await entered.promise
+  expect(await eraseDeletedDevices(erasure())).toBe(0)
+  finish.resolve(1)
+  expect(await first).toBe(1)
+})
+
+test('at night it runs once, in its hour', async () => {
+  await request()
+  expect(await eraseNightly(erasure(), 3)).toBe(0)
+  nowMs = Date.UTC(2026, 10, 22, 3, 10)
+  expect(await eraseNightly(erasure(), 3)).toBe(1)
+  nowMs += 600_000
+  expect(await eraseNightly(erasure(), 3)).toBe(0)
+})

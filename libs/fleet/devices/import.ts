@@ -1,0 +1,136 @@
+import { ServiceError } from '#core/errors'
+import { authorize } from '#fleet/access/principal'
+import type { FleetContext } from '#fleet/context'
+import { insertDevices, type NewDevice } from '#fleet/devices/register'
+import { insertDeviceTokens } from '#fleet/devices/tokens'
+import { requireOrganization } from '#fleet/organizations/organizations'
+import { type Entitlement, requireActiveSubscription, takeQuota } from '#fleet/organizations/subscriptions'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Connection } from '#postgres/pool'
+
+export type ImportFailure = { code: string; detail: string }
+/** A row as it was read: a device to create, or why it cannot be one. */
+export type ImportRow = { device: NewDevice } | ImportFailure
+
+/** What became of the row at `index`, counted from 0. */
+export type ImportResult =
+  | { index: number; status: 'created'; id: string; token?: string }
+  | ({ index: number; status: 'failed' } & ImportFailure)
+export type ImportReport = { created: number; results: ImportResult[] }
+
+type ImportOptions = { atomic: boolean; tokens: boolean }
+type Candidate = { index: number; device: NewDevice }
+
+/**
+ * Creates many devices at once (`device:create`), in the order of the rows as far as the quota goes; rows that fail say
+ * why. With `tokens` each comes with its device token, shown this once. Throws 404, 402, and with `atomic` 422 with the
+ * same report when any row fails, having created none.
+ */
+export async function importDevices(
+  ctx: FleetContext,
+  organizationId: string,
+  rows: readonly ImportRow[],
+  options: ImportOptions,
+): Promise<ImportReport> {
+  await requireOrganization(ctx, organizationId)
+  authorize(ctx.principal, organizationId, 'device:create')
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
+    const { creatable, failures } = await sortOut(connection, entitlement, rows)
+    if (options.atomic && failures.size > 0) throw refuseAll(rows, failures)
+    const created = await createAll(ctx, connection, entitlement, creatable, options.tokens)
+    const results = rows.map((_, index): ImportResult => {
+      const made = created.get(index)
+      return made ? { index, status: 'created', ...made } : { index, status: 'failed', ...failureAt(failures, index) }
+    })
+    return { created: created.size, results }
+  })
+}
+
+/** Decides row by row what can be created. Holds the usage counter, so that the answer stays true in this transaction. */
+async function sortOut(connection: Connection, entitlement: Entitlement, rows: readonly ImportRow[]) {
+  const used = await lockUsage(connection, entitlement.organizationId)
+  const taken = await takenSerials(connection, entitlement.organizationId, rows)
+  const failures = new Map<number, ImportFailure>()
+  const creatable: Candidate[] = []
+  for (const [index, row] of rows.entries()) {
+    if (!('device' in row)) failures.set(index, row)
+    else if (taken.has(row.device.serial)) failures.set(index, serialTaken(row.device.serial))
+    else if (used + creatable.length >= entitlement.deviceQuota) failures.set(index, quotaExceeded(entitlement))
+    else {
+      taken.add(row.device.serial)
+      creatable.push({ index, device: row.device })
+    }
+  }
+  return { creatable, failures }
+}
+
+async function lockUsage(connection: Connection, organizationId: string): Promise<number> {
+  const { rows } = await connection.query<{ device_count: number }>(
+    'SELECT device_count FROM organization_usage WHERE organization_id = $1 FOR UPDATE',
+    [organizationId],
+  )
+  return rows[0]?.device_count ?? 0
+}
+
+async function takenSerials(
+  connection: Connection,
+  organizationId: string,
+  importRows: readonly ImportRow[],
+): Promise<Set<string>> {
+  const serials = importRows.flatMap((row) => ('device' in row ? [row.device.serial] : []))
+  const { rows } = await connection.query<{ serial: string }>(
+    'SELECT serial FROM device WHERE organization_id = $1 AND serial = ANY ($2::text[])',
+    [organizationId, serials],
+  )
+  return new Set(rows.map(({ serial }) => serial))
+}
+
+async function createAll(
+  ctx: FleetContext,
+  connection: Connection,
+  entitlement: Entitlement,
+  creatable: readonly Candidate[],
+  withTokens: boolean,
+): Promise<Map<number, { id: string; token?: string }>> {
+  if (creatable.length === 0) return new Map()
+  const { organizationId } = entitlement
+  await takeQuota(connection, entitlement, creatable.length)
+  const registrar = { actor: ctx.principal.id, requestId: ctx.requestId }
+  const devices = creatable.map(({ device }) => device)
+  const rows = await insertDevices(connection, organizationId, devices, registrar)
+  const ids = rows.map((row) => {
+    // Serials are taken under the usage counter's lock, which this transaction holds.
+    if (!row) throw new Error('A serial was taken under the lock.')
+    return row.id
+  })
+  const tokens = withTokens ? await insertDeviceTokens(connection, organizationId, ids) : []
+  return new Map(
+    creatable.map(({ index }, place) => {
+      const token = tokens[place]
+      return [index, { id: ids[place] ?? '', ...(token === undefined ? {} : { token }) }]
+    }),
+  )
+}
+
+const serialTaken = (serial: string): ImportFailure => ({
+  code: 'serial_taken',
+  detail: `Another device or row has the serial ${serial}.`,
+})
+
+const quotaExceeded = ({ deviceQuota }: Entitlement): ImportFailure => ({
+  code: 'device_quota_exceeded',
+  detail: `The organization may have ${deviceQuota} devices.`,
+})
+
+const notCreated: ImportFailure = { code: 'not_created', detail: 'Another row failed, and the import is atomic.' }
+
+const failureAt = (failures: ReadonlyMap<number, ImportFailure>, index: number): ImportFailure =>
+  failures.get(index) ?? notCreated
+
+function refuseAll(rows: readonly ImportRow[], failures: ReadonlyMap<number, ImportFailure>): ServiceError {
+  const results = rows.map((_, index) => ({ index, status: 'failed', ...failureAt(failures, index) }))
+  return new ServiceError(422, 'import_failed', `${failures.size} of ${rows.length} rows failed; none was created.`, {
+    members: { created: 0, results },
+  })
+}

@@ -1,0 +1,188 @@
+import { storable } from '#core/text'
+import { recordAudit } from '#fleet/audit/record'
+import { publishEvents } from '#fleet/events/publish'
+import { type Connection, type Pool, transaction } from '#postgres/pool'
+
+export const deviceStatuses = ['online', 'offline', 'provisioning', 'error', 'disabled'] as const
+export type DeviceStatus = (typeof deviceStatuses)[number]
+
+/** What accepted telemetry says about a device; several reports may be folded into one. */
+export type DeviceReport = {
+  deviceId: string
+  organizationId: string
+  /** When it was received. */
+  seenAtMs: number
+  firmware?: string | undefined
+  /** From the newest system sample: its fault, null when it had none, undefined when no system sample came. */
+  fault?: string | null | undefined
+  /** The newest usable fix, with its own time. */
+  location?: { lat: number; lon: number; tsMs: number } | undefined
+}
+
+export type StatusChange = { deviceId: string; organizationId: string; from: DeviceStatus; to: DeviceStatus }
+
+/** A changed device: who or what changed it, and why. */
+type Cause = { actor: string; reason: string; requestId?: string }
+
+/**
+ * Stores what a batch of reports says: last seen, firmware, position, learned reporting interval and the status that
+ * follows from it. One statement for the whole batch; a disabled device is left alone; each change of status is audited
+ * and published in the same transaction. Returns the changes.
+ *
+ * Devices say what they like: text that cannot be stored is made so, as one of them must not hold up the batch.
+ *
+ * The reporting interval follows the gaps between reports by at most half up or a fifth down, so that one outage does
+ * not make a lively router look like one that reports rarely.
+ */
+export function applyDeviceReports(pool: Pool, reports: readonly DeviceReport[]): Promise<StatusChange[]> {
+  const newest = [...foldReports(reports).values()]
+  if (newest.length === 0) return Promise.resolve([])
+  return transaction(pool, async (connection) => {
+    const { rows } = await connection.query<ChangedRow>(applyReportsSql, [
+      newest.map((report) => report.deviceId),
+      newest.map((report) => report.organizationId),
+      newest.map((report) => new Date(report.seenAtMs)),
+      newest.map(({ firmware }) => (firmware === undefined ? null : storable(firmware))),
+      newest.map((report) => report.fault !== undefined),
+      newest.map(({ fault }) => (typeof fault === 'string' ? storable(fault) : null)),
+      newest.map((report) => report.location?.lat ?? null),
+      newest.map((report) => report.location?.lon ?? null),
+      newest.map((report) => (report.location ? new Date(report.location.tsMs) : null)),
+    ])
+    const changes = rows.map(toChange)
+    await announceStatusChanges(connection, changes, { actor: 'system', reason: 'telemetry' })
+    return changes
+  })
+}
+
+type ChangedRow = { id: string; organization_id: string; status_before: DeviceStatus; status_after: DeviceStatus }
+
+const toChange = (row: ChangedRow): StatusChange => ({
+  deviceId: row.id,
+  organizationId: row.organization_id,
+  from: row.status_before,
+  to: row.status_after,
+})
+
+/** One report a device: the newest values, whatever order the reports came in. */
+function foldReports(reports: readonly DeviceReport[]): Map<string, DeviceReport> {
+  const byDevice = new Map<string, DeviceReport>()
+  for (const report of reports) {
+    const known = byDevice.get(report.deviceId)
+    byDevice.set(report.deviceId, known ? foldReport(known, report) : report)
+  }
+  return byDevice
+}
+
+/** Two reports of one device as one. */
+export function foldReport(a: DeviceReport, b: DeviceReport): DeviceReport {
+  const [older, newer] = a.seenAtMs <= b.seenAtMs ? [a, b] : [b, a]
+  const fixes = [older.location, newer.location].filter((fix) => fix !== undefined)
+  return {
+    ...newer,
+    firmware: newer.firmware ?? older.firmware,
+    fault: newer.fault === undefined ? older.fault : newer.fault,
+    location: fixes.sort((one, other) => other.tsMs - one.tsMs)[0],
+  }
+}
+
+// A fault ends with a system sample that has none; a failed config job's error ends with any report that has none.
+const applyReportsSql = `
+  WITH report AS (
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::boolean[], $6::text[],
+                         $7::float8[], $8::float8[], $9::timestamptz[])
+      AS r(device_id, organization_id, seen_at, firmware, has_health, fault, lat, lon, fix_at)
+  ), target AS (
+    SELECT d.id, d.status AS status_before, r.*, d.last_seen_at AS seen_before,
+           r.fix_at IS NOT NULL AND (d.last_fix_at IS NULL OR r.fix_at > d.last_fix_at) AS moves,
+           CASE WHEN r.fault IS NOT NULL THEN 'error'
+                WHEN d.status = 'error' AND d.fault IS NOT NULL AND NOT r.has_health THEN 'error'
+                ELSE 'online' END AS status_after
+      FROM device d JOIN report r ON r.device_id = d.id AND r.organization_id = d.organization_id
+     WHERE d.status <> 'disabled'
+     ORDER BY d.id FOR UPDATE OF d
+  ), stored AS (
+    UPDATE device d
+       SET status = t.status_after,
+           last_seen_at = GREATEST(d.last_seen_at, t.seen_at),
+           reporting_interval_s = CASE
+             WHEN t.seen_before IS NULL OR t.seen_at <= t.seen_before THEN d.reporting_interval_s
+             WHEN d.reporting_interval_s IS NULL THEN EXTRACT(epoch FROM LEAST(t.seen_at - t.seen_before, interval '1 hour'))
+             ELSE LEAST(GREATEST(EXTRACT(epoch FROM t.seen_at - t.seen_before), d.reporting_interval_s * 0.8),
+                        d.reporting_interval_s * 1.5, 86400) END,
+           firmware = COALESCE(t.firmware, d.firmware),
+           fault = CASE WHEN t.has_health THEN t.fault ELSE d.fault END,
+           last_lat = CASE WHEN t.moves THEN t.lat ELSE d.last_lat END,
+           last_lon = CASE WHEN t.moves THEN t.lon ELSE d.last_lon END,
+           last_fix_at = CASE WHEN t.moves THEN t.fix_at ELSE d.last_fix_at END
+      FROM target t WHERE d.id = t.id
+  )
+  SELECT id, organization_id, status_before, status_after FROM target WHERE status_before <> status_after`
+
+/**
+ * Marks online devices offline that were silent for three of their reporting intervals, 5 minutes at least. At most
+ * `limit` a call, skipping rows somebody else holds; call again while it returns `limit` changes.
+ */
+export function sweepOffline(pool: Pool, limit = 1_000): Promise<StatusChange[]> {
+  return transaction(pool, async (connection) => {
+    const { rows } = await connection.query<ChangedRow>(
+      `WITH silent AS (
+         SELECT id, status FROM device
+          WHERE status = 'online' AND last_seen_at < now() - interval '5 minutes'
+            AND last_seen_at < now() - make_interval(secs => 3 * COALESCE(reporting_interval_s, 0))
+          ORDER BY last_seen_at LIMIT $1 FOR UPDATE SKIP LOCKED
+       )
+       UPDATE device d SET status = 'offline' FROM silent WHERE d.id = silent.id
+       RETURNING d.id, d.organization_id, silent.status AS status_before, d.status AS status_after`,
+      [limit],
+    )
+    const changes = rows.map(toChange)
+    await announceStatusChanges(connection, changes, { actor: 'system', reason: 'silent' })
+    return changes
+  })
+}
+
+/** A config job failed on the device: `error` until its next healthy report. Disabled and offline devices keep their status. */
+export async function markConfigFailed(
+  connection: Connection,
+  organizationId: string,
+  deviceId: string,
+): Promise<void> {
+  const { rows } = await connection.query<ChangedRow>(
+    `WITH target AS (
+       SELECT id, status FROM device WHERE organization_id = $1 AND id = $2 AND status IN ('online', 'provisioning') FOR UPDATE
+     )
+     UPDATE device d SET status = 'error' FROM target WHERE d.id = target.id
+     RETURNING d.id, d.organization_id, target.status AS status_before, d.status AS status_after`,
+    [organizationId, deviceId],
+  )
+  await announceStatusChanges(connection, rows.map(toChange), { actor: 'system', reason: 'config job failed' })
+}
+
+/** Writes the audit rows and events of status changes, in the transaction that makes them. */
+export async function announceStatusChanges(
+  connection: Connection,
+  changes: readonly StatusChange[],
+  cause: Cause,
+): Promise<void> {
+  await recordAudit(
+    connection,
+    changes.map(({ deviceId, organizationId, from, to }) => ({
+      organizationId,
+      actor: cause.actor,
+      action: 'device.status_changed',
+      subjectType: 'device',
+      subjectId: deviceId,
+      detail: { from, to, reason: cause.reason },
+      ...(cause.requestId === undefined ? {} : { requestId: cause.requestId }),
+    })),
+  )
+  await publishEvents(
+    connection,
+    changes.map(({ deviceId, organizationId, from, to }) => ({
+      organizationId,
+      type: 'device.status_changed',
+      payload: { deviceId, from, to, reason: cause.reason },
+    })),
+  )
+}

@@ -1,0 +1,123 @@
+import { conflict, insufficientScope } from '#core/errors'
+import { holds } from '#fleet/access/principal'
+import { recordAudit } from '#fleet/audit/record'
+import type { FleetContext } from '#fleet/context'
+import { type DeviceRow, deviceColumns, findDevice, type TaggedDevice, tagDevice } from '#fleet/devices/device'
+import { serialTaken } from '#fleet/devices/register'
+import { publishEvents } from '#fleet/events/publish'
+import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
+import { requireActiveSubscription, returnQuota, takeQuota } from '#fleet/organizations/subscriptions'
+import { tenantTransaction } from '#fleet/tenant'
+import { isUniqueViolation } from '#postgres/errors'
+import type { Connection } from '#postgres/pool'
+
+export type Transfer = { toOrgId: string; reason?: string | undefined }
+
+/**
+ * Moves a device to another organization (`device:transfer` on both sides; a destination the caller does not hold it in
+ * is 403 whether it exists or not). Groups, profile, open jobs, tokens and last location stay behind; so does its
+ * history, which the ownership interval closed here keeps with the old owner.
+ */
+export async function transferDevice(
+  ctx: FleetContext,
+  deviceId: string,
+  transfer: Transfer,
+  precondition: (current: TaggedDevice) => void,
+): Promise<TaggedDevice> {
+  const { toOrgId } = transfer
+  const { organization_id: fromOrgId } = await findDevice(ctx, ctx.pool, deviceId, 'device:transfer')
+  await requireDestination(ctx, toOrgId)
+  return tenantTransaction(ctx, [fromOrgId, toOrgId], async (connection) => {
+    await requireActiveSubscription(ctx, connection, fromOrgId)
+    const destination = await requireActiveSubscription(ctx, connection, toOrgId)
+    const before = await findDevice(ctx, connection, deviceId, 'device:transfer', true)
+    const isThere = before.organization_id === toOrgId
+    await lockCounters(connection, [before.organization_id, toOrgId])
+    if (!isThere) await takeQuota(connection, destination, 1)
+    precondition(tagDevice(before))
+    if (isThere) throw conflict('same_organization', 'The device is there already.')
+    await withdrawDeviceJobs(ctx, connection, before, 'deviceGone')
+    await leaveOrganization(connection, before)
+    const after = await moveRow(connection, before, toOrgId)
+    await returnQuota(connection, before.organization_id, 1)
+    await announceTransfer(ctx, connection, before, transfer)
+    return tagDevice(after)
+  })
+}
+
+/** The platform holds every scope, but only in organizations that exist. */
+async function requireDestination(ctx: FleetContext, toOrgId: string): Promise<void> {
+  if (!holds(ctx.principal, toOrgId, 'device:transfer')) throw insufficientScope('device:transfer')
+  const { rowCount } = await ctx.pool.query('SELECT 1 FROM organization WHERE id = $1', [toOrgId])
+  if (!rowCount) throw insufficientScope('device:transfer')
+}
+
+/** Two transfers in opposite directions take the counters' locks in the same order. */
+const lockCounters = (connection: Connection, organizationIds: readonly string[]) =>
+  connection.query(
+    'SELECT 1 FROM organization_usage WHERE organization_id = ANY($1::uuid[]) ORDER BY organization_id FOR UPDATE',
+    [organizationIds],
+  )
+
+async function leaveOrganization(connection: Connection, device: DeviceRow): Promise<void> {
+  const here = [device.organization_id, device.id]
+  await connection.query('DELETE FROM device_group_member WHERE organization_id = $1 AND device_id = $2', here)
+  await connection.query('DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2', here)
+  await connection.query(
+    'UPDATE device_ownership SET owned_to = now() WHERE organization_id = $1 AND device_id = $2 AND owned_to IS NULL',
+    here,
+  )
+}
+
+async function moveRow(connection: Connection, before: DeviceRow, toOrgId: string): Promise<DeviceRow> {
+  try {
+    const { rows } = await connection.query<DeviceRow>(
+      `WITH owned AS (
+         INSERT INTO device_ownership (device_id, organization_id, owned_from) VALUES ($2, $3, now())
+       )
+       UPDATE device d
+          SET organization_id = $3, status = CASE WHEN status = 'disabled' THEN status ELSE 'provisioning' END,
+              last_seen_at = NULL, reporting_interval_s = NULL, fault = NULL, last_lat = NULL, last_lon = NULL,
+              last_fix_at = now(), config_profile_id = NULL, config_profile_version = NULL, announced_dwell = NULL,
+              revision = revision + 1, updated_at = now()
+        WHERE organization_id = $1 AND id = $2 RETURNING ${deviceColumns}`,
+      [before.organization_id, before.id, toOrgId],
+    )
+    if (!rows[0]) throw new Error('A locked device vanished.')
+    return rows[0]
+  } catch (error) {
+    if (isUniqueViolation(error, 'device_serial_taken')) throw serialTaken(before.serial)
+    throw error
+  }
+}
+
+/** Both sides' books tell of it; neither names more of the other than its id. */
+async function announceTransfer(
+  ctx: FleetContext,
+  connection: Connection,
+  before: DeviceRow,
+  { toOrgId, reason }: Transfer,
+): Promise<void> {
+  const detail = { fromOrganizationId: before.organization_id, toOrganizationId: toOrgId, reason: reason ?? null }
+  const sides = [before.organization_id, toOrgId]
+  await recordAudit(
+    connection,
+    sides.map((organizationId) => ({
+      organizationId,
+      actor: ctx.principal.id,
+      action: 'device.transferred',
+      subjectType: 'device',
+      subjectId: before.id,
+      detail,
+      requestId: ctx.requestId,
+    })),
+  )
+  await publishEvents(
+    connection,
+    sides.map((organizationId) => ({
+      organizationId,
+      type: 'device.transferred',
+      payload: { deviceId: before.id, serial: before.serial, ...detail },
+    })),
+  )
+}

@@ -1,0 +1,97 @@
+import { badRequest } from '#core/errors'
+import { recordAudit } from '#fleet/audit/record'
+import type { FleetContext } from '#fleet/context'
+import { type DeviceRow, deviceColumns, findDevice, type TaggedDevice, tagDevice } from '#fleet/devices/device'
+import { announceStatusChanges, type DeviceStatus } from '#fleet/devices/status'
+import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
+import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Connection } from '#postgres/pool'
+
+/** One device (`device:read`). Throws 404. */
+export async function getDevice(ctx: FleetContext, deviceId: string): Promise<TaggedDevice> {
+  return tagDevice(await findDevice(ctx, ctx.pool, deviceId, 'device:read'))
+}
+
+export type DeviceChange = {
+  name?: string | undefined
+  tags?: string[] | undefined
+  status?: DeviceStatus | undefined
+  /** Permanent; sent back unchanged it is ignored. */
+  serial?: string | undefined
+}
+
+/**
+ * Changes name, tags or status (`device:update`). Disabling rejects the jobs that wait for the device; any other status
+ * ends being disabled. `precondition` sees the device before the change. Throws 400 `serial_immutable`.
+ */
+export async function updateDevice(
+  ctx: FleetContext,
+  deviceId: string,
+  change: DeviceChange,
+  precondition: (current: TaggedDevice) => void,
+): Promise<TaggedDevice> {
+  const { organization_id: organizationId, serial } = await findDevice(ctx, ctx.pool, deviceId, 'device:update')
+  refuseSerialChange(change, serial)
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    await requireActiveSubscription(ctx, connection, organizationId)
+    const before = await findDevice(ctx, connection, deviceId, 'device:update', true)
+    precondition(tagDevice(before))
+    const after = await writeChange(connection, before, change)
+    await announce(ctx, connection, before, after)
+    if (after.status === 'disabled' && before.status !== 'disabled') {
+      await withdrawDeviceJobs(ctx, connection, after, 'deviceDisabled')
+    }
+    return tagDevice(after)
+  })
+}
+
+function refuseSerialChange(change: DeviceChange, serial: string): void {
+  const refuse = (pointer: string, code: string, detail: string) =>
+    badRequest(detail, [{ pointer, code, detail }], code === 'serial_immutable' ? code : undefined)
+  if (change.serial !== undefined && change.serial !== serial) {
+    throw refuse('/serial', 'serial_immutable', 'The serial cannot be changed after creation.')
+  }
+  if (change.name === undefined && change.tags === undefined && change.status === undefined) {
+    throw refuse('', 'nothing_to_change', 'Send name, tags or status.')
+  }
+}
+
+async function writeChange(connection: Connection, before: DeviceRow, change: DeviceChange): Promise<DeviceRow> {
+  const { rows } = await connection.query<DeviceRow>(
+    `UPDATE device d
+        SET name = COALESCE($3, name), tags = COALESCE($4, tags), status = COALESCE($5, status),
+            fault = CASE WHEN $5::text IS NULL THEN fault END, revision = revision + 1, updated_at = now()
+      WHERE organization_id = $1 AND id = $2
+        AND (name, tags, status) IS DISTINCT FROM (COALESCE($3, name), COALESCE($4, tags), COALESCE($5, status))
+      RETURNING ${deviceColumns}`,
+    [before.organization_id, before.id, change.name ?? null, change.tags ?? null, change.status ?? null],
+  )
+  return rows[0] ?? before
+}
+
+async function announce(ctx: FleetContext, connection: Connection, before: DeviceRow, after: DeviceRow): Promise<void> {
+  if (after === before) return
+  const cause = { actor: ctx.principal.id, requestId: ctx.requestId }
+  const organizationId = before.organization_id
+  const edited = {
+    ...(after.name === before.name ? {} : { name: after.name }),
+    ...(after.tags.join('\n') === before.tags.join('\n') ? {} : { tags: after.tags }),
+  }
+  if (Object.keys(edited).length > 0) {
+    await recordAudit(connection, [
+      {
+        ...cause,
+        organizationId,
+        action: 'device.updated',
+        subjectType: 'device',
+        subjectId: after.id,
+        detail: edited,
+      },
+    ])
+  }
+  if (after.status !== before.status) {
+    const statusChange = { deviceId: after.id, organizationId, from: before.status, to: after.status }
+    await announceStatusChanges(connection, [statusChange], { ...cause, reason: 'request' })
+  }
+}

@@ -1,0 +1,173 @@
+import { type OutboxEvent, publishEvents } from '#fleet/events/publish'
+import { type Plans, planNamed } from '#fleet/organizations/plans'
+import { type Pool, type Queryable, transaction } from '#postgres/pool'
+
+/** A stay as it was just written; `organizationId` is whose device it was when it arrived. */
+export type WrittenDwell = {
+  dwellId: string
+  deviceId: string
+  organizationId: string
+  arrivedAtMs: number
+  /** Null while nothing outside was seen. */
+  departedAtMs: number | null
+  lastInsideAtMs: number
+  lat: number
+  lon: number
+  radiusM: number
+  /** Late reports showed that it was none, or began at another time. */
+  withdrawn: boolean
+}
+
+/** The stay that subscribers heard of last, and where their story of it stands. */
+export type AnnouncedDwell = Pick<WrittenDwell, 'dwellId' | 'arrivedAtMs' | 'lat' | 'lon' | 'radiusM'> & {
+  state: 'ongoing' | 'ended' | 'withdrawn'
+}
+
+type Announcement = { type: 'dwell.started' | 'dwell.ended'; dwell: AnnouncedDwell; departedAtMs: number | null }
+type Step = { last: AnnouncedDwell | null; announcements: Announcement[] }
+
+/**
+ * What subscribers are to hear of a written stay after what they heard last. Every start is followed by its end, and a
+ * stay that is written again, or came to light only behind a later one, is silence.
+ */
+export function announceDwell(last: AnnouncedDwell | null, written: WrittenDwell): Step {
+  const silence: Step = { last, announcements: [] }
+  if (last?.state === 'ongoing') {
+    const isRevoked = written.withdrawn && written.arrivedAtMs === last.arrivedAtMs
+    if (isRevoked) return { last: { ...last, state: 'withdrawn' }, announcements: [endOf(last, null)] }
+    if (written.withdrawn || written.arrivedAtMs < last.arrivedAtMs) return silence
+    if (isSameStay(last, written)) {
+      if (written.departedAtMs === null) return silence
+      return {
+        last: announced(written),
+        announcements: [endOf({ ...last, ...centreOf(written) }, written.departedAtMs)],
+      }
+    }
+    // Its end was lost in a crash, and nobody knows it any more.
+    return { last: announced(written), announcements: [endOf(last, null), ...wholeOf(written)] }
+  }
+  if (written.withdrawn || !isNews(last, written)) return silence
+  return { last: announced(written), announcements: wholeOf(written) }
+}
+
+/** A track that was recovered from its last day only takes a longer stay for one that began later. */
+const isSameStay = (last: AnnouncedDwell, written: WrittenDwell): boolean =>
+  written.arrivedAtMs === last.arrivedAtMs ||
+  roughDistanceM(last, written) <= Math.max(last.radiusM, written.radiusM, 50)
+
+const isNews = (last: AnnouncedDwell | null, written: WrittenDwell): boolean => {
+  if (last === null || written.arrivedAtMs > last.arrivedAtMs) return true
+  // What was withdrawn may have begun earlier, or be back.
+  return last.state === 'withdrawn' && written.lastInsideAtMs >= last.arrivedAtMs
+}
+
+const centreOf = ({ lat, lon, radiusM }: WrittenDwell) => ({ lat, lon, radiusM })
+
+const announced = (written: WrittenDwell): AnnouncedDwell => ({
+  dwellId: written.dwellId,
+  arrivedAtMs: written.arrivedAtMs,
+  ...centreOf(written),
+  state: written.departedAtMs === null ? 'ongoing' : 'ended',
+})
+
+const endOf = (dwell: AnnouncedDwell, departedAtMs: number | null): Announcement => ({
+  type: 'dwell.ended',
+  dwell,
+  departedAtMs,
+})
+
+const wholeOf = (written: WrittenDwell): Announcement[] => {
+  const dwell = announced(written)
+  const start: Announcement = { type: 'dwell.started', dwell, departedAtMs: null }
+  return written.departedAtMs === null ? [start] : [start, endOf(dwell, written.departedAtMs)]
+}
+
+const metresPerDegree = 111_195
+
+function roughDistanceM(a: { lat: number; lon: number }, b: { lat: number; lon: number }): number {
+  const lonDegrees = ((b.lon - a.lon + 540) % 360) - 180
+  return metresPerDegree * Math.hypot(b.lat - a.lat, lonDegrees * Math.cos((a.lat * Math.PI) / 180))
+}
+
+/**
+ * Publishes `dwell.started` and `dwell.ended` for stays in the order in which they were written, each once however often
+ * it is written. Only the device's present owner hears of a stay, and only when it began with them and their plan shows
+ * stays.
+ */
+export async function publishDwells(pool: Pool, plans: Plans, written: readonly WrittenDwell[]): Promise<void> {
+  // Most of what is written is an open stay that has grown: it is looked at before anything is locked.
+  const devices = await readDevices(pool, written.map(deviceIdOf), '')
+  const newsworthy = new Set(stepsOf(devices, plans, written).map(({ device }) => device.id))
+  if (newsworthy.size === 0) return
+  await transaction(pool, async (connection) => {
+    const locked = await readDevices(connection, [...newsworthy], 'ORDER BY d.id FOR NO KEY UPDATE OF d')
+    const steps = stepsOf(locked, plans, written)
+    await connection.query(
+      `UPDATE device d SET announced_dwell = step.dwell
+         FROM unnest($1::uuid[], $2::uuid[], $3::jsonb[]) AS step(organization_id, device_id, dwell)
+        WHERE d.organization_id = step.organization_id AND d.id = step.device_id`,
+      [
+        steps.map(({ device }) => device.organization_id),
+        steps.map(({ device }) => device.id),
+        steps.map(({ device }) => JSON.stringify(device.announced_dwell)),
+      ],
+    )
+    await publishEvents(
+      connection,
+      steps.flatMap(({ events }) => events),
+    )
+  })
+}
+
+type DeviceRow = { id: string; organization_id: string; plan: string; announced_dwell: AnnouncedDwell | null }
+
+const deviceIdOf = ({ deviceId }: WrittenDwell) => deviceId
+
+async function readDevices(db: Queryable, deviceIds: readonly string[], lock: string): Promise<DeviceRow[]> {
+  const { rows } = await db.query<DeviceRow>(
+    `SELECT d.id, d.organization_id, d.announced_dwell, o.plan
+       FROM device d JOIN organization o ON o.id = d.organization_id
+      WHERE d.id = ANY ($1::uuid[]) ${lock}`,
+    [[...new Set(deviceIds)]],
+  )
+  return rows
+}
+
+/** The devices whose last stay is another one now, with the events that say so. */
+function stepsOf(
+  devices: readonly DeviceRow[],
+  plans: Plans,
+  written: readonly WrittenDwell[],
+): { device: DeviceRow; events: OutboxEvent[] }[] {
+  const byDevice = Map.groupBy(written, deviceIdOf)
+  return devices.flatMap((device) => {
+    const announcements: Announcement[] = []
+    let last = device.announced_dwell
+    for (const dwell of byDevice.get(device.id) ?? []) {
+      if (dwell.organizationId !== device.organization_id) continue
+      const step = announceDwell(last, dwell)
+      last = step.last
+      announcements.push(...step.announcements)
+    }
+    if (announcements.length === 0) return []
+    const isShown = planNamed(plans, device.plan).fleetGps
+    const events = isShown ? announcements.map((announcement) => eventOf(device, announcement)) : []
+    return [{ device: { ...device, announced_dwell: last }, events }]
+  })
+}
+
+const eventOf = (device: DeviceRow, { type, dwell, departedAtMs }: Announcement): OutboxEvent => ({
+  organizationId: device.organization_id,
+  type,
+  payload: {
+    deviceId: device.id,
+    dwellId: dwell.dwellId,
+    arrivedAt: new Date(dwell.arrivedAtMs).toISOString(),
+    ...(type === 'dwell.ended'
+      ? { departedAt: departedAtMs === null ? null : new Date(departedAtMs).toISOString() }
+      : {}),
+    lat: dwell.lat,
+    lon: dwell.lon,
+    radiusM: dwell.radiusM,
+  },
+})

@@ -1,0 +1,55 @@
+import { notFound } from '#core/errors'
+import { isUuid } from '#core/ids'
+import type { FleetContext } from '#fleet/context'
+import { planNamed } from '#fleet/organizations/plans'
+import type { Queryable } from '#postgres/pool'
+
+/**
+ * SQL that selects the `device_id`s of a group's effective members: explicit ones, and devices of the organization that
+ * carry any of the smart tags. The arguments are SQL expressions, such as `$1`, for organization, group, and the smart
+ * tags that take effect (`text[]`; see `EffectiveGroup.smartTags`).
+ */
+export const effectiveMembersSql = (organizationId: string, groupId: string, smartTags: string): string =>
+  `SELECT explicit.device_id FROM device_group_member explicit
+    WHERE explicit.organization_id = ${organizationId} AND explicit.group_id = ${groupId}
+   UNION
+   SELECT tagged.id FROM device tagged
+    WHERE tagged.organization_id = ${organizationId} AND tagged.tags && ${smartTags}`
+
+/**
+ * The same as a condition on a device `d` of the organization. It looks at each device once, where the two halves above
+ * are found by themselves, sorted and joined: for large groups a fifth of the time, for small ones a few milliseconds more.
+ */
+export const isEffectiveMemberSql = (organizationId: string, groupId: string, smartTags: string): string =>
+  `(d.tags && ${smartTags} OR d.id IN (SELECT explicit.device_id FROM device_group_member explicit
+    WHERE explicit.organization_id = ${organizationId} AND explicit.group_id = ${groupId}))`
+
+export type EffectiveGroup = {
+  id: string
+  organizationId: string
+  /** The smart tags that take effect: none on a plan without them, whatever the group keeps. */
+  smartTags: string[]
+}
+
+/**
+ * Finds a group in these organizations ('all' for the platform), ready for `effectiveMembersSql`. Whether the caller may
+ * use it is for the verb to check. Throws 404.
+ */
+export async function findEffectiveGroup(
+  ctx: Pick<FleetContext, 'plans'>,
+  db: Queryable,
+  organizationIds: readonly string[] | 'all',
+  groupId: string,
+): Promise<EffectiveGroup> {
+  if (!isUuid(groupId)) throw notFound('group', groupId)
+  const { rows } = await db.query<{ id: string; organization_id: string; smart_tags: string[]; plan: string }>(
+    `SELECT g.id, g.organization_id, g.smart_tags, o.plan
+     FROM device_group g JOIN organization o ON o.id = g.organization_id
+     WHERE g.id = $1 AND ($2::uuid[] IS NULL OR g.organization_id = ANY ($2))`,
+    [groupId, organizationIds === 'all' ? null : organizationIds],
+  )
+  const row = rows[0]
+  if (!row) throw notFound('group', groupId)
+  const smartTags = planNamed(ctx.plans, row.plan).smartTagGroups ? row.smart_tags : []
+  return { id: row.id, organizationId: row.organization_id, smartTags }
+}

@@ -1,0 +1,116 @@
+import { notFound } from '#core/errors'
+import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/access/authorize-object'
+import type { FleetContext } from '#fleet/context'
+import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/devices/device'
+import { requireDevices } from '#fleet/devices/require-devices'
+import { recordGroupChange } from '#fleet/groups/change'
+import { findEffectiveGroup } from '#fleet/groups/effective-members'
+import { lockGroup } from '#fleet/groups/read'
+import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Queryable } from '#postgres/pool'
+
+export type Membership = 'explicit' | 'smartTag' | 'both'
+export type GroupMember = Device & { membership: Membership }
+
+// $1 organization, $2 group, $3 smart tags, $4 after, $5 limit. Each half is cut to a page by its own index first.
+const memberPageSql = `
+  SELECT ${deviceColumns},
+    CASE WHEN m.device_id IS NULL THEN 'smartTag' WHEN d.tags && $3::text[] THEN 'both' ELSE 'explicit' END AS membership
+  FROM (
+    (SELECT device_id AS id FROM device_group_member
+      WHERE organization_id = $1 AND group_id = $2 AND ($4::uuid IS NULL OR device_id < $4)
+      ORDER BY device_id DESC LIMIT $5)
+    UNION
+    (SELECT id FROM device
+      WHERE organization_id = $1 AND tags && $3::text[] AND ($4::uuid IS NULL OR id < $4)
+      ORDER BY id DESC LIMIT $5)
+  ) page
+  JOIN device d ON d.organization_id = $1 AND d.id = page.id
+  LEFT JOIN device_group_member m ON m.organization_id = $1 AND m.group_id = $2 AND m.device_id = page.id
+  ORDER BY d.id DESC LIMIT $5`
+
+/** A group's effective members, newest device first, each with why it is one (`group:read`). Throws 404. */
+export async function listGroupMembers(
+  ctx: FleetContext,
+  organizationId: string,
+  groupId: string,
+  page: { limit: number; after: string | undefined },
+): Promise<{ items: GroupMember[]; nextAfter: string | null }> {
+  await authorizeObject(ctx, organizationId, 'group:read', 'group', groupId)
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { smartTags } = await findEffectiveGroup(ctx, connection, [organizationId], groupId)
+    const { rows } = await connection.query<DeviceRow & { membership: Membership }>(memberPageSql, [
+      organizationId,
+      groupId,
+      smartTags,
+      page.after ?? null,
+      page.limit + 1,
+    ])
+    const items = rows.slice(0, page.limit).map((row) => ({ ...toDevice(row), membership: row.membership }))
+    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+  })
+}
+
+/**
+ * Adds explicit members (`group:write`) and counts the new ones and those that already were. One unknown device refuses
+ * all. Throws 404 naming what is unknown, and 402.
+ */
+export async function addGroupMembers(
+  ctx: FleetContext,
+  organizationId: string,
+  groupId: string,
+  deviceIds: readonly string[],
+): Promise<{ added: number; alreadyMembers: number }> {
+  await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    await lockGroup(connection, organizationId, groupId)
+    await requireDevices(connection, organizationId, deviceIds)
+    await requireActiveSubscription(ctx, connection, organizationId)
+    const { rowCount } = await connection.query(
+      `INSERT INTO device_group_member (organization_id, group_id, device_id)
+       SELECT $1, $2, unnest($3::uuid[]) ON CONFLICT DO NOTHING`,
+      [organizationId, groupId, deviceIds],
+    )
+    const added = rowCount ?? 0
+    if (added > 0)
+      await touchGroup(ctx, connection, organizationId, groupId, 'group.members_added', { added, deviceIds })
+    return { added, alreadyMembers: deviceIds.length - added }
+  })
+}
+
+/** Takes an explicit member out of a group (`group:write`). Throws 404 when it is none, and 402. */
+export async function removeGroupMember(
+  ctx: FleetContext,
+  organizationId: string,
+  groupId: string,
+  deviceId: string,
+): Promise<void> {
+  await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
+  await tenantTransaction(ctx, [organizationId], async (connection) => {
+    await lockGroup(connection, organizationId, groupId)
+    const { rowCount } = await connection.query(
+      'DELETE FROM device_group_member WHERE organization_id = $1 AND group_id = $2 AND device_id = $3',
+      [organizationId, groupId, isUuid(deviceId) ? deviceId : null],
+    )
+    if (!rowCount) throw notFound('member', deviceId)
+    await requireActiveSubscription(ctx, connection, organizationId)
+    await touchGroup(ctx, connection, organizationId, groupId, 'group.member_removed', { deviceId })
+  })
+}
+
+async function touchGroup(
+  ctx: FleetContext,
+  db: Queryable,
+  organizationId: string,
+  groupId: string,
+  action: string,
+  detail: Record<string, unknown>,
+): Promise<void> {
+  await db.query(
+    'UPDATE device_group SET revision = revision + 1, updated_at = now() WHERE organization_id = $1 AND id = $2',
+    [organizationId, groupId],
+  )
+  await recordGroupChange(ctx, db, organizationId, groupId, action, detail)
+}

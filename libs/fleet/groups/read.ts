@@ -1,0 +1,103 @@
+import { notFound } from '#core/errors'
+import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/access/authorize-object'
+import { authorize } from '#fleet/access/principal'
+import type { FleetContext } from '#fleet/context'
+import { effectiveMembersSql } from '#fleet/groups/effective-members'
+import { type Entitlement, readEntitlement } from '#fleet/organizations/subscriptions'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Queryable } from '#postgres/pool'
+
+export type Group = {
+  id: string
+  name: string
+  smartTags: string[]
+  explicitDeviceCount: number
+  effectiveDeviceCount: number
+  createdAt: string
+  updatedAt: string
+}
+
+/** A group with the count of its changes, from which its entity tag is made. */
+export type GroupRevision = { group: Group; revision: string }
+
+type GroupRow = {
+  id: string
+  name: string
+  smart_tags: string[]
+  revision: string
+  explicit_count: number
+  effective_count: number
+  created_at: Date
+  updated_at: Date
+}
+
+// $1 organization, $2 whether its plan lets smart tags take effect.
+const selectGroups = `
+  SELECT g.id, g.name, g.smart_tags, g.revision, g.created_at, g.updated_at,
+    (SELECT count(*)::int FROM device_group_member m
+      WHERE m.organization_id = g.organization_id AND m.group_id = g.id) AS explicit_count,
+    (SELECT count(*)::int FROM (
+       ${effectiveMembersSql('g.organization_id', 'g.id', "CASE WHEN $2::boolean THEN g.smart_tags ELSE '{}' END")}
+     ) member) AS effective_count
+  FROM device_group g
+  WHERE g.organization_id = $1`
+
+const toGroup = (row: GroupRow): Group => ({
+  id: row.id,
+  name: row.name,
+  smartTags: row.smart_tags,
+  explicitDeviceCount: row.explicit_count,
+  effectiveDeviceCount: row.effective_count,
+  createdAt: row.created_at.toISOString(),
+  updatedAt: row.updated_at.toISOString(),
+})
+
+/** A group with its counts, for verbs that are authorized already. Throws 404. */
+export async function readGroup(db: Queryable, entitlement: Entitlement, groupId: string): Promise<GroupRevision> {
+  const { rows } = await db.query<GroupRow>(`${selectGroups} AND g.id = $3`, [
+    entitlement.organizationId,
+    entitlement.plan.smartTagGroups,
+    groupId,
+  ])
+  if (!rows[0]) throw notFound('group', groupId)
+  return { group: toGroup(rows[0]), revision: rows[0].revision }
+}
+
+/** The organization's groups with their counts, newest first (`group:read`). */
+export async function listGroups(
+  ctx: FleetContext,
+  organizationId: string,
+  page: { limit: number; after: string | undefined },
+): Promise<{ items: Group[]; nextAfter: string | null }> {
+  authorize(ctx.principal, organizationId, 'group:read')
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { plan } = await readEntitlement(ctx, connection, organizationId)
+    const { rows } = await connection.query<GroupRow>(
+      `${selectGroups} AND ($3::uuid IS NULL OR g.id < $3) ORDER BY g.id DESC LIMIT $4`,
+      [organizationId, plan.smartTagGroups, page.after ?? null, page.limit + 1],
+    )
+    const items = rows.slice(0, page.limit).map(toGroup)
+    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+  })
+}
+
+/** One group (`group:read`). Throws 404. */
+export async function getGroup(ctx: FleetContext, organizationId: string, groupId: string): Promise<GroupRevision> {
+  await authorizeObject(ctx, organizationId, 'group:read', 'group', groupId)
+  if (!isUuid(groupId)) throw notFound('group', groupId)
+  return tenantTransaction(ctx, [organizationId], async (connection) =>
+    readGroup(connection, await readEntitlement(ctx, connection, organizationId), groupId),
+  )
+}
+
+/** Locks a group's row until the transaction ends. Throws 404. */
+export async function lockGroup(db: Queryable, organizationId: string, groupId: string): Promise<void> {
+  const { rowCount } = isUuid(groupId)
+    ? await db.query('SELECT 1 FROM device_group WHERE organization_id = $1 AND id = $2 FOR UPDATE', [
+        organizationId,
+        groupId,
+      ])
+    : { rowCount: 0 }
+  if (!rowCount) throw notFound('group', groupId)
+}

@@ -1,0 +1,211 @@
+import { ServiceError } from '#core/errors'
+import { timeOfId } from '#core/ids'
+import { authorizeObject } from '#fleet/access/authorize-object'
+import { authorize } from '#fleet/access/principal'
+import { recordAudit } from '#fleet/audit/record'
+import type { FleetContext } from '#fleet/context'
+import { publishEvents } from '#fleet/events/publish'
+import { findEffectiveGroup, isEffectiveMemberSql } from '#fleet/groups/effective-members'
+import { type Batch, type BatchTarget, readBatch } from '#fleet/jobs/batches/read'
+import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/jobs/model/batch-ids'
+import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
+import type { Rollout } from '#fleet/jobs/model/rollout'
+import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
+import { jobTransaction, wakeWorker } from '#fleet/jobs/write'
+import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
+import type { Connection } from '#postgres/pool'
+
+export type BatchInput = {
+  organizationId: string
+  kind: JobKind
+  target: BatchTarget
+  parameters?: Record<string, unknown> | undefined
+  /** What `apply_config` pins. A profile for one model skips devices of other models. */
+  profile?: { id: string; version: number; model: string | null } | undefined
+  schedule?: Schedule | undefined
+  rollout?: Rollout | undefined
+  expiresInSeconds?: number | undefined
+}
+
+/**
+ * Creates one job for every device of the target, all in one transaction with the batch and its audit row (`job:create`;
+ * `config:apply` for apply_config). Devices that cannot take the job are in `skipped` with a reason. Throws 404 for an
+ * unknown group or device, naming it, and 402.
+ */
+export async function createBatch(ctx: FleetContext, input: BatchInput): Promise<Batch> {
+  const { organizationId } = input
+  const scope = input.kind === 'apply_config' ? 'config:apply' : 'job:create'
+  if ('groupId' in input.target) await authorizeObject(ctx, organizationId, scope, 'group', input.target.groupId)
+  else authorize(ctx.principal, organizationId, scope)
+  return jobTransaction(ctx.pool, organizationId, async (connection) => {
+    const members = await targetMembers(ctx, connection, input)
+    await requireActiveSubscription(ctx, connection, organizationId)
+    const batch = await insertBatch(ctx, connection, input, members)
+    await recordAudit(connection, [
+      {
+        organizationId,
+        actor: ctx.principal.id,
+        action: 'job_batch.created',
+        subjectType: 'job_batch',
+        subjectId: batch.id,
+        detail: {
+          kind: batch.kind,
+          total: batch.total,
+          skipped: batch.skipped.length,
+          ...('groupId' in input.target ? { groupId: input.target.groupId } : {}),
+          ...(batch.profile ? { profile: batch.profile } : {}),
+        },
+        requestId: ctx.requestId,
+      },
+    ])
+    if (batch.status === 'finished') await publishEmptyEnd(connection, organizationId, batch)
+    else await wakeWorker(connection)
+    return batch
+  })
+}
+
+/** SQL condition that a device `d` is a member, with its parameters from $2 on; $1 is the organization. */
+type Members = { condition: string; values: unknown[] }
+
+async function targetMembers(
+  ctx: FleetContext,
+  connection: Connection,
+  { organizationId, target }: BatchInput,
+): Promise<Members> {
+  if ('groupId' in target) {
+    const group = await findEffectiveGroup(ctx, connection, [organizationId], target.groupId)
+    return { condition: isEffectiveMemberSql('$1', '$2', '$3::text[]'), values: [group.id, group.smartTags] }
+  }
+  const { rows } = await connection.query<{ id: string }>(
+    `SELECT id FROM unnest($2::uuid[]) AS wanted (id)
+     WHERE NOT EXISTS (SELECT FROM device d WHERE d.organization_id = $1 AND d.id = wanted.id) LIMIT 20`,
+    [organizationId, target.deviceIds],
+  )
+  if (rows.length > 0) {
+    const deviceIds = rows.map(({ id }) => id)
+    throw new ServiceError(404, 'not_found', `No such device: ${deviceIds.join(', ')}.`, { members: { deviceIds } })
+  }
+  return { condition: 'd.id = ANY ($2::uuid[])', values: [target.deviceIds] }
+}
+
+async function insertBatch(
+  ctx: FleetContext,
+  connection: Connection,
+  input: BatchInput,
+  members: Members,
+): Promise<Batch> {
+  const { organizationId, schedule, rollout } = input
+  const nowMs = ctx.clock()
+  const batchId = newBatchId(nowMs)
+  const lifetimeS = input.expiresInSeconds ?? policyOf(input.kind).lifetimeS
+  const startMs = Math.max(nowMs, schedule?.startAt === undefined ? 0 : Date.parse(schedule.startAt))
+  const plan: BatchPlan = {
+    batchId,
+    createdAt: timeOfId(batchId),
+    lifetimeS,
+    expiresAt: new Date(startMs + lifetimeS * 1_000),
+    held: schedule !== undefined || Object.keys(rollout ?? {}).length > 0,
+    open: scheduleAt(schedule ?? null, nowMs).open,
+  }
+  const snapshot = await insertJobs(ctx, connection, input, members, plan)
+  await insertBatchRow(ctx, connection, input, snapshot, plan)
+  return readBatch(connection, organizationId, batchId)
+}
+
+/** What is decided before anything is written. `held`: the rollout lets the jobs go; `open`: some may go right now. */
+type BatchPlan = { batchId: string; createdAt: Date; lifetimeS: number; expiresAt: Date; held: boolean; open: boolean }
+type Snapshot = { total: number; skipped: Batch['skipped'] }
+
+async function insertJobs(
+  ctx: FleetContext,
+  connection: Connection,
+  { organizationId, kind, profile }: BatchInput,
+  members: Members,
+  plan: BatchPlan,
+): Promise<Snapshot> {
+  const policy = policyOf(kind)
+  const first = members.values.length + 2
+  const [model, batch, jobKind, exclusive, maxAttempts, lifetime, expiresAt, hold, createdBy, now] = Array.from(
+    { length: 10 },
+    (_, index) => `$${first + index}`,
+  )
+  const { rows } = await connection.query<Snapshot>(
+    `WITH member AS MATERIALIZED (
+       SELECT d.id, CASE WHEN d.status = 'disabled' THEN 'device_disabled'
+                         WHEN d.model <> ${model} THEN 'model_mismatch' END AS reason
+       FROM device d WHERE d.organization_id = $1 AND ${members.condition}
+     ), inserted AS (
+       INSERT INTO job (id, organization_id, batch_id, device_id, kind, exclusive, status, max_attempts, lifetime_s,
+         expires_at, hold, created_by, created_at, updated_at)
+       SELECT ${batchJobIdSql(`${batch}::uuid`, 'ordinal')}, $1, ${batch}::uuid, id, ${jobKind}, ${exclusive}, 'queued',
+         ${maxAttempts}, ${lifetime}, ${expiresAt}, ${hold}, ${createdBy}, ${now}, ${now}
+       FROM (SELECT id, row_number() OVER (ORDER BY id) AS ordinal FROM member WHERE reason IS NULL) numbered
+     )
+     SELECT (SELECT count(*)::int FROM member WHERE reason IS NULL) AS total,
+       (SELECT coalesce(jsonb_agg(jsonb_build_object('deviceId', id, 'reason', reason) ORDER BY id), '[]')
+        FROM member WHERE reason IS NOT NULL) AS skipped`,
+    [
+      organizationId,
+      ...members.values,
+      profile?.model ?? null,
+      plan.batchId,
+      kind,
+      policy.exclusive,
+      policy.maxAttempts,
+      plan.lifetimeS,
+      plan.expiresAt,
+      plan.held ? 'rollout' : 'fresh',
+      ctx.principal.id,
+      plan.createdAt,
+    ],
+  )
+  return rows[0] ?? { total: 0, skipped: [] }
+}
+
+async function insertBatchRow(
+  ctx: FleetContext,
+  connection: Connection,
+  { organizationId, kind, target, parameters, profile, schedule, rollout }: BatchInput,
+  { total, skipped }: Snapshot,
+  plan: BatchPlan,
+): Promise<void> {
+  const status = total === 0 ? 'finished' : plan.open ? 'running' : 'scheduled'
+  await connection.query(
+    `INSERT INTO job_batch (id, last_job_id, organization_id, kind, status, target, parameters, profile_id,
+       profile_version, schedule, rollout, expires_at, total, queued, held, fresh, skipped, window_open, created_by,
+       created_at, finished_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15, $16, $17, $18, $19, $20)`,
+    [
+      plan.batchId,
+      batchJobId(plan.batchId, total),
+      organizationId,
+      kind,
+      status,
+      JSON.stringify(target),
+      JSON.stringify(parameters ?? {}),
+      profile?.id ?? null,
+      profile?.version ?? null,
+      schedule ? JSON.stringify(schedule) : null,
+      rollout ? JSON.stringify(rollout) : null,
+      plan.expiresAt,
+      total,
+      plan.held ? total : 0,
+      plan.held ? 0 : total,
+      JSON.stringify(skipped),
+      plan.open,
+      ctx.principal.id,
+      plan.createdAt,
+      total === 0 ? plan.createdAt : null,
+    ],
+  )
+}
+
+/** A batch without jobs has ended at once; no job's end will say so. */
+const publishEmptyEnd = (connection: Connection, organizationId: string, batch: Batch) =>
+  publishEvents(connection, [
+    {
+      organizationId,
+      type: 'job_batch.finished',
+      payload: { batchId: batch.id, kind: batch.kind, status: batch.status, total: 0, counts: batch.counts },
+    },
+  ])

@@ -1,0 +1,137 @@
+import { notFound } from '#core/errors'
+import { isUuid } from '#core/ids'
+import { authorizeObject } from '#fleet/access/authorize-object'
+import { authorize } from '#fleet/access/principal'
+import type { FleetContext } from '#fleet/context'
+import type { JobKind } from '#fleet/jobs/model/kinds'
+import type { JobStatus } from '#fleet/jobs/model/states'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Queryable } from '#postgres/pool'
+
+export const batchStatuses = ['scheduled', 'running', 'paused', 'finished', 'cancelled'] as const
+export type BatchStatus = (typeof batchStatuses)[number]
+
+export type BatchTarget = { groupId: string } | { deviceIds: string[] }
+
+/** A batch in a list; `total` counts jobs, the skipped devices not among them. */
+export type BatchSummary = {
+  id: string
+  kind: JobKind
+  status: BatchStatus
+  target: BatchTarget
+  profile: { id: string; version: number } | null
+  total: number
+  counts: Record<JobStatus, number>
+  jobsUrl: string
+  createdAt: string
+  finishedAt: string | null
+}
+
+/** A batch by itself: `jobs` are its first 1,000, `jobsUrl` leads to all of them. */
+export type Batch = BatchSummary & {
+  skipped: { deviceId: string; reason: string }[]
+  jobs: { id: string; deviceId: string; status: JobStatus }[]
+}
+
+type BatchRow = {
+  id: string
+  organization_id: string
+  kind: JobKind
+  status: BatchStatus
+  target: BatchTarget
+  profile_id: string | null
+  profile_version: number | null
+  total: number
+  queued: number
+  dispatched: number
+  in_progress: number
+  succeeded: number
+  failed: number
+  timed_out: number
+  cancelled: number
+  expired: number
+  rejected: number
+  created_at: Date
+  finished_at: Date | null
+}
+
+const columns = `b.id, b.organization_id, b.kind, b.status, b.target, b.profile_id, b.profile_version, b.total, b.queued,
+  b.dispatched, b.in_progress, b.succeeded, b.failed, b.timed_out, b.cancelled, b.expired, b.rejected, b.created_at,
+  b.finished_at`
+
+const toSummary = (row: BatchRow): BatchSummary => ({
+  id: row.id,
+  kind: row.kind,
+  status: row.status,
+  target: row.target,
+  profile:
+    row.profile_id === null || row.profile_version === null
+      ? null
+      : { id: row.profile_id, version: row.profile_version },
+  total: row.total,
+  counts: {
+    queued: row.queued,
+    dispatched: row.dispatched,
+    inProgress: row.in_progress,
+    succeeded: row.succeeded,
+    failed: row.failed,
+    timedOut: row.timed_out,
+    cancelled: row.cancelled,
+    expired: row.expired,
+    rejected: row.rejected,
+  },
+  jobsUrl: `/orgs/${row.organization_id}/jobs?batchId=${row.id}`,
+  createdAt: row.created_at.toISOString(),
+  finishedAt: row.finished_at?.toISOString() ?? null,
+})
+
+/** SQL condition: job `j` belongs to batch `b`, found by the ids that follow the batch's own. */
+export const jobOfBatchSql =
+  'j.organization_id = b.organization_id AND j.id > b.id AND j.id <= b.last_job_id AND j.batch_id = b.id'
+
+const shownJobs = 1_000
+
+/** A batch with its first jobs, in the caller's transaction. Throws 404. */
+export async function readBatch(db: Queryable, organizationId: string, batchId: string): Promise<Batch> {
+  const { rows } = await db.query<BatchRow & Pick<Batch, 'skipped'>>(
+    `SELECT ${columns}, b.skipped FROM job_batch b WHERE b.organization_id = $1 AND b.id = $2`,
+    [organizationId, batchId],
+  )
+  const row = rows[0]
+  if (!row) throw notFound('job batch', batchId)
+  const { rows: jobs } = await db.query<{ id: string; device_id: string; status: JobStatus }>(
+    `SELECT j.id, j.device_id, j.status FROM job_batch b JOIN job j ON ${jobOfBatchSql}
+     WHERE b.organization_id = $1 AND b.id = $2 ORDER BY j.id LIMIT ${shownJobs}`,
+    [organizationId, batchId],
+  )
+  return {
+    ...toSummary(row),
+    skipped: row.skipped,
+    jobs: jobs.map(({ id, device_id, status }) => ({ id, deviceId: device_id, status })),
+  }
+}
+
+/** One batch (`job:read`). Throws 404. */
+export async function getBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
+  await authorizeObject(ctx, organizationId, 'job:read', 'job batch', batchId)
+  if (!isUuid(batchId)) throw notFound('job batch', batchId)
+  return tenantTransaction(ctx, [organizationId], (connection) => readBatch(connection, organizationId, batchId))
+}
+
+/** The organization's batches, newest first (`job:read`). */
+export async function listBatches(
+  ctx: FleetContext,
+  organizationId: string,
+  page: { limit: number; after: string | undefined },
+): Promise<{ items: BatchSummary[]; nextAfter: string | null }> {
+  authorize(ctx.principal, organizationId, 'job:read')
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { rows } = await connection.query<BatchRow>(
+      `SELECT ${columns} FROM job_batch b WHERE b.organization_id = $1 AND ($2::uuid IS NULL OR b.id < $2)
+       ORDER BY b.id DESC LIMIT $3`,
+      [organizationId, page.after ?? null, page.limit + 1],
+    )
+    const items = rows.slice(0, page.limit).map(toSummary)
+    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+  })
+}

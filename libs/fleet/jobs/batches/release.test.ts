@@ -1,0 +1,65 @@
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { createBatch } from '#fleet/jobs/batches/create'
+import { getBatch } from '#fleet/jobs/batches/read'
+import { releaseBatches } from '#fleet/jobs/batches/release'
+import { openPool } from '#postgres/pool'
+import { createTestDatabase } from '#test/database'
+import { createJobFleet, type JobFleet } from '#test/job-fleet'
+
+const database = await createTestDatabase()
+const pool = openPool(database.url, { applicationName: 'job-releases.test' })
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+const nowMs = Date.now()
+const hourMs = 3_600_000
+let errors: unknown[] = []
+beforeEach(async () => {
+  await pool.query('TRUNCATE job, job_event, job_batch')
+  errors = []
+})
+
+const release = (atMs = nowMs) => releaseBatches(pool, atMs, (error) => errors.push(error))
+const later = ({ ctx, organizationId, groupId }: JobFleet, startMs: number) =>
+  createBatch(ctx, {
+    organizationId,
+    kind: 'speed_test',
+    target: { groupId },
+    schedule: { startAt: new Date(startMs).toISOString() },
+  })
+
+test('a batch that fails keeps no other from its start', async () => {
+  const [one, other] = [await createJobFleet(pool, 2), await createJobFleet(pool, 2)]
+  const poison = await later(one, nowMs + hourMs)
+  const { id } = await later(other, nowMs + hourMs)
+  await pool.query(`UPDATE job_batch SET schedule = '{"window": {"timeZone": "Mars/Olympus"}}' WHERE id = $1`, [
+    poison.id,
+  ])
+  expect(await release(nowMs + hourMs)).toBe(2)
+  expect(await getBatch(other.ctx, other.organizationId, id)).toMatchObject({ status: 'running' })
+  expect(errors).toHaveLength(1)
+})
+
+test('batches that wait for their time cost one query in all', async () => {
+  const fleet = await createJobFleet(pool, 1)
+  for (let count = 0; count < 5; count += 1) await later(fleet, nowMs + hourMs)
+  let connections = 0
+  pool.on('acquire', () => {
+    connections += 1
+  })
+  expect(await release()).toBe(0)
+  expect(connections).toBe(1)
+  expect(await release(nowMs + hourMs)).toBe(5)
+})
+
+test('a large batch that is aborted is cancelled in several turns', async () => {
+  const fleet = await createJobFleet(pool, 2_001)
+  const { id } = await later(fleet, nowMs + hourMs)
+  await pool.query(`UPDATE job_batch SET status = 'cancelled' WHERE id = $1`, [id])
+  expect(await release()).toBe(2_000)
+  expect(await release()).toBe(1)
+  expect(await release()).toBe(0)
+  expect(await getBatch(fleet.ctx, fleet.organizationId, id)).toMatchObject({ counts: { cancelled: 2_001 } })
+})

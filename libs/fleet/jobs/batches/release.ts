@@ -1,0 +1,141 @@
+import { recordAudit } from '#fleet/audit/record'
+import { cancelSome } from '#fleet/jobs/batches/control'
+import { type BatchStatus, jobOfBatchSql } from '#fleet/jobs/batches/read'
+import { wakeWaitingDevices } from '#fleet/jobs/dispatch'
+import { type Release, type Rollout, rolloutStep, withinLastMinute } from '#fleet/jobs/model/rollout'
+import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
+import { sumOfEach } from '#postgres/failing-alone'
+import { type Connection, type Pool, transaction } from '#postgres/pool'
+
+type GatedBatch = {
+  id: string
+  organization_id: string
+  status: BatchStatus
+  schedule: Schedule | null
+  rollout: Rollout | null
+  window_open: boolean
+  recent_releases: Release[]
+  total: number
+  held: number
+  queued: number
+  dispatched: number
+  in_progress: number
+  succeeded: number
+  failed: number
+  timed_out: number
+  rejected: number
+}
+
+const columns = `b.id, b.organization_id, b.status, b.schedule, b.rollout, b.window_open, b.recent_releases, b.total, b.held,
+  b.queued, b.dispatched, b.in_progress, b.succeeded, b.failed, b.timed_out, b.rejected`
+
+const gatedBatches = `
+  SELECT ${columns} FROM job_batch b
+  WHERE b.finished_at IS NULL
+    AND (b.schedule IS NOT NULL AND b.status <> 'cancelled'
+         OR b.status IN ('scheduled', 'running') AND (b.held > 0 OR b.rollout IS NOT NULL)
+         OR b.status = 'cancelled' AND (b.queued + b.dispatched > 0 OR EXISTS (
+           SELECT FROM job j WHERE ${jobOfBatchSql} AND j.status = 'inProgress' AND NOT j.cancel_requested)))`
+
+/**
+ * Moves every batch on that has a schedule or a rollout, or was paused or cancelled: opens and closes windows, lets as
+ * many held jobs go as the rollout allows, stops what has failed too often, and finishes interrupted cancellations.
+ * Returns how many jobs that concerned. A batch that fails is told to `onError`; the others go on.
+ *
+ * Any number of batches may wait for their time: looking at one that has nothing to do costs no query of its own. And
+ * none is worked on for longer than it takes to change some of its jobs: everybody's relay waits meanwhile.
+ */
+export async function releaseBatches(pool: Pool, nowMs: number, onError: (error: unknown) => void): Promise<number> {
+  const { rows } = await pool.query<GatedBatch>(gatedBatches)
+  const moveOn = async (batch: GatedBatch) => {
+    const { id, organization_id: organizationId } = batch
+    if (batch.status !== 'cancelled' && !planStep(batch, nowMs).isDue) return 0
+    const step = await transaction(pool, (connection) => stepBatch(connection, id, nowMs))
+    if (step.status !== 'cancelled') return step.released
+    return step.released + (await cancelSome(pool, organizationId, id, { by: 'system', nowMs }))
+  }
+  return sumOfEach(rows, moveOn, onError)
+}
+
+type BatchStep = { status: BatchStatus; released: number }
+
+/** What is to be done with a batch that is not cancelled, by what its row says. */
+function planStep(batch: GatedBatch, nowMs: number) {
+  const { started, open } = scheduleAt(batch.schedule, nowMs)
+  const canRelease = open && (batch.status === 'running' || batch.status === 'scheduled')
+  const step = rolloutStep(batch.rollout ?? {}, figuresOf(batch), nowMs)
+  const abort = canRelease && step.abort
+  const release = canRelease && !step.abort ? step.release : 0
+  const begins = batch.status === 'scheduled' && started && open
+  return { open, begins, abort, release, isDue: abort || release > 0 || begins || open !== batch.window_open }
+}
+
+async function stepBatch(connection: Connection, batchId: string, nowMs: number): Promise<BatchStep> {
+  // One worker at a time counts and releases; without this lock two of them would each use the whole allowance.
+  const { rows: locks } = await connection.query<{ mine: boolean }>(
+    'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS mine',
+    [batchId],
+  )
+  const { rows } = await connection.query<GatedBatch>(`SELECT ${columns} FROM job_batch b WHERE b.id = $1`, [batchId])
+  const batch = rows[0]
+  if (!locks[0]?.mine || !batch) return { status: 'running', released: 0 }
+  const plan = planStep(batch, nowMs)
+  if (plan.abort) return abortBatch(connection, batch)
+  const released = plan.release > 0 ? await releaseJobs(connection, batchId, plan.release) : 0
+  await noteStep(connection, batch, { open: plan.open, begins: plan.begins, released, nowMs })
+  return { status: batch.status, released }
+}
+
+const figuresOf = (batch: GatedBatch) => ({
+  total: batch.total,
+  held: batch.held,
+  open: batch.queued + batch.dispatched + batch.in_progress - batch.held,
+  succeeded: batch.succeeded,
+  failed: batch.failed + batch.timed_out + batch.rejected,
+  recentReleases: batch.recent_releases,
+})
+
+const chunkSize = 5_000
+
+async function releaseJobs(connection: Connection, batchId: string, limit: number): Promise<number> {
+  const { rowCount } = await connection.query(
+    `UPDATE job SET hold = NULL, enqueued_at = NULL WHERE id IN (
+       SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
+       WHERE b.id = $1 AND j.status = 'queued' AND j.hold = 'rollout'
+       ORDER BY j.id LIMIT $2 FOR UPDATE OF j SKIP LOCKED)`,
+    [batchId, Math.min(limit, chunkSize)],
+  )
+  return rowCount ?? 0
+}
+
+async function noteStep(
+  connection: Connection,
+  batch: GatedBatch,
+  { open, begins, released, nowMs }: { open: boolean; begins: boolean; released: number; nowMs: number },
+): Promise<void> {
+  if (!begins && released === 0 && open === batch.window_open) return
+  const recent = batch.rollout?.maxPerMinute === undefined ? [] : withinLastMinute(batch.recent_releases, nowMs)
+  if (released > 0 && batch.rollout?.maxPerMinute !== undefined) recent.push({ atMs: nowMs, count: released })
+  await connection.query(
+    `UPDATE job_batch SET window_open = $2, held = held - $3, recent_releases = $4,
+       status = CASE WHEN $5 AND status = 'scheduled' THEN 'running' ELSE status END
+     WHERE id = $1`,
+    [batch.id, open, released, JSON.stringify(recent), begins],
+  )
+  if (open && !batch.window_open) await wakeWaitingDevices(connection)
+}
+
+async function abortBatch(connection: Connection, batch: GatedBatch): Promise<BatchStep> {
+  await connection.query(`UPDATE job_batch SET status = 'cancelled' WHERE id = $1 AND finished_at IS NULL`, [batch.id])
+  await recordAudit(connection, [
+    {
+      organizationId: batch.organization_id,
+      actor: 'system',
+      action: 'job_batch.aborted',
+      subjectType: 'job_batch',
+      subjectId: batch.id,
+      detail: { failed: batch.failed, timedOut: batch.timed_out, rejected: batch.rejected, total: batch.total },
+    },
+  ])
+  return { status: 'cancelled', released: 0 }
+}

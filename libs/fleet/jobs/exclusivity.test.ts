@@ -1,0 +1,105 @@
+import { afterAll, expect, test } from 'vitest'
+import { pauseBatch, resumeBatch } from '#fleet/jobs/batches/control'
+import { createBatch } from '#fleet/jobs/batches/create'
+import { releaseBatches } from '#fleet/jobs/batches/release'
+import { createDeviceJob } from '#fleet/jobs/device-job'
+import { dispatchJobs } from '#fleet/jobs/dispatch'
+import { reconcileOffers } from '#fleet/jobs/queue-offers'
+import { getJob } from '#fleet/jobs/read'
+import { openPool } from '#postgres/pool'
+import { createTestDatabase } from '#test/database'
+import { createJobFleet } from '#test/job-fleet'
+
+const database = await createTestDatabase()
+const pool = openPool(database.url, { applicationName: 'job-exclusivity.test' })
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+const nowMs = Date.now()
+
+/** One router and what is asked of it; `dispatch` is what the worker does when the queue names the job. */
+async function oneRouter() {
+  const { ctx, organizationId, groupId, deviceIds } = await createJobFleet(pool, 1)
+  const statusOf = async (id: string) => (await getJob(ctx, organizationId, id)).status
+  return {
+    statusOf,
+    async newBatch(): Promise<{ id: string; jobId: string }> {
+      const { id, jobs } = await createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
+      return { id, jobId: jobs[0]?.id ?? '' }
+    },
+    newJob: async () => (await createDeviceJob(ctx, deviceIds[0] ?? '', { kind: 'reboot' })).id,
+    async dispatch(jobId: string): Promise<string> {
+      await dispatchJobs(pool, [{ jobId, attempt: 1 }], nowMs)
+      return statusOf(jobId)
+    },
+    holdOf: async (jobId: string) =>
+      (await pool.query<{ hold: string | null }>('SELECT hold FROM job WHERE id = $1', [jobId])).rows[0]?.hold,
+    pause: (batchId: string) => pauseBatch(ctx, organizationId, batchId),
+    resume: (batchId: string) => resumeBatch(ctx, organizationId, batchId),
+  }
+}
+
+test('a job that waits for the device is let go when the batch before it is paused', async () => {
+  const router = await oneRouter()
+  const batch = await router.newBatch()
+  expect(await router.dispatch(batch.jobId)).toBe('dispatched')
+  const newer = await router.newJob()
+  expect(await router.dispatch(newer)).toBe('queued')
+  await reconcileOffers(pool, nowMs)
+  expect(await router.holdOf(newer)).toBe('device')
+  await router.pause(batch.id)
+  await reconcileOffers(pool, nowMs)
+  expect(await router.holdOf(newer)).toBeNull()
+  expect(await router.dispatch(newer)).toBe('dispatched')
+  expect(await router.statusOf(batch.jobId)).toBe('queued')
+  expect(await router.holdOf(batch.jobId)).toBe('device')
+})
+
+test('a job of a paused batch that was not offered yet does not block newer ones', async () => {
+  const router = await oneRouter()
+  const batch = await router.newBatch()
+  await router.pause(batch.id)
+  expect(await router.dispatch(await router.newJob())).toBe('dispatched')
+  expect(await router.statusOf(batch.jobId)).toBe('queued')
+})
+
+test('a job whose own batch hands nothing out does not take the device from another one', async () => {
+  const router = await oneRouter()
+  const [first, second] = [await router.newBatch(), await router.newBatch()]
+  expect(await router.dispatch(first.jobId)).toBe('dispatched')
+  expect(await router.dispatch(second.jobId)).toBe('queued')
+  await pool.query('UPDATE job_batch SET window_open = false WHERE id = ANY($1::uuid[])', [[first.id, second.id]])
+  await reconcileOffers(pool, nowMs)
+  expect(await router.holdOf(second.jobId)).toBe('device')
+  expect(await router.dispatch(second.jobId)).toBe('queued')
+  expect(await router.statusOf(first.jobId)).toBe('dispatched')
+})
+
+test('a batch that is cancelled while its job is recalled stays cancelled and ends', async () => {
+  const router = await oneRouter()
+  const batch = await router.newBatch()
+  await router.dispatch(batch.jobId)
+  await pool.query("UPDATE job_batch SET status = 'cancelled' WHERE id = $1", [batch.id])
+  expect(await router.dispatch(await router.newJob())).toBe('dispatched')
+  const { rows } = await pool.query('SELECT status, queued, dispatched FROM job_batch WHERE id = $1', [batch.id])
+  expect(rows).toEqual([{ status: 'cancelled', queued: 1, dispatched: 0 }])
+  await releaseBatches(pool, nowMs, (error) => expect.unreachable(String(error)))
+  expect(await router.statusOf(batch.jobId)).toBe('cancelled')
+})
+
+test('a recalled job goes when its batch is resumed and the device is free', async () => {
+  const router = await oneRouter()
+  const batch = await router.newBatch()
+  await router.dispatch(batch.jobId)
+  await router.pause(batch.id)
+  const newer = await router.newJob()
+  await router.dispatch(newer)
+  await router.resume(batch.id)
+  expect(await router.dispatch(batch.jobId)).toBe('queued')
+  await pool.query("UPDATE job SET status = 'succeeded' WHERE id = $1", [newer])
+  await reconcileOffers(pool, nowMs)
+  expect(await router.holdOf(batch.jobId)).toBeNull()
+  expect(await router.dispatch(batch.jobId)).toBe('dispatched')
+})

@@ -1,0 +1,111 @@
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { createBatch } from '#fleet/jobs/batches/create'
+import { getBatch } from '#fleet/jobs/batches/read'
+import { cancelJob, createDeviceJob } from '#fleet/jobs/device-job'
+import { type BatchSlice, dispatchSlice } from '#fleet/jobs/dispatch'
+import { forgetOffers, offerQueuedJobs, type QueuedEntry, reconcileOffers } from '#fleet/jobs/queue-offers'
+import { openPool } from '#postgres/pool'
+import { createTestDatabase } from '#test/database'
+import { createJobFleet, type JobFleet } from '#test/job-fleet'
+
+const database = await createTestDatabase()
+const pool = openPool(database.url, { applicationName: 'job-outbox.test' })
+afterAll(async () => {
+  await pool.end()
+  await database.drop()
+})
+
+const nowMs = Date.now()
+const cap = 100_000
+let offered: QueuedEntry[] = []
+let errors: unknown[] = []
+beforeEach(async () => {
+  await pool.query('TRUNCATE job, job_event, job_batch')
+  offered = []
+  errors = []
+})
+
+const offer = async (_: unknown, entries: readonly QueuedEntry[]) => void offered.push(...entries)
+const relay = (limits = { cap }) =>
+  offerQueuedJobs(pool, { ...limits, nowMs, offer, onError: (error) => errors.push(error) })
+const slices = () => offered.flatMap(({ reference }) => ('batchId' in reference ? [reference] : []))
+const reboot = ({ ctx, organizationId, groupId }: JobFleet) =>
+  createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
+const dispatchAll = async (all: readonly BatchSlice[]) => {
+  for (const slice of all) await dispatchSlice(pool, slice, nowMs)
+}
+
+test('a batch is offered in slices that cover each of its jobs once', async () => {
+  const fleet = await createJobFleet(pool, 601)
+  const { id: batchId } = await reboot(fleet)
+  await relay()
+  expect(slices()).toEqual([
+    { batchId, after: 0, upTo: 250 },
+    { batchId, after: 250, upTo: 500 },
+    { batchId, after: 500, upTo: 601 },
+  ])
+  expect(await relay()).toBe(0)
+  await dispatchAll(slices())
+  expect(await getBatch(fleet.ctx, fleet.organizationId, batchId)).toMatchObject({ counts: { dispatched: 601 } })
+})
+
+test('a slice twice dispatches its jobs once, and leaves out what was cancelled', async () => {
+  const fleet = await createJobFleet(pool, 3)
+  const batch = await reboot(fleet)
+  await relay()
+  await cancelJob(fleet.ctx, fleet.organizationId, batch.jobs[1]?.id ?? '')
+  await dispatchAll([...slices(), ...slices()])
+  const { rows } = await pool.query("SELECT FROM job_event WHERE status = 'dispatched'")
+  expect(rows).toHaveLength(2)
+  expect(await getBatch(fleet.ctx, fleet.organizationId, batch.id)).toMatchObject({
+    counts: { dispatched: 2, cancelled: 1 },
+  })
+})
+
+test('of an organization no more than the cap waits in the queue, and the last ones stand at the back', async () => {
+  const fleet = await createJobFleet(pool, 1_100)
+  await reboot(fleet)
+  await relay({ cap: 1_000 })
+  await relay({ cap: 1_000 })
+  expect(slices().at(-1)).toMatchObject({ upTo: 1_000 })
+  expect(offered.map(({ priority }) => priority)).toEqual([1, 1, 2, 2])
+  await dispatchAll(slices().slice(0, 1))
+  await relay({ cap: 1_000 })
+  expect(slices().at(-1)).toMatchObject({ after: 1_000, upTo: 1_100 })
+})
+
+test('slices that the queue lost are offered again, with the jobs nothing has happened to', async () => {
+  await reboot(await createJobFleet(pool, 300))
+  await relay()
+  const first = slices()
+  await dispatchAll(first.slice(0, 1))
+  expect(await reconcileOffers(pool, nowMs + 59_000)).toBe(0)
+  expect(await reconcileOffers(pool, nowMs + 61_000)).toBe(50)
+  await relay()
+  expect(slices().slice(first.length)).toEqual(first)
+})
+
+test('an organization whose turn fails does not keep the others from theirs', async () => {
+  const [one, other] = [await createJobFleet(pool, 1), await createJobFleet(pool, 1)]
+  const [{ id: failing }, { id: batchId }] = [await reboot(one), await reboot(other)]
+  const offer = async (_: unknown, [entry]: readonly QueuedEntry[]) => {
+    if (entry && 'batchId' in entry.reference && entry.reference.batchId === failing) throw new Error('poison')
+    if (entry) offered.push(entry)
+  }
+  await offerQueuedJobs(pool, { cap, nowMs, offer, onError: (error) => errors.push(error) })
+  expect(slices()).toMatchObject([{ batchId }])
+  expect(errors).toMatchObject([{ message: 'poison' }])
+})
+
+test('an emptied queue is told of batches and of single jobs again', async () => {
+  const fleet = await createJobFleet(pool, 2)
+  await createDeviceJob(fleet.ctx, fleet.deviceIds[0] ?? '', { kind: 'speed_test' })
+  await reboot(fleet)
+  await relay()
+  const told = offered
+  offered = []
+  await forgetOffers(pool)
+  await relay()
+  expect(told).toHaveLength(2)
+  expect(offered).toEqual(told)
+})

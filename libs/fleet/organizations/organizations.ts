@@ -1,0 +1,204 @@
+import { badRequest, notFound } from '#core/errors'
+import { newId } from '#core/ids'
+import { authorize, organizationsWith, requirePlatform, sees } from '#fleet/access/principal'
+import { recordAudit } from '#fleet/audit/record'
+import type { FleetContext } from '#fleet/context'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Queryable } from '#postgres/pool'
+import { transaction } from '#postgres/pool'
+
+export const subscriptionStatuses = ['trialing', 'active', 'past_due', 'suspended', 'cancelled'] as const
+export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
+
+export type Organization = {
+  id: string
+  name: string
+  plan: string
+  subscription: { status: SubscriptionStatus; deviceQuota: number }
+  createdAt: string
+}
+
+type OrganizationRow = {
+  id: string
+  name: string
+  plan: string
+  subscription_status: SubscriptionStatus
+  device_quota: number | null
+  created_at: Date
+}
+
+const columns = 'id, name, plan, subscription_status, device_quota, created_at'
+
+const toOrganization = (ctx: FleetContext, row: OrganizationRow): Organization => ({
+  id: row.id,
+  name: row.name,
+  plan: row.plan,
+  subscription: {
+    status: row.subscription_status,
+    deviceQuota: row.device_quota ?? ctx.plans[row.plan]?.deviceQuota ?? 0,
+  },
+  createdAt: row.created_at.toISOString(),
+})
+
+/** Throws 400 when no such plan is offered. */
+function requirePlan(ctx: FleetContext, plan: string): void {
+  if (plan in ctx.plans) return
+  const offered = Object.keys(ctx.plans).join(', ')
+  const detail = `Plans are: ${offered}.`
+  throw badRequest(`/plan: ${detail}`, [{ pointer: '/plan', code: 'unknown_plan', detail }])
+}
+
+/** Creates an organization, on the plan `free` unless another is named. Platform only. */
+export async function createOrganization(
+  ctx: FleetContext,
+  input: { name: string; plan?: string | undefined },
+): Promise<Organization> {
+  const plan = input.plan ?? 'free'
+  requirePlan(ctx, plan)
+  requirePlatform(ctx.principal)
+  return transaction(ctx.pool, async (connection) => {
+    const row = await insertOrganization(connection, input.name, plan)
+    await recordAudit(connection, [
+      {
+        organizationId: row.id,
+        actor: ctx.principal.id,
+        action: 'organization.created',
+        subjectType: 'organization',
+        subjectId: row.id,
+        detail: { name: row.name, plan },
+        requestId: ctx.requestId,
+      },
+    ])
+    return toOrganization(ctx, row)
+  })
+}
+
+/** The organization's row with its usage counter. */
+export async function insertOrganization(db: Queryable, name: string, plan: string): Promise<OrganizationRow> {
+  const { rows } = await db.query<OrganizationRow>(
+    `WITH created AS (
+       INSERT INTO organization (id, name, plan, created_at, updated_at)
+       VALUES ($1, $2, $3, uuid_extract_timestamp($1), uuid_extract_timestamp($1)) RETURNING ${columns}
+     ), counter AS (
+       INSERT INTO organization_usage (organization_id) SELECT id FROM created
+     )
+     SELECT * FROM created`,
+    [newId(), name, plan],
+  )
+  const row = rows[0]
+  if (!row) throw new Error('The organization was not inserted.')
+  return row
+}
+
+/** The organizations the caller can read, newest first. A caller who can read none gets an empty list. */
+export async function listOrganizations(
+  ctx: FleetContext,
+  page: { limit: number; after: string | undefined },
+): Promise<{ items: Organization[]; nextAfter: string | null }> {
+  const visible = ctx.principal.platform || ctx.principal.grants.size > 0 ? readable(ctx) : []
+  const { rows } = await ctx.pool.query<OrganizationRow>(
+    `SELECT ${columns} FROM organization
+      WHERE ($1::uuid[] IS NULL OR id = ANY($1)) AND ($2::uuid IS NULL OR id < $2)
+      ORDER BY id DESC LIMIT $3`,
+    [visible === 'all' ? null : visible, page.after ?? null, page.limit + 1],
+  )
+  const items = rows.slice(0, page.limit).map((row) => toOrganization(ctx, row))
+  return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+}
+
+const readable = (ctx: FleetContext): string[] | 'all' => {
+  const held = [...ctx.principal.grants.values()].some((scopes) => scopes.has('org:read'))
+  return ctx.principal.platform || held ? organizationsWith(ctx.principal, 'org:read') : []
+}
+
+/** One organization (`org:read`). Throws 404. */
+export async function getOrganization(ctx: FleetContext, organizationId: string): Promise<Organization> {
+  await requireOrganization(ctx, organizationId)
+  authorize(ctx.principal, organizationId, 'org:read')
+  const { rows } = await ctx.pool.query<OrganizationRow>(`SELECT ${columns} FROM organization WHERE id = $1`, [
+    organizationId,
+  ])
+  const row = rows[0]
+  if (!row) throw notFound('organization', organizationId)
+  return toOrganization(ctx, row)
+}
+
+/** Renames an organization (`org:write`). */
+export async function renameOrganization(
+  ctx: FleetContext,
+  organizationId: string,
+  name: string,
+): Promise<Organization> {
+  await requireOrganization(ctx, organizationId)
+  authorize(ctx.principal, organizationId, 'org:write')
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { rows } = await connection.query<OrganizationRow>(
+      `UPDATE organization SET name = $2, updated_at = now() WHERE id = $1 RETURNING ${columns}`,
+      [organizationId, name],
+    )
+    const row = rows[0]
+    if (!row) throw notFound('organization', organizationId)
+    await recordAudit(connection, [
+      {
+        organizationId,
+        actor: ctx.principal.id,
+        action: 'organization.renamed',
+        subjectType: 'organization',
+        subjectId: organizationId,
+        detail: { name },
+        requestId: ctx.requestId,
+      },
+    ])
+    return toOrganization(ctx, row)
+  })
+}
+
+export type Subscription = { plan: string; status: SubscriptionStatus; deviceQuota?: number | undefined }
+
+/**
+ * Sets plan, status and contract quota, as a billing system does. Platform only: others who see the organization get
+ * 403. Without `deviceQuota` the plan's counts.
+ */
+export async function setSubscription(
+  ctx: FleetContext,
+  organizationId: string,
+  subscription: Subscription,
+): Promise<Organization> {
+  requirePlan(ctx, subscription.plan)
+  await requireOrganization(ctx, organizationId)
+  if (!sees(ctx.principal, organizationId)) throw notFound('organization', organizationId)
+  requirePlatform(ctx.principal)
+  return transaction(ctx.pool, async (connection) => {
+    const { rows } = await connection.query<OrganizationRow>(
+      `UPDATE organization
+          SET plan = $2, subscription_status = $3, device_quota = $4, updated_at = now(),
+              subscription_changed_at = CASE WHEN subscription_status = $3 THEN subscription_changed_at ELSE now() END
+        WHERE id = $1 RETURNING ${columns}`,
+      [organizationId, subscription.plan, subscription.status, subscription.deviceQuota ?? null],
+    )
+    const row = rows[0]
+    if (!row) throw notFound('organization', organizationId)
+    await recordAudit(connection, [
+      {
+        organizationId,
+        actor: ctx.principal.id,
+        action: 'organization.subscription_changed',
+        subjectType: 'organization',
+        subjectId: organizationId,
+        detail: subscription,
+        requestId: ctx.requestId,
+      },
+    ])
+    return toOrganization(ctx, row)
+  })
+}
+
+/**
+ * Throws 404 when there is no such organization. Only platform principals can name one that does not exist and still be
+ * authorized: everybody else's grants name existing ones.
+ */
+export async function requireOrganization(ctx: FleetContext, organizationId: string): Promise<void> {
+  if (!ctx.principal.platform) return
+  const { rowCount } = await ctx.pool.query('SELECT 1 FROM organization WHERE id = $1', [organizationId])
+  if (!rowCount) throw notFound('organization', organizationId)
+}

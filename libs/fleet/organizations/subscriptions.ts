@@ -1,0 +1,87 @@
+import { notFound, ServiceError } from '#core/errors'
+import type { FleetContext } from '#fleet/context'
+import { publishEvents } from '#fleet/events/publish'
+import type { SubscriptionStatus } from '#fleet/organizations/organizations'
+import { type Plan, planNamed } from '#fleet/organizations/plans'
+import type { Connection, Queryable } from '#postgres/pool'
+
+/** What an organization may do right now. */
+export type Entitlement = { organizationId: string; plan: Plan; status: SubscriptionStatus; deviceQuota: number }
+
+type EntitlementRow = { plan: string; subscription_status: SubscriptionStatus; device_quota: number | null }
+
+/** The organization's plan and subscription, read in the caller's transaction. Throws 404. */
+export async function readEntitlement(
+  ctx: Pick<FleetContext, 'plans'>,
+  db: Queryable,
+  organizationId: string,
+): Promise<Entitlement> {
+  const { rows } = await db.query<EntitlementRow>(
+    'SELECT plan, subscription_status, device_quota FROM organization WHERE id = $1',
+    [organizationId],
+  )
+  const row = rows[0]
+  if (!row) throw notFound('organization', organizationId)
+  const plan = planNamed(ctx.plans, row.plan)
+  return { organizationId, plan, status: row.subscription_status, deviceQuota: row.device_quota ?? plan.deviceQuota }
+}
+
+/**
+ * Every verb that writes devices, groups, profiles or jobs calls this first in its transaction. Throws 402
+ * `subscription_inactive` when the subscription is suspended or cancelled, whoever calls.
+ */
+export async function requireActiveSubscription(
+  ctx: Pick<FleetContext, 'plans'>,
+  db: Queryable,
+  organizationId: string,
+): Promise<Entitlement> {
+  const entitlement = await readEntitlement(ctx, db, organizationId)
+  if (entitlement.status === 'suspended' || entitlement.status === 'cancelled') {
+    throw new ServiceError(402, 'subscription_inactive', `The organization's subscription is ${entitlement.status}.`, {
+      members: { subscriptionStatus: entitlement.status },
+    })
+  }
+  return entitlement
+}
+
+/** Throws 403 `plan_feature`: the plan does not include it. */
+export function refuseFeature(feature: 'smartTagGroups' | 'fleetGps' | 'coverage'): never {
+  throw new ServiceError(403, 'plan_feature', `The organization's plan does not include ${featureNames[feature]}.`, {
+    members: { feature },
+  })
+}
+
+const featureNames = { smartTagGroups: 'smart-tag groups', fleetGps: 'fleet GPS', coverage: 'coverage' }
+
+/**
+ * Takes places for `count` more devices in the creating transaction. The counter's row lock makes concurrent creators
+ * wait for each other, so the quota cannot be overstepped. Throws 403 `device_quota_exceeded` with `limit` and `used`.
+ */
+export async function takeQuota(connection: Connection, entitlement: Entitlement, count: number): Promise<void> {
+  const { organizationId, deviceQuota } = entitlement
+  const taken = await connection.query<{ device_count: number }>(
+    `UPDATE organization_usage SET device_count = device_count + $2
+      WHERE organization_id = $1 AND device_count + $2 <= $3 RETURNING device_count`,
+    [organizationId, count, deviceQuota],
+  )
+  const used = taken.rows[0]?.device_count
+  if (used === deviceQuota) {
+    await publishEvents(connection, [{ organizationId, type: 'quota.reached', payload: { limit: deviceQuota, used } }])
+  }
+  if (used !== undefined) return
+  const { rows } = await connection.query<{ device_count: number }>(
+    'SELECT device_count FROM organization_usage WHERE organization_id = $1',
+    [organizationId],
+  )
+  throw new ServiceError(403, 'device_quota_exceeded', `The organization may have ${deviceQuota} devices.`, {
+    members: { limit: deviceQuota, used: rows[0]?.device_count ?? 0 },
+  })
+}
+
+/** Gives places back when devices are deleted or moved away. */
+export async function returnQuota(connection: Connection, organizationId: string, count: number): Promise<void> {
+  await connection.query('UPDATE organization_usage SET device_count = device_count - $2 WHERE organization_id = $1', [
+    organizationId,
+    count,
+  ])
+}

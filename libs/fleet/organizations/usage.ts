@@ -1,0 +1,44 @@
+import { authorize } from '#fleet/access/principal'
+import type { FleetContext } from '#fleet/context'
+import { type DeviceStatus, deviceStatuses } from '#fleet/devices/status'
+import { requireOrganization } from '#fleet/organizations/organizations'
+import { readEntitlement } from '#fleet/organizations/subscriptions'
+
+/** What an organization uses of what its plan and contract allow. */
+export type Usage = {
+  organizationId: string
+  devices: { used: number; limit: number; byStatus: Record<DeviceStatus, number> }
+  requestsPerMinute: number
+  historyDays: number
+  features: { smartTagGroups: boolean; fleetGps: boolean; coverage: boolean }
+}
+
+/** The organization's usage (`org:read`). */
+export async function readUsage(ctx: FleetContext, organizationId: string): Promise<Usage> {
+  await requireOrganization(ctx, organizationId)
+  authorize(ctx.principal, organizationId, 'org:read')
+  const { plan, deviceQuota } = await readEntitlement(ctx, ctx.pool, organizationId)
+  const counter = await ctx.pool.query<{ device_count: number }>(
+    'SELECT device_count FROM organization_usage WHERE organization_id = $1',
+    [organizationId],
+  )
+  const counts = await ctx.pool.query<{ status: DeviceStatus; count: number }>(
+    'SELECT status, count(*)::int AS count FROM device WHERE organization_id = $1 GROUP BY status',
+    [organizationId],
+  )
+  const countOf = new Map(counts.rows.map(({ status, count }) => [status, count]))
+  return {
+    organizationId,
+    devices: {
+      used: counter.rows[0]?.device_count ?? 0,
+      limit: deviceQuota,
+      byStatus: Object.fromEntries(deviceStatuses.map((status) => [status, countOf.get(status) ?? 0])) as Record<
+        DeviceStatus,
+        number
+      >,
+    },
+    requestsPerMinute: plan.requestsPerMinute,
+    historyDays: plan.historyDays,
+    features: { smartTagGroups: plan.smartTagGroups, fleetGps: plan.fleetGps, coverage: plan.coverage },
+  }
+}

@@ -1,0 +1,242 @@
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Secret } from '#core/secret'
+import { dataKeyOf } from '#fleet/crypto/data-keys'
+import { createKeyring } from '#fleet/crypto/keyring'
+import { publishEvents } from '#fleet/events/publish'
+import { insertOrganization } from '#fleet/organizations/organizations'
+import { retryDelaysMs } from '#fleet/webhooks/delivery'
+import { createWebhookRounds } from '#fleet/webhooks/rounds'
+import { createWebhookSender, signWebhook, type WebhookSender } from '#fleet/webhooks/sender'
+import { webhookSecretPlace } from '#fleet/webhooks/webhooks'
+import { type OwnedPool, openPool } from '#postgres/pool'
+import { createTestDatabase, type TestDatabase } from '#test/database'
+import { testTls } from '#test/tls'
+
+type Received = { path: string; headers: Record<string, string | string[] | undefined>; body: string }
+
+const keyring = createKeyring(new Secret('a master secret for tests, long enough'))
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+let database: TestDatabase
+let pool: OwnedPool
+let receiver: Server
+let answerWith: { status: number; headers?: Record<string, string> }
+let received: Received[]
+let nowMs: number
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  pool = openPool(database.url, { applicationName: 'webhook-delivery.test' })
+  receiver = createServer(testTls, (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() })
+      response.writeHead(answerWith.status, answerWith.headers).end('thanks')
+    })
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+})
+afterAll(async () => {
+  receiver.closeAllConnections()
+  receiver.close()
+  await sender.close()
+  await guarded.close()
+  await pool.end()
+  await database.drop()
+})
+beforeEach(async () => {
+  answerWith = { status: 204 }
+  received = []
+  nowMs = Date.now() + 1_000
+  await pool.query('DELETE FROM webhook')
+})
+
+// The receiver is on this machine, which the product refuses; everything else is as in production.
+const sender = createWebhookSender({ ca: testTls.cert, isAllowed: () => true, timeoutMs: 2_000 })
+const guarded = createWebhookSender({ ca: testTls.cert, timeoutMs: 2_000 })
+const receiverUrl = (path = '/in', host = 'localhost') =>
+  `https://${host}:${(receiver.address() as AddressInfo).port}${path}`
+
+async function newWebhook(url = receiverUrl(), owner?: string) {
+  const organizationId = owner ?? (await insertOrganization(pool, 'Harbour ferries', 'pro')).id
+  const { rows } = await pool.query<{ id: string }>('SELECT uuidv7() AS id')
+  const id = String(rows[0]?.id)
+  const sealed = (await dataKeyOf(pool, keyring, organizationId)).seal(secret, webhookSecretPlace(id))
+  await pool.query(
+    `INSERT INTO webhook (id, organization_id, url, events, sealed_secret) VALUES ($1, $2, $3, '{device.created}', $4)`,
+    [id, organizationId, url, sealed],
+  )
+  return { id, organizationId }
+}
+
+const happen = (organizationId: string, type: 'device.created' | 'device.deleted' = 'device.created') =>
+  publishEvents(pool, [{ organizationId, type, payload: { deviceId: 'a' } }])
+
+const raise = (error: unknown) => {
+  throw error
+}
+const roundsOf = (sender: WebhookSender) => createWebhookRounds({ pool, keyring, sender, clock: () => nowMs }, raise)
+
+async function work(through = sender): Promise<void> {
+  const rounds = roundsOf(through)
+  while ((await rounds.next()) > 0) await rounds.settle()
+}
+
+const stateOf = async (webhookId: string) => {
+  const { rows } = await pool.query(
+    'SELECT disabled_at, disabled_reason, (SELECT count(*)::int FROM webhook_delivery WHERE delivered_at IS NULL) AS waiting FROM webhook WHERE id = $1',
+    [webhookId],
+  )
+  return rows[0]
+}
+
+describe('signWebhook', () => {
+  test('gives the signature of the Standard Webhooks reference vector', () => {
+    const message = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestampS: 1_614_265_330, secret, url: '' }
+    expect(signWebhook({ ...message, body: '{"test": 2432232314}' })).toBe(
+      'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    )
+  })
+})
+
+describe('webhook rounds', () => {
+  test('sends a subscribed event once, signed, and nothing that was not subscribed', async () => {
+    const { organizationId } = await newWebhook()
+    await newWebhook()
+    await happen(organizationId)
+    await happen(organizationId, 'device.deleted')
+    await work()
+    await work()
+    expect(received).toHaveLength(1)
+    const [{ headers, body, path } = { headers: {}, body: '', path: '' }] = received
+    expect(path).toBe('/in')
+    expect(JSON.parse(body)).toEqual({
+      type: 'device.created',
+      timestamp: expect.any(String),
+      organizationId,
+      data: { deviceId: 'a' },
+    })
+    const id = String(headers['webhook-id'])
+    const timestampS = Number(headers['webhook-timestamp'])
+    expect(timestampS).toBe(Math.floor(nowMs / 1000))
+    expect(headers['webhook-signature']).toBe(signWebhook({ id, timestampS, body, secret, url: '' }))
+    expect((await pool.query('SELECT 1 FROM outbox_event')).rowCount).toBe(0)
+  })
+
+  test('two workers beside each other send each event once', async () => {
+    const { organizationId } = await newWebhook()
+    for (let n = 0; n < 20; n++) await happen(organizationId)
+    await Promise.all([work(), work(), work()])
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(20)
+    expect(received).toHaveLength(20)
+  })
+
+  test('tries again with growing pauses under the same id, and after a day disables with a notice', async () => {
+    const { id, organizationId } = await newWebhook()
+    answerWith = { status: 500 }
+    await happen(organizationId)
+    const startedMs = nowMs
+    for (const delayMs of retryDelaysMs) {
+      await work()
+      nowMs += delayMs - 1
+      await work()
+      nowMs += 1
+    }
+    expect(received).toHaveLength(retryDelaysMs.length)
+    expect((await stateOf(id)).disabled_at).toBeNull()
+    await work()
+    expect(nowMs - startedMs).toBeGreaterThan(23 * 3_600_000)
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+    expect(await stateOf(id)).toMatchObject({
+      disabled_at: new Date(nowMs),
+      disabled_reason: expect.stringContaining('answered 500'),
+      waiting: 0,
+    })
+    const { rows } = await pool.query('SELECT actor, action FROM audit_entry WHERE subject_id = $1', [id])
+    expect(rows).toEqual([{ actor: 'system', action: 'webhook.disabled' }])
+    await happen(organizationId)
+    await work()
+    expect(received).toHaveLength(retryDelaysMs.length + 1)
+  })
+
+  test('410 ends it at once', async () => {
+    const { id, organizationId } = await newWebhook()
+    answerWith = { status: 410 }
+    await happen(organizationId)
+    await work()
+    expect((await stateOf(id)).disabled_at).not.toBeNull()
+  })
+
+  test('a redirect is not followed', async () => {
+    const { organizationId } = await newWebhook()
+    answerWith = { status: 307, headers: { location: receiverUrl('/elsewhere') } }
+    await happen(organizationId)
+    await work()
+    expect(received.map(({ path }) => path)).toEqual(['/in'])
+  })
+
+  test.each(['localhost', '127.0.0.1', '[::ffff:127.0.0.1]'])(
+    'nothing is sent to the private address %s',
+    async (host) => {
+      const { organizationId } = await newWebhook(receiverUrl('/in', host))
+      await happen(organizationId)
+      await work(guarded)
+      expect(received).toEqual([])
+      const { rows } = await pool.query('SELECT last_error FROM webhook_delivery WHERE organization_id = $1', [
+        organizationId,
+      ])
+      expect(rows).toEqual([{ last_error: 'the address is not on the public Internet' }])
+    },
+  )
+
+  test('receivers that never answer take no other organization’s places, however many and however full', async () => {
+    const silent = await newWebhook(receiverUrl('/silent'))
+    for (let more = 0; more < 40; more++) await newWebhook(receiverUrl('/silent'), silent.organizationId)
+    for (let more = 0; more < 30; more++) await happen(silent.organizationId)
+    const { organizationId } = await newWebhook(receiverUrl('/lively'))
+    const answers: (() => void)[] = []
+    const told: string[] = []
+    const rounds = roundsOf({
+      send: ({ url }) => {
+        told.push(new URL(url).pathname)
+        if (url.endsWith('/lively')) return Promise.resolve({ delivered: true })
+        return new Promise((resolve) => answers.push(() => resolve({ delivered: true })))
+      },
+      close: async () => {},
+    })
+    await rounds.next()
+    await happen(organizationId)
+    await rounds.next()
+    expect(told.filter((path) => path === '/lively')).toHaveLength(1)
+    expect(answers).toHaveLength(16)
+    expect(await rounds.next()).toBe(0)
+    for (const answer of answers.splice(0)) answer()
+    await rounds.settle()
+    await rounds.next()
+    expect(answers).toHaveLength(16)
+    for (const answer of answers) answer()
+    await rounds.settle()
+  })
+
+  test('a webhook whose secret cannot be opened is given up like one that does not answer', async () => {
+    const { id, organizationId } = await newWebhook()
+    await pool.query(`UPDATE webhook SET sealed_secret = '\\x00' WHERE id = $1`, [id])
+    await happen(organizationId)
+    await work()
+    expect(received).toEqual([])
+    expect(await stateOf(id)).toMatchObject({ disabled_at: null, waiting: 1 })
+    nowMs += retryDelaysMs.reduce((sum, ms) => sum + ms)
+    await pool.query('UPDATE webhook_delivery SET attempt = $1 WHERE webhook_id = $2', [retryDelaysMs.length, id])
+    await work()
+    expect(await stateOf(id)).toMatchObject({ disabled_reason: expect.stringContaining('could not be signed') })
+  })
+
+  test('a receiver that cannot be reached is tried again', async () => {
+    const { id, organizationId } = await newWebhook('https://127.0.0.1:1/')
+    await happen(organizationId)
+    await work()
+    expect(await stateOf(id)).toMatchObject({ disabled_at: null, waiting: 1 })
+  })
+})

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { notFound } from '#core/errors'
+import { isUuid, newId } from '#core/ids'
+import { authorizeObject } from '#fleet/access/authorize-object'
+import { authorize } from '#fleet/access/principal'
+import { recordAudit } from '#fleet/audit/record'
+import type { FleetContext } from '#fleet/context'
+import { dataKeyOf } from '#fleet/crypto/data-keys'
+import type { Keyring } from '#fleet/crypto/keyring'
+import type { EventType } from '#fleet/events/publish'
+import { requireOrganization } from '#fleet/organizations/organizations'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Queryable } from '#postgres/pool'
+
+export type Webhook = {
+  id: string
+  url: string
+  events: EventType[]
+  description: string | null
+  /** When deliveries were given up, and why; null while it works. */
+  disabledAt: string | null
+  disabledReason: string | null
+  createdAt: string
+}
+
+type WebhookRow = {
+  id: string
+  url: string
+  events: EventType[]
+  description: string | null
+  disabled_at: Date | null
+  disabled_reason: string | null
+  created_at: Date
+}
+
+const columns = 'id, url, events, description, disabled_at, disabled_reason, created_at'
+
+const toWebhook = (row: WebhookRow): Webhook => ({
+  id: row.id,
+  url: row.url,
+  events: row.events,
+  description: row.description,
+  disabledAt: row.disabled_at?.toISOString() ?? null,
+  disabledReason: row.disabled_reason,
+  createdAt: row.created_at.toISOString(),
+})
+
+/** What a webhook's signing secret is bound to where it is stored. */
+export const webhookSecretPlace = (webhookId: string) => ['webhook', webhookId]
+
+/**
+ * Subscribes a URL to events (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is shown this once.
+ */
+export async function createWebhook(
+  ctx: FleetContext,
+  keyring: Keyring,
+  organizationId: string,
+  input: { url: string; events: EventType[]; description?: string | null | undefined },
+): Promise<Webhook & { secret: string }> {
+  authorize(ctx.principal, organizationId, 'webhook:manage')
+  await requireOrganization(ctx, organizationId)
+  const id = newId()
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const key = await dataKeyOf(connection, keyring, organizationId)
+    const { rows } = await connection.query<WebhookRow>(
+      `INSERT INTO webhook (id, organization_id, url, events, description, sealed_secret, created_at)
+       VALUES ($1, $2, $3, $4, $5, $6, uuid_extract_timestamp($1)) RETURNING ${columns}`,
+      [
+        id,
+        organizationId,
+        input.url,
+        input.events,
+        input.description ?? null,
+        key.seal(secret, webhookSecretPlace(id)),
+      ],
+    )
+    if (!rows[0]) throw new Error('The webhook was not inserted.')
+    await recordWebhookChange(ctx, connection, organizationId, id, 'webhook.created')
+    return { ...toWebhook(rows[0]), secret }
+  })
+}
+
+/** The organization's webhooks, newest first, without their secrets (`webhook:manage`). */
+export async function listWebhooks(
+  ctx: FleetContext,
+  organizationId: string,
+  page: { limit: number; after: string | undefined },
+): Promise<{ items: Webhook[]; nextAfter: string | null }> {
+  authorize(ctx.principal, organizationId, 'webhook:manage')
+  await requireOrganization(ctx, organizationId)
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { rows } = await connection.query<WebhookRow>(
+      `SELECT ${columns} FROM webhook
+       WHERE organization_id = $1 AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+      [organizationId, page.after ?? null, page.limit + 1],
+    )
+    const items = rows.slice(0, page.limit).map(toWebhook)
+    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+  })
+}
+
+/** Ends a subscription, with the deliveries that still waited (`webhook:manage`). Throws 404. */
+export async function deleteWebhook(ctx: FleetContext, organizationId: string, webhookId: string): Promise<void> {
+  await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
+  await tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { rowCount } = await connection.query('DELETE FROM webhook WHERE organization_id = $1 AND id = $2', [
+      organizationId,
+      isUuid(webhookId) ? webhookId : null,
+    ])
+    if (!rowCount) throw notFound('webhook', webhookId)
+    await recordWebhookChange(ctx, connection, organizationId, webhookId, 'webhook.deleted')
+  })
+}
+
+// The URL is not recorded: its path is often the receiver's own secret.
+const recordWebhookChange = (
+  ctx: FleetContext,
+  db: Queryable,
+  organizationId: string,
+  webhookId: string,
+  action: string,
+): Promise<void> =>
+  recordAudit(db, [
+    {
+      organizationId,
+      actor: ctx.principal.id,
+      action,
+      subjectType: 'webhook',
+      subjectId: webhookId,
+      requestId: ctx.requestId,
+    },
+  ])
