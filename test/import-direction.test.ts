@@ -10,6 +10,7 @@ const mayImport: Record<string, readonly string[]> = {
   questdb: ['core', 'telemetry'],
   postgres: ['core'],
   fleet: ['core', 'postgres'],
+  'fleet-map': ['core', 'telemetry', 'questdb', 'postgres', 'fleet'],
   queue: ['core', 'postgres', 'fleet'],
   http: ['core'],
 }

@@ -1,13 +1,13 @@
 import type { FleetContext } from '#fleet/context'
-import { databaseNowMs } from '#fleet/fleet-map/registry'
+import { answerTime, openCoverage } from '#fleet-map/coverage-scope'
+import { databaseNowMs } from '#fleet-map/registry'
+import { voteFilters } from '#fleet-map/vote-filters'
 import type { Reader } from '#questdb/readers'
 import { forecastSegments, placeSegments } from '#telemetry/forecast'
 import { summarizeForecast } from '#telemetry/forecast-summary'
 import { pathLengthM, routeSegments } from '#telemetry/route-path'
-import { answerTime, openCoverage } from './coverage-scope.ts'
 import type { FleetMaps } from './fleet-maps.ts'
 import type { ForecastRequest } from './forecast-schemas.ts'
-import { voteFilters } from './vote-filters.ts'
 
 // From this length on, less than an hour more makes no difference to how many devices have voted.
 const longWindowMs = 86_400_000

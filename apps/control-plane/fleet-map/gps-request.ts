@@ -1,7 +1,7 @@
 import type { FleetContext } from '#fleet/context'
-import { groupMembers, type MappedOrganization, mappedOrganizations } from '#fleet/fleet-map/access'
-import { type Moment, parseMomentToken } from '#fleet/fleet-map/revisions'
-import type { DevicePosition } from '#fleet/fleet-map/selection'
+import { groupMembers, type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
+import { type Moment, parseMomentToken } from '#fleet-map/revisions'
+import type { DevicePosition } from '#fleet-map/selection'
 import type { GpsQuery, Included } from './query.ts'
 
 /** Where a page of devices ended, and what its answer showed of time and change. */

@@ -1,11 +1,11 @@
 import { ServiceError } from '#core/errors'
+import { maxWaitingEventBytes } from '#fleet-map/memory-limits'
 import type { Readers } from '#questdb/readers'
 import { createEventStream, type EventStream, type Listener } from './event-stream.ts'
 import type { FleetMaps } from './fleet-maps.ts'
 import { readGpsSince } from './gps.ts'
 import { gpsBody } from './gps-formats.ts'
 import { openGps, sinceRequest } from './gps-request.ts'
-import { maxWaitingEventBytes } from './memory-limits.ts'
 
 /**
  * How many streams may be open in this process: for one principal, for the keys of one organization, and in all. Clients

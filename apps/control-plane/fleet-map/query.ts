@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { deviceFieldNames } from '#fleet/fleet-map/device-columns'
-import type { BoundingBox } from '#fleet/fleet-map/filter'
+import { deviceFieldNames } from '#fleet-map/device-columns'
+import type { BoundingBox } from '#fleet-map/filter'
 import { fieldTable } from '#telemetry/fields'
 import { distinct, flag, instantIn, pageQuery, repeatable, text, uuid } from '../schemas.ts'
 

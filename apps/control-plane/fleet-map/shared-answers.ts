@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
+import { cacheBytes } from '#fleet-map/memory-limits'
 import { type Coding, compressText } from '#http/compression'
-import { cacheBytes } from './memory-limits.ts'
 
 /** The bytes of an answer in any coding, each made at most once. */
 export type SharedAnswer = (coding: Coding | undefined) => Promise<Buffer>

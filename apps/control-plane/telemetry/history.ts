@@ -1,5 +1,6 @@
 import type { FleetContext } from '#fleet/context'
 import { type ReadableDevice, readableTelemetry } from '#fleet/devices/telemetry-access'
+import { clockAheadMs, planStartMs, type RequestedWindow, requestedWindow, type WindowQuery } from '#fleet-map/window'
 import { type HistoryPosition, historyPage } from '#questdb/history'
 import { type HistoryStep, historySteps } from '#questdb/history-steps'
 import type { OwnedRange } from '#questdb/owned-rows'
@@ -7,7 +8,6 @@ import type { Reader } from '#questdb/readers'
 import { maskSensitive, type StoredSample, type TelemetryRecord } from '#questdb/records'
 import type { QuestdbSql } from '#questdb/sql'
 import { type Kind, kinds, sensitiveFieldNames } from '#telemetry/fields'
-import { clockAheadMs, planStartMs, type RequestedWindow, requestedWindow, type WindowQuery } from './window.ts'
 
 export type HistoryQuery = WindowQuery & { kind?: Kind | undefined; stepSeconds?: number | undefined }
 

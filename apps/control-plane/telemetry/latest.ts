@@ -1,11 +1,11 @@
 import type { FleetContext } from '#fleet/context'
 import { readableTelemetry } from '#fleet/devices/telemetry-access'
+import { clockAheadMs } from '#fleet-map/window'
 import { latestSamples } from '#questdb/latest'
 import type { Reader } from '#questdb/readers'
 import type { TelemetryRecord } from '#questdb/records'
 import type { Kind } from '#telemetry/fields'
 import { visibleRecord } from './history.ts'
-import { clockAheadMs } from './window.ts'
 
 export type LatestRecord = Omit<TelemetryRecord, 'kind'> & { ts: string; ageMs: number; receivedAt: string }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { existingDevices } from '#fleet/fleet-map/registry'
+import { existingDevices } from '#fleet-map/registry'
 import type { Queryable } from '#postgres/pool'
 import type { IlpTransport } from '#questdb/ilp-transport'
 import type { QuestdbSql } from '#questdb/sql'

@@ -1,4 +1,4 @@
-import type { Revisions } from '#fleet/fleet-map/revisions'
+import type { Revisions } from '#fleet-map/revisions'
 import type { DeviceState, LocationState, OngoingDwell, RegistryEntry, SignalState } from './device-state.ts'
 
 export type Located<State> = { deviceId: string; state: State }

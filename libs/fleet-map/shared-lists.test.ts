@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createRevisions } from '#fleet/fleet-map/revisions'
-import { createSharedLists } from '#fleet/fleet-map/shared-lists'
+import { createRevisions } from '#fleet-map/revisions'
+import { createSharedLists } from '#fleet-map/shared-lists'
 
 const maxBytes = 20_000
 

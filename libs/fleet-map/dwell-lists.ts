@@ -1,17 +1,17 @@
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
-import type { BoundingBox } from '#fleet/fleet-map/filter'
-import { deviceIdsWith, ownershipOf } from '#fleet/fleet-map/registry'
-import type { Revisions } from '#fleet/fleet-map/revisions'
-import { createSharedLists, type SharedLists } from '#fleet/fleet-map/shared-lists'
+import type { BoundingBox } from '#fleet-map/filter'
+import { deviceIdsWith, ownershipOf } from '#fleet-map/registry'
+import type { Revisions } from '#fleet-map/revisions'
+import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
 import type { Pool } from '#postgres/pool'
 import type { DwellSignals } from '#questdb/dwell-signals'
 import { type DwellRow, dwellsTouching } from '#questdb/dwells'
 import type { Reader, Readers } from '#questdb/readers'
 import type { DwellSignal } from '#telemetry/dwell-signal'
-import { clockAheadMs } from '../telemetry/window.ts'
 import { cacheBytes, maxDwells } from './memory-limits.ts'
 import type { OrganizationWindow } from './vote-filters.ts'
+import { clockAheadMs } from './window.ts'
 
 export type DwellRequest = {
   /** On whose share it is read, when nobody else has asked for the same. */

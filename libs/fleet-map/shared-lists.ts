@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
-import type { Revisions } from '#fleet/fleet-map/revisions'
+import type { Revisions } from '#fleet-map/revisions'
 import { createSharedWork, type SharedWork } from './shared-work.ts'
 
 /** `revision`: when the item last changed. `isGone`: it was in the list before and no longer is. */

@@ -1,4 +1,4 @@
-import { deviceIdsWith, latecomers } from '#fleet/fleet-map/registry'
+import { deviceIdsWith, latecomers } from '#fleet-map/registry'
 import type { Pool } from '#postgres/pool'
 import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'

@@ -1,8 +1,8 @@
 import type { FleetContext } from '#fleet/context'
-import { mappedOrganizations } from '#fleet/fleet-map/access'
-import { momentToken, type Revisions } from '#fleet/fleet-map/revisions'
-import { clockAheadMs } from '../telemetry/window.ts'
+import { mappedOrganizations } from '#fleet-map/access'
+import { momentToken, type Revisions } from '#fleet-map/revisions'
 import type { OrganizationWindow } from './vote-filters.ts'
+import { clockAheadMs } from './window.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000

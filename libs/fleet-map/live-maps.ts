@@ -1,8 +1,8 @@
 import type { Clock } from '#core/clock'
-import { createOrganizationMap, type OrganizationMap } from '#fleet/fleet-map/organization-map'
-import { createPacer, type Pacer } from '#fleet/fleet-map/pacer'
-import { databaseNowMs, registryChanges, registryEntries } from '#fleet/fleet-map/registry'
-import type { Revisions } from '#fleet/fleet-map/revisions'
+import { createOrganizationMap, type OrganizationMap } from '#fleet-map/organization-map'
+import { createPacer, type Pacer } from '#fleet-map/pacer'
+import { databaseNowMs, registryChanges, registryEntries } from '#fleet-map/registry'
+import type { Revisions } from '#fleet-map/revisions'
 import type { Pool } from '#postgres/pool'
 import { ongoingDwells } from '#questdb/dwells'
 import {
@@ -15,7 +15,7 @@ import {
 } from '#questdb/fleet-gps'
 import type { Readers } from '#questdb/readers'
 import type { QuestdbSql } from '#questdb/sql'
-import { clockAheadMs } from '../telemetry/window.ts'
+import { clockAheadMs } from './window.ts'
 
 /** Live pictures of organizations, shared by everyone who reads them at the same time. */
 export type LiveMaps = {

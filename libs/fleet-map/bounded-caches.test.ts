@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { createKeptSelections } from '#fleet/fleet-map/kept-selections'
-import { createOrganizationMap } from '#fleet/fleet-map/organization-map'
-import { createRevisions } from '#fleet/fleet-map/revisions'
-import { createSeenDevices } from '#fleet/fleet-map/seen-devices'
-import { type Selection, selectDevices } from '#fleet/fleet-map/selection'
+import { createKeptSelections } from '#fleet-map/kept-selections'
+import { createOrganizationMap } from '#fleet-map/organization-map'
+import { createRevisions } from '#fleet-map/revisions'
+import { createSeenDevices } from '#fleet-map/seen-devices'
+import { type Selection, selectDevices } from '#fleet-map/selection'
 
 const maxBytes = 100_000
 
