@@ -4,7 +4,7 @@ import { gridDisk, latLngToCell } from 'h3-js'
 import { newId } from '#core/ids'
 import { startServer } from '#http/server'
 import { qualities, signalThresholds } from '#telemetry/quality'
-import { openPage } from '../apps/control-plane/page.ts'
+import { openPage } from '../apps/control-plane/http/page.ts'
 
 export type MapServer = { url: string; close: () => void }
 

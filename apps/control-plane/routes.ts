@@ -1,5 +1,5 @@
-import { createOpenApi } from './openapi.ts'
-import type { Route } from './route.ts'
+import { createOpenApi } from './http/openapi.ts'
+import type { Route } from './http/route.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
 import { authRoutes } from './routes/auth.ts'
 import { configApplyRoutes } from './routes/config-apply.ts'

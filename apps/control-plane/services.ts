@@ -10,12 +10,12 @@ import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
 import type { Readers } from '#questdb/readers'
 import type { QuestdbSql } from '#questdb/sql'
-import type { Authenticator } from './authentication.ts'
-import type { Bodies } from './bodies.ts'
-import type { DeviceAdmission } from './device-admission.ts'
 import type { FleetMaps } from './fleet-map/fleet-maps.ts'
-import type { KeyDirectory } from './key-directory.ts'
-import type { DeviceEdge } from './proxy.ts'
+import type { Authenticator } from './http/authentication.ts'
+import type { Bodies } from './http/bodies.ts'
+import type { DeviceAdmission } from './http/device-admission.ts'
+import type { KeyDirectory } from './http/key-directory.ts'
+import type { DeviceEdge } from './http/proxy.ts'
 
 /** What routes reach beyond their own domain verb. Built once in main.ts, passed as a value. */
 export type Services = {

@@ -7,7 +7,7 @@ import { problemResponse } from '#http/problem'
 import { requestIdFrom } from '#http/request-id'
 import { type Logger, logRequest } from '#http/request-log'
 import { nextJobPath } from './jobs/next-route.ts'
-import { shownError } from './shown-error.ts'
+import { shownError } from './to-service-error.ts'
 
 /** What node:http hands over with each request. */
 export type EdgeBindings = { incoming: IncomingMessage }

@@ -2,7 +2,7 @@ import { applyDeviceReports, type DeviceReport, foldReport } from '#fleet/device
 import type { Logger } from '#http/request-log'
 import { inHalves } from '#postgres/failing-alone'
 import type { Pool } from '#postgres/pool'
-import type { DeviceGrant } from './device-grants.ts'
+import type { DeviceGrant } from './access/device-grants.ts'
 
 export type Presence = {
   /** The device was heard of; costs one map entry. */

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { startServer } from '#http/server'
 import { startControlPlane } from '#test/control-plane'
 import { contractChecks, findSchemathesis, startSchemathesis } from '#test/schemathesis'
-import { createApp } from '../../apps/control-plane/app.ts'
+import { createApp } from '../../apps/control-plane/http/app.ts'
 import { routes } from '../../apps/control-plane/routes.ts'
 import { createWorld, type World } from '../security/world.ts'
 

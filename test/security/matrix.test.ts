@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scopes } from '#fleet/access/scopes'
 import { type Answer, startControlPlane, type TestControlPlane } from '#test/control-plane'
-import { createOpenApi } from '../../apps/control-plane/openapi.ts'
+import { createOpenApi } from '../../apps/control-plane/http/openapi.ts'
 import { routes } from '../../apps/control-plane/routes.ts'
 import { entries } from './matrix-entries.ts'
 import { createWorld, type World } from './world.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { documentedErrors } from '../../apps/control-plane/openapi-errors.ts'
-import type { AnswerDoc, Route } from '../../apps/control-plane/route.ts'
-import { problemSchema } from '../../apps/control-plane/schemas.ts'
+import { documentedErrors } from '../../apps/control-plane/http/openapi-errors.ts'
+import type { AnswerDoc, Route } from '../../apps/control-plane/http/route.ts'
+import { problemSchema } from '../../apps/control-plane/http/schemas.ts'
 
 type Seen = { status: number; headers: Headers; body: unknown }
 

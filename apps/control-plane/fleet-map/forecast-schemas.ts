@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { forecastResolutions } from '#telemetry/forecast'
 import { qualities } from '#telemetry/quality'
 import { pathLengthM } from '#telemetry/route-path'
-import { uuid } from '../schemas.ts'
+import { uuid } from '../http/schemas.ts'
 import { operatorCode, sinceMinutes } from './query.ts'
 import { windowSchema } from './schemas.ts'
 

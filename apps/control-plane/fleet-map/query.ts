@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { deviceFieldNames } from '#fleet-map/device-columns'
 import type { BoundingBox } from '#fleet-map/filter'
 import { fieldTable } from '#telemetry/fields'
-import { distinct, flag, instantIn, pageQuery, repeatable, text, uuid } from '../schemas.ts'
+import { distinct, flag, instantIn, pageQuery, repeatable, text, uuid } from '../http/schemas.ts'
 
 const maxMinutes = 129_600
 // No dwell is kept longer.

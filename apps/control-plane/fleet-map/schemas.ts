@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { qualities } from '#telemetry/quality'
-import { instantOut, pageOf } from '../schemas.ts'
+import { instantOut, pageOf } from '../http/schemas.ts'
 
 const quality = z.enum(qualities).nullable()
 const decibels = z.number().nullable()

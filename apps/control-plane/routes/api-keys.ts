@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { createApiKey, listApiKeys, revokeApiKey } from '#fleet/access/api-keys'
 import { roleNames, scopes, scopesOfRole } from '#fleet/access/scopes'
-import { pageReply, pageRequest } from '../paging.ts'
-import { type Route, route } from '../route.ts'
-import { instantIn, instantOut, listOf, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
+import { pageReply, pageRequest } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import { instantIn, instantOut, listOf, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
 
 const tag = 'Access'
 

@@ -3,8 +3,8 @@ import { ServiceError } from '#core/errors'
 import { assembleToken, parseToken } from '#core/tokens'
 import { accessTokenLifetimeSeconds } from '#fleet/access/access-tokens'
 import { decodeText } from '#http/body'
-import { clientAddress } from '../client-address.ts'
-import { type Route, route } from '../route.ts'
+import { clientAddress } from '../http/client-address.ts'
+import { type Route, route } from '../http/route.ts'
 
 const tag = 'Access'
 const failedAuthenticationsPerMinute = 120

@@ -7,7 +7,7 @@ import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { deleteDevice, registerDevice, transferDevice } from '#test/registered-device'
 import { seedDevices } from '#test/seed-devices'
 import { applied } from '#test/telemetry-rows'
-import { createApp } from '../app.ts'
+import { createApp } from '../http/app.ts'
 import { routes } from '../routes.ts'
 
 let api: TestControlPlane

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { applyProfile } from '#fleet/config-profiles/apply'
-import { writeErrors } from '../openapi-errors.ts'
-import { type Route, route } from '../route.ts'
-import { distinct, uuid } from '../schemas.ts'
+import { writeErrors } from '../http/openapi-errors.ts'
+import { type Route, route } from '../http/route.ts'
+import { distinct, uuid } from '../http/schemas.ts'
 import { exampleDevice } from './device-schemas.ts'
 import { batchOptions, batchSchema } from './job-batch-schema.ts'
 

@@ -5,11 +5,11 @@ import { maxPatchBytes, maxSettingsBytes, settingsTooLarge } from '#fleet/config
 import { isLargerThan } from '#fleet/config-profiles/settings-size'
 import type { Json } from '#fleet/config-profiles/settings-tree'
 import { revisionTag } from '#http/etag'
-import { entityReply, expecting, notModified, preconditionFailed } from '../entity-tags.ts'
-import { writeErrors } from '../openapi-errors.ts'
-import { pageReply, pageRequest } from '../paging.ts'
-import { type Route, route } from '../route.ts'
-import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
+import { entityReply, expecting, notModified, preconditionFailed } from '../http/entity-tags.ts'
+import { writeErrors } from '../http/openapi-errors.ts'
+import { pageReply, pageRequest } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
 
 const redactedSettings = z
   .record(z.string(), z.unknown())

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { jobKinds } from '#fleet/jobs/model/kinds'
 import { reportedStatuses } from '#fleet/jobs/model/states'
 import { reportSchema } from '#telemetry/schemas'
-import { type Route, route } from '../route.ts'
-import { instantOut, text, uuid } from '../schemas.ts'
+import { type Route, route } from '../http/route.ts'
+import { instantOut, text, uuid } from '../http/schemas.ts'
 
 const tag = 'Device edge'
 const enrollmentLimitBytes = 64 * 1024

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { TaggedDevice } from '#fleet/devices/device'
 import { deviceStatuses } from '#fleet/devices/status'
 import { requireMatch } from '#http/etag'
-import { distinct, instantOut, repeatable, tags, text, uuid } from '../schemas.ts'
+import { distinct, instantOut, repeatable, tags, text, uuid } from '../http/schemas.ts'
 
 export const deviceSchema = z
   .object({

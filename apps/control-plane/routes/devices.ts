@@ -6,11 +6,11 @@ import { deviceStatuses } from '#fleet/devices/status'
 import { issueDeviceToken } from '#fleet/devices/tokens'
 import { transferDevice } from '#fleet/devices/transfer'
 import { getDevice, updateDevice } from '#fleet/devices/update'
-import { entityReply, notModified, preconditionFailed } from '../entity-tags.ts'
-import { writeErrors } from '../openapi-errors.ts'
-import { pageReply, pageRequest } from '../paging.ts'
-import { type Route, route } from '../route.ts'
-import { instantOut, pageOf, pageQuery, tags, text, uuid } from '../schemas.ts'
+import { entityReply, notModified, preconditionFailed } from '../http/entity-tags.ts'
+import { writeErrors } from '../http/openapi-errors.ts'
+import { pageReply, pageRequest } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import { instantOut, pageOf, pageQuery, tags, text, uuid } from '../http/schemas.ts'
 import {
   deviceFilter,
   deviceParams,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { renderDocs } from '../docs.ts'
-import type { OpenApiDocument } from '../openapi.ts'
-import { type Route, route } from '../route.ts'
+import { renderDocs } from '../http/docs.ts'
+import type { OpenApiDocument } from '../http/openapi.ts'
+import { type Route, route } from '../http/route.ts'
 
 const tag = 'Operations'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { createEnrollmentKey, listEnrollmentKeys, revokeEnrollmentKey } from '#fleet/devices/enrollment-keys'
-import { pageReply, pageRequest } from '../paging.ts'
-import { type Route, route } from '../route.ts'
-import { distinct, instantIn, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
+import { pageReply, pageRequest } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import { distinct, instantIn, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
 
 const tag = 'Access'
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { chooseCoding } from '#http/compression'
 import { matchesNone } from '#http/etag'
-import { notModified } from '../entity-tags.ts'
 import { readCoverage } from '../fleet-map/coverage.ts'
 import { listDeadZones } from '../fleet-map/dead-zones.ts'
 import { listDwells } from '../fleet-map/dwells.ts'
@@ -19,10 +18,11 @@ import {
   thresholdsSchema,
 } from '../fleet-map/schemas.ts'
 import { thresholds } from '../fleet-map/thresholds.ts'
-import { disconnect } from '../outgoing.ts'
-import { pageReply, pageRequest } from '../paging.ts'
-import { requestReader } from '../request-reader.ts'
-import { type Route, type RouteInput, route } from '../route.ts'
+import { notModified } from '../http/entity-tags.ts'
+import { disconnect } from '../http/outgoing.ts'
+import { pageReply, pageRequest } from '../http/paging.ts'
+import { requestReader } from '../http/request-reader.ts'
+import { type Route, type RouteInput, route } from '../http/route.ts'
 
 const tag = 'Fleet GPS'
 const planned = { 403: { description: 'The scope is missing, or `plan_feature`: not part of the plan.' } }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { addGroupMembers, listGroupMembers, removeGroupMember } from '#fleet/groups/members'
-import { writeErrors } from '../openapi-errors.ts'
-import { pageReply, pageRequest } from '../paging.ts'
-import { type Route, route } from '../route.ts'
-import { distinct, pageOf, pageQuery, uuid } from '../schemas.ts'
+import { writeErrors } from '../http/openapi-errors.ts'
+import { pageReply, pageRequest } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import { distinct, pageOf, pageQuery, uuid } from '../http/schemas.ts'
 import { deviceSchema, exampleDevice } from './device-schemas.ts'
 import { groupParams } from './groups.ts'
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { registerDevice } from '#test/registered-device'
 import { createWorld, type World } from '../../../test/security/world.ts'
-import { createOpenApi } from '../openapi.ts'
+import { createOpenApi } from '../http/openapi.ts'
 import { routes } from '../routes.ts'
 
 let api: TestControlPlane

@@ -4,7 +4,7 @@ import { jobKinds, maxExpiresInSeconds } from '#fleet/jobs/model/kinds'
 import { rolloutSchema } from '#fleet/jobs/model/rollout'
 import { scheduleSchema } from '#fleet/jobs/model/schedule'
 import { jobStatuses } from '#fleet/jobs/model/states'
-import { instantOut, uuid } from '../schemas.ts'
+import { instantOut, uuid } from '../http/schemas.ts'
 
 export const batchSummarySchema = z
   .object({

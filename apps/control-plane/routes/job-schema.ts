@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { jobKinds } from '#fleet/jobs/model/kinds'
 import { jobStatuses } from '#fleet/jobs/model/states'
-import { instantOut, uuid } from '../schemas.ts'
+import { instantOut, uuid } from '../http/schemas.ts'
 
 export const jobSchema = z
   .object({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { insufficientScope, ServiceError } from '#core/errors'
 import { readiness } from '#http/health'
 import { mergeExpositions } from '#http/metrics'
-import { type Route, route } from '../route.ts'
+import { type Route, route } from '../http/route.ts'
 
 const tag = 'Operations'
 const readinessSchema = z.object({ ready: z.boolean(), checks: z.record(z.string(), z.enum(['ok', 'failed'])) })

@@ -6,9 +6,9 @@ import {
   renameOrganization,
   subscriptionStatuses,
 } from '#fleet/organizations/organizations'
-import { pageReply, pageRequest } from '../paging.ts'
-import { type Route, route } from '../route.ts'
-import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
+import { pageReply, pageRequest } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
 
 export const organizationSchema = z
   .object({

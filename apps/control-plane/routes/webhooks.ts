@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { refusalOfUrl } from '#core/public-address'
 import { eventTypes } from '#fleet/events/publish'
 import { createWebhook, deleteWebhook, listWebhooks } from '#fleet/webhooks/webhooks'
-import { pageReply, pageRequest } from '../paging.ts'
-import { type Route, route } from '../route.ts'
-import { distinct, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../schemas.ts'
+import { pageReply, pageRequest } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import { distinct, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
 
 const webhookSchema = z
   .object({

@@ -3,8 +3,8 @@ import { storableJson } from '#core/text'
 import { reportJob } from '#fleet/jobs/delivery'
 import { reportedStatuses } from '#fleet/jobs/model/states'
 import type { Pool } from '#postgres/pool'
+import { admitDevice, answerJson, type EdgeCallParts, readJson, refuseDisabled } from '../access/edge-call.ts'
 import type { EdgeRoute } from '../app.ts'
-import { admitDevice, answerJson, type EdgeCallParts, readJson, refuseDisabled } from '../edge-call.ts'
 
 export type JobRouteParts = EdgeCallParts & { pool: Pool }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { issueToken } from '#core/tokens'
-import type { OpenApiDocument } from '../../../apps/control-plane/openapi.ts'
+import type { OpenApiDocument } from '../../../apps/control-plane/http/openapi.ts'
 import type { Finding } from '../../faults/fault.ts'
 import type { Attack, AttackOptions } from '../attack.ts'
 import { openAttackerClient } from '../attacker-client.ts'

@@ -1,5 +1,5 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib'
-import type { OpenApiDocument } from '../../../apps/control-plane/openapi.ts'
+import type { OpenApiDocument } from '../../../apps/control-plane/http/openapi.ts'
 import { jsonValue } from './json.ts'
 import type { Random } from './random.ts'
 import { telemetryReport } from './telemetry.ts'

@@ -10,12 +10,12 @@ import { rateLimitHeaders } from '#http/rate-limit'
 import { requestIdFrom } from '#http/request-id'
 import { logFailure, logRequest } from '#http/request-log'
 import { isUnavailable } from '#postgres/errors'
+import type { Services } from '../services.ts'
 import { unauthenticatedBodyMs } from './bodies.ts'
 import { clientAddress } from './client-address.ts'
 import { answerOnce } from './idempotency.ts'
 import { parseRequest } from './request.ts'
 import type { Admission, Reply, Route } from './route.ts'
-import type { Services } from './services.ts'
 
 /** Facts about a request that are settled on its way and told at its end. */
 type Variables = {

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { badRequest, ServiceError } from '#core/errors'
 import type { ImportRow } from '#fleet/devices/import'
+import { newDeviceFields } from '../routes/device-schemas.ts'
 import { readCsv } from './import-csv.ts'
-import { newDeviceFields } from './routes/device-schemas.ts'
 
 export const maxImportRows = 10_000
 /** No row that can be used is longer: its longest texts, every character escaped, have a third of this. */

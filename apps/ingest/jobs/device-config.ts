@@ -2,9 +2,9 @@ import { revealSettings } from '#fleet/config-profiles/secrets'
 import type { Keyring } from '#fleet/crypto/keyring'
 import { matchesNone } from '#http/etag'
 import type { Pool, Queryable } from '#postgres/pool'
-import type { EdgeRoute } from './app.ts'
-import type { DeviceGrant } from './device-grants.ts'
-import { admitDevice, answerJson, type EdgeCallParts, refuseDisabled } from './edge-call.ts'
+import type { DeviceGrant } from '../access/device-grants.ts'
+import { admitDevice, answerJson, type EdgeCallParts, refuseDisabled } from '../access/edge-call.ts'
+import type { EdgeRoute } from '../app.ts'
 
 export type ConfigRouteParts = EdgeCallParts & { pool: Pool; keyring: Keyring }
 

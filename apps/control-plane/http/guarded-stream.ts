@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
 import { ServiceError } from '#core/errors'
 import { logFailure } from '#http/request-log'
+import type { Services } from '../services.ts'
 import { disconnect } from './outgoing.ts'
-import type { Services } from './services.ts'
 
 export type GuardedSource = {
   /** Throws when the caller may no longer read the rest. */

@@ -3,9 +3,9 @@ import type { z } from 'zod'
 import type { Clock } from '#core/clock'
 import { badRequest, ServiceError } from '#core/errors'
 import { type BodyTerms, decodeJson, readBody, requireMediaType } from '#http/body'
+import type { DeviceTraffic } from '../report/device-traffic.ts'
 import type { DeviceAccess } from './device-access.ts'
 import type { DeviceGrant } from './device-grants.ts'
-import type { DeviceTraffic } from './device-traffic.ts'
 import type { FailedAuthentications } from './failed-authentications.ts'
 
 export type EdgeCallParts = {

@@ -4,7 +4,7 @@ import type { ServiceError } from '#core/errors'
 import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 import type { BodyTerms } from '#http/body'
-import type { Services } from './services.ts'
+import type { Services } from '../services.ts'
 
 /**
  * One documented answer of a route. `schema` is absent for answers without a body; the type is JSON unless said.

@@ -7,8 +7,8 @@ import { newId } from '#core/ids'
 import { issueToken } from '#core/tokens'
 import { startServer } from '#http/server'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { routes } from '../routes.ts'
 import { createApp } from './app.ts'
-import { routes } from './routes.ts'
 
 let api: TestControlPlane
 beforeAll(async () => {

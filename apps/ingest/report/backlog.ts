@@ -1,8 +1,8 @@
 import { ServiceError } from '#core/errors'
 import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
 import type { LogPosition } from '#telemetry-log/log'
+import { reservedDiskBytes } from '../log-budget.ts'
 import type { DeviceTraffic } from './device-traffic.ts'
-import { reservedDiskBytes } from './log-budget.ts'
 
 export type Backlog = {
   /** Throws 429 (over the fair share while the log fills up) or 503 (no room left), both with `Retry-After`. */

@@ -1,5 +1,5 @@
 import type { Device } from '#fleet/devices/device'
-import { type CsvValue, csvLines } from './csv.ts'
+import { type CsvValue, csvLines } from '../http/csv.ts'
 
 const columns: Record<string, (device: Device) => CsvValue> = {
   id: (device) => device.id,

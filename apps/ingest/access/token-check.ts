@@ -1,4 +1,4 @@
-import type { EdgeRoute } from './app.ts'
+import type { EdgeRoute } from '../app.ts'
 import type { DeviceAccess } from './device-access.ts'
 import type { FailedAuthentications } from './failed-authentications.ts'
 

@@ -3,7 +3,7 @@ import { enrollDevice } from '#fleet/devices/enroll'
 import type { Plans } from '#fleet/organizations/plans'
 import type { BodyBudget, BodyLimits } from '#http/body-budget'
 import type { Pool } from '#postgres/pool'
-import type { EdgeRoute } from './app.ts'
+import type { EdgeRoute } from '../app.ts'
 import { answerJson, readJson } from './edge-call.ts'
 import type { FailedAuthentications } from './failed-authentications.ts'
 

@@ -1,9 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { leaseAgeMs } from '#telemetry-log/lease'
 import type { SegmentLog } from '#telemetry-log/segment-log'
+import type { WriterHandle } from '../writer/handle.ts'
 import type { Backlog } from './backlog.ts'
 import { counterOf } from './report-metrics.ts'
-import type { WriterHandle } from './writer/handle.ts'
 
 /**
  * What became of the accepted samples: accepted = stored + replaced + dead-lettered + backlog, at every scrape and
