@@ -13,6 +13,7 @@ const mayImport: Record<string, readonly string[]> = {
   'fleet-map': ['core', 'telemetry', 'questdb', 'postgres', 'fleet'],
   queue: ['core', 'postgres', 'fleet'],
   http: ['core'],
+  'telemetry-writer': ['core', 'http', 'telemetry', 'telemetry-log', 'questdb', 'fleet'],
 }
 
 const inputAndOutput = /^node:(fs|net|http|https|http2|dgram|child_process|worker_threads|dns|tls)(\/|$)/

@@ -1,7 +1,7 @@
 import { ServiceError } from '#core/errors'
 import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
 import type { LogPosition } from '#telemetry-log/log'
-import { reservedDiskBytes } from '../log-budget.ts'
+import { reservedDiskBytes } from '#telemetry-log/log-budget'
 import type { DeviceTraffic } from './device-traffic.ts'
 
 export type Backlog = {

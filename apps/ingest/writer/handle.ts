@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { readCheckpoint } from '#telemetry-log/checkpoint-file'
 import type { Lease } from '#telemetry-log/lease'
+import type { ToldByRows } from '#telemetry-writer/device-reports'
 import type { Config } from '../config.ts'
-import type { ToldByRows } from './device-reports.ts'
 import type { FromWriter, ToWriter, WriterProgress, WriterSettings } from './messages.ts'
 
 export type WriterHandle = {

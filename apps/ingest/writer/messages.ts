@@ -1,7 +1,8 @@
 import type { SampleCounts } from '#telemetry-log/checkpoint'
 import type { Lease } from '#telemetry-log/lease'
 import type { LogPosition } from '#telemetry-log/log'
-import type { ToldByRows } from './device-reports.ts'
+import type { CleanedCount } from '#telemetry-writer/cleaning-counts'
+import type { ToldByRows } from '#telemetry-writer/device-reports'
 
 /** What the writer thread is started with. Secrets cross as text: class instances do not survive the crossing. */
 export type WriterSettings = {
@@ -24,7 +25,7 @@ export type WriterProgress = {
   damages: number
   replays: number
   suspendedTables: number
-  cleaned: { kind: string; field: string; reason: string; count: number }[]
+  cleaned: CleanedCount[]
 }
 
 export type FromWriter =

@@ -1,11 +1,12 @@
 import type { CleaningReport } from '#telemetry/clean'
-import type { WriterProgress } from './messages.ts'
 
-export type CleaningCounts = { count: CleaningReport; list(): WriterProgress['cleaned'] }
+export type CleanedCount = { kind: string; field: string; reason: string; count: number }
+
+export type CleaningCounts = { count: CleaningReport; list(): CleanedCount[] }
 
 /** Counts what cleaning took away, by kind, field and reason; cells report under the bounded names of the field table. */
 export function createCleaningCounts(): CleaningCounts {
-  const counts = new Map<string, WriterProgress['cleaned'][number]>()
+  const counts = new Map<string, CleanedCount>()
   return {
     count(reason, kind, field) {
       const key = `${kind} ${field} ${reason}`

@@ -3,6 +3,7 @@ import { type Checkpoint, nextCheckpoint, replayStart, type SampleCounts } from 
 import { readCheckpoint, writeCheckpoint } from '#telemetry-log/checkpoint-file'
 import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
 import type { LogPosition } from '#telemetry-log/log'
+import { reservedDiskBytes } from '#telemetry-log/log-budget'
 import {
   deleteOldestSegments,
   deleteSegmentsBefore,
@@ -11,7 +12,6 @@ import {
   type Segment,
 } from '#telemetry-log/segments'
 import { isShortage } from '#telemetry-log/shortage'
-import { reservedDiskBytes } from '../log-budget.ts'
 
 /** Drained segments are kept and replayed this far back: longer than QuestDB may take to sync what it holds in memory. */
 const replayWindowMs = 15 * 60 * 1_000
