@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 // A pattern that backtracks takes n² steps or more on n characters: a request with one long text then stops the process.
 
-const repository = join(import.meta.dirname, '..')
+const repository = join(import.meta.dirname, '../..')
 
 /** Patterns the analysis takes for slow although they are not, or that no outside text reaches; each with the reason. */
 const allowed: Record<string, string> = {

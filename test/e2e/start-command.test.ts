@@ -8,7 +8,7 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '#test/database'
 import { questdbConnection } from '#test/questdb'
 
-const repository = join(import.meta.dirname, '..')
+const repository = join(import.meta.dirname, '../..')
 const root = await mkdtemp(join(tmpdir(), 'routerfleet-start-'))
 const dataDir = join(root, 'data')
 const minute = 60_000

@@ -25,7 +25,7 @@ afterAll(async () => {
 const shell = (script: string) => run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder })
 
 test('the first steps of the README run as they stand', async () => {
-  const readme = await readFile(join(import.meta.dirname, '../README.md'), 'utf8')
+  const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
   const [, script = ''] = /^## First steps$.*?^```sh\n(.*?)^```$/ms.exec(readme) ?? []
   const { stdout } = await shell(script)
   expect(stdout).toContain('"serial":"SN-1"')
@@ -35,7 +35,7 @@ test('the first steps of the README run as they stand', async () => {
 })
 
 test('the walkthrough runs as it stands, to the end it describes', async () => {
-  const page = await readFile(join(import.meta.dirname, '../docs/walkthrough.md'), 'utf8')
+  const page = await readFile(join(import.meta.dirname, '../../docs/walkthrough.md'), 'utf8')
   const script = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join('')
   const { stdout } = await shell(`${script}\necho; echo "$job"`)
   const [job = '', ...earlier] = stdout.trimEnd().split('\n').reverse()

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-const repository = join(import.meta.dirname, '..')
+const repository = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(repository, path), 'utf8')
 const readme = read('README.md')
 

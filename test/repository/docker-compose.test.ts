@@ -9,10 +9,10 @@ import { insertOrganization } from '#fleet/organizations/organizations'
 import { tenantTransaction } from '#fleet/tenant'
 import { migrate } from '#postgres/migrate'
 import { openPool } from '#postgres/pool'
-import { configSchema as controlPlaneSchema } from '../apps/control-plane/config.ts'
-import { configSchema as ingestSchema, proxyHopsOf } from '../apps/ingest/config.ts'
+import { configSchema as controlPlaneSchema } from '../../apps/control-plane/config.ts'
+import { configSchema as ingestSchema, proxyHopsOf } from '../../apps/ingest/config.ts'
 
-const repository = join(import.meta.dirname, '..')
+const repository = join(import.meta.dirname, '../..')
 const compose = readFileSync(join(repository, 'docker-compose.yml'), 'utf8')
 
 /** A variable's value anywhere in the file, with each `${NAME:-default}` and `${NAME:?message}` filled in. */

@@ -12,10 +12,10 @@ import { type IngestProcess, startIngestProcess } from '#test/ingest-process'
 import { questdbConnection } from '#test/questdb'
 import { newOrganization, newReportingDevices } from '#test/reporting-device'
 import { until } from '#test/until'
-import { freePort } from '../apps/stack/engines/process.ts'
+import { freePort } from '../../apps/stack/engines/process.ts'
 
-const node = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url))
-const program = fileURLToPath(new URL('../apps/router-agent/main.ts', import.meta.url))
+const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
+const program = fileURLToPath(new URL('../../apps/router-agent/main.ts', import.meta.url))
 const driveSeconds = 900
 
 let database: TestDatabase

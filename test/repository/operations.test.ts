@@ -12,7 +12,7 @@ let listRevoked: string
 let revokeAll: string
 beforeAll(async () => {
   api = await startControlPlane()
-  const page = await readFile(join(import.meta.dirname, '../docs/operations.md'), 'utf8')
+  const page = await readFile(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
   const [, section = ''] = /^## Restoring an older Postgres backup$(.*?)^## /ms.exec(page) ?? []
   const blocks = [...section.matchAll(/^ *```sql\n(.*?)^ *```$/gms)].map(([, sql = '']) => sql)
   ;[listRevoked = '', revokeAll = ''] = blocks

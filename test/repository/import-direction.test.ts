@@ -19,7 +19,7 @@ const mayImport: Record<string, readonly string[]> = {
 const inputAndOutput = /^node:(fs|net|http|https|http2|dgram|child_process|worker_threads|dns|tls)(\/|$)/
 const clockOrChance = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\brandomBytes\(/
 
-const repository = join(import.meta.dirname, '..')
+const repository = join(import.meta.dirname, '../..')
 const isTest = (path: string) => /\.(test|bench)\.tsx?$/.test(path)
 
 const sources = globSync(['apps/**/*.{ts,tsx}', 'libs/**/*.ts'], {
