@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { filterInSlices, forEachInSlices, mapInSlices } from '#core/slices'
+
+/** Work that takes 0.5 ms. */
+function work(): void {
+  const endMs = performance.now() + 0.5
+  while (performance.now() < endMs);
+}
+
+/** Counts turns of the event loop until `done` resolves. */
+async function countTurns(done: Promise<unknown>): Promise<number> {
+  let turns = 0
+  let isDone = false
+  done.finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await new Promise((resolve) => setImmediate(resolve))
+    turns++
+  }
+  return turns
+}
+
+test('long work gives others a turn after each slice', async () => {
+  const items = Array.from({ length: 1_024 })
+  // The clock is looked at every 16 items, which take 8 ms: each time, the slice is over.
+  expect(await countTurns(forEachInSlices(items, work))).toBeGreaterThanOrEqual(40)
+})
+
+test('several long works together take one slice a turn', async () => {
+  const items = Array.from({ length: 256 })
+  const turns = await countTurns(Promise.all(Array.from({ length: 8 }, () => forEachInSlices(items, work))))
+  expect(turns).toBeGreaterThanOrEqual(8 * 10)
+})
+
+test('short work is done in one turn', async () => {
+  await new Promise((resolve) => setImmediate(resolve))
+  let turns = 0
+  const timer = setImmediate(() => turns++)
+  await forEachInSlices(Array.from({ length: 100 }), () => {})
+  expect(turns).toBe(0)
+  clearImmediate(timer)
+})
+
+test('results are in order', async () => {
+  const numbers = Array.from({ length: 500 }, (_, index) => index)
+  expect(await mapInSlices(numbers, (number) => number * 2)).toEqual(numbers.map((number) => number * 2))
+  expect(await filterInSlices(numbers, (number) => number % 3 === 0)).toEqual(numbers.filter((n) => n % 3 === 0))
+})

@@ -1,0 +1,67 @@
+/**
+ * Long work in slices, so that it does not hold up the event loop. All work that checks `isSliceOver` shares one slice of
+ * 5 ms per turn of the loop: the state below belongs to the loop, of which a thread has one.
+ */
+const sliceMs = 5
+
+let sliceEndMs: number | undefined
+const waiting: (() => void)[] = []
+
+/** True when the long work of this turn has taken its time: then await `nextSlice` and go on. */
+export function isSliceOver(): boolean {
+  sliceEndMs ??= beginSlice()
+  return performance.now() >= sliceEndMs
+}
+
+function beginSlice(): number {
+  setImmediate(endTurn)
+  return performance.now() + sliceMs
+}
+
+function endTurn(): void {
+  sliceEndMs = undefined
+}
+
+/** Resolves in a later turn of the event loop. Whoever waits gets a turn of their own, in order. */
+export function nextSlice(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve)
+    if (waiting.length === 1) setImmediate(resumeFirst)
+  })
+}
+
+function resumeFirst(): void {
+  sliceEndMs = beginSlice()
+  const resume = waiting.shift()
+  if (waiting.length > 0) setImmediate(resumeFirst)
+  resume?.()
+}
+
+// Looking at the clock for every item would cost more than the items.
+const itemsPerCheck = 16
+
+/** Calls `work` for each item, in slices. */
+export async function forEachInSlices<Item>(items: Iterable<Item>, work: (item: Item) => void): Promise<void> {
+  let count = 0
+  for (const item of items) {
+    if (count % itemsPerCheck === 0 && isSliceOver()) await nextSlice()
+    work(item)
+    count++
+  }
+}
+
+/** `items.map(map)` in slices. */
+export async function mapInSlices<Item, Result>(items: Iterable<Item>, map: (item: Item) => Result): Promise<Result[]> {
+  const results: Result[] = []
+  await forEachInSlices(items, (item) => results.push(map(item)))
+  return results
+}
+
+/** `items.filter(accepts)` in slices. */
+export async function filterInSlices<Item>(items: Iterable<Item>, accepts: (item: Item) => boolean): Promise<Item[]> {
+  const accepted: Item[] = []
+  await forEachInSlices(items, (item) => {
+    if (accepts(item)) accepted.push(item)
+  })
+  return accepted
+}
