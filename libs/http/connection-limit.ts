@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Server } from 'node:http'
 import { Counter, type Registry } from 'prom-client'
+import type { HttpServer } from '#http/listeners'
 
 const largestReserve = 1_000
 
@@ -25,11 +25,11 @@ function openFileLimit(): number | undefined {
 }
 
 /** Counts the connections that were closed at once since the server had as many as it may hold. */
-export function countRefusedConnections(registry: Registry, server: Server): void {
+export function countRefusedConnections(registry: Registry, server: HttpServer): void {
   const refused = new Counter({
     name: 'http_connections_refused_total',
     help: 'Connections closed at once: the process had as many open as its limit of open files lets it.',
     registers: [registry],
   })
-  server.on('drop', () => refused.inc())
+  server.onRefused(() => refused.inc())
 }

@@ -1,4 +1,6 @@
-import type { Server } from 'node:http'
+import type { HttpServer } from '#http/listeners'
+
+type Stoppable = Pick<HttpServer, 'close' | 'closeIdleConnections' | 'closeAllConnections'>
 
 export type Stopping = { readonly stopping: boolean }
 
@@ -10,7 +12,7 @@ const closeLimitMs = 10_000
  * flight finish for at most 10 s, runs `close`, and exits 0. Returns a value whose `stopping` readiness checks read.
  * `begin` is called first: it lets requests go that only wait for something to happen.
  */
-export function stopGracefully(server: Server, close: () => Promise<void>, begin: () => void = () => {}): Stopping {
+export function stopGracefully(server: Stoppable, close: () => Promise<void>, begin: () => void = () => {}): Stopping {
   const state = { stopping: false }
   const stop = async () => {
     if (state.stopping) return

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
@@ -52,10 +52,10 @@ test('connections beyond the limit are closed at once and counted; the others ar
   const server = await startServer(() => new Response('served'), { host: '127.0.0.1', port: 0, maxConnections: 2 })
   const registry = new Registry()
   countRefusedConnections(registry, server)
-  const { port } = server.address() as AddressInfo
+  const { port } = server.address()
   const open = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
   await Promise.all(open.map((socket) => once(socket, 'connect')))
-  await expect.poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(2)
+  await expect.poll(() => server.connections()).toBe(2)
   const refused = connect(port, '127.0.0.1')
   await once(refused, 'close')
   expect(await registry.metrics()).toContain('http_connections_refused_total 1')
@@ -69,7 +69,7 @@ describe('a head', () => {
   /** What a server that answers its own URL says to these bytes: status line, headers and body. */
   async function said(head: string): Promise<{ status: number; type: string | undefined; body: string }> {
     const server = await startServer((request) => new Response(request.url), { host: '127.0.0.1', port: 0 })
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    const socket = connect(server.address().port, '127.0.0.1')
     socket.write(head)
     const text = (await socket.toArray()).map(String).join('')
     server.close()

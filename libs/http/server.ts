@@ -2,15 +2,14 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { ServiceError } from '#core/errors'
 import { newId } from '#core/ids'
+import { type Address, type HttpServer, listenTogether } from '#http/listeners'
+import { oneAtATime } from '#http/pipelining'
 import { problemResponse, toProblem } from '#http/problem'
 
 type Fetch = (request: Request, environment: never) => Response | Promise<Response>
 
-/** `maxConnections`: further ones are closed at once. */
-type Address = { host: string; port: number; maxConnections?: number | undefined }
-
 /** `startListening` for an application that answers Requests with Responses. */
-export const startServer = (fetch: Fetch, address: Address): Promise<Server> =>
+export const startServer = (fetch: Fetch, address: Address): Promise<HttpServer> =>
   startListening(requestListener(fetch), address)
 
 /** An application that answers Requests with Responses as a listener. What no Request can be made of is a 400. */
@@ -32,7 +31,12 @@ const malformed = () => new ServiceError(400, 'malformed_request', 'This is not 
  * Listens with limits that slow or oversized heads cannot stretch, and resolves once it does. What is not HTTP at all is
  * answered with a problem document too, since no route ever sees it.
  */
-export async function startListening(listener: RequestListener, address: Address): Promise<Server> {
+export const startListening = (listener: RequestListener, address: Address): Promise<HttpServer> => {
+  const inTurn = oneAtATime(listener)
+  return listenTogether(() => makeServer(inTurn), address)
+}
+
+function makeServer(listener: RequestListener): Server {
   const limits = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 65_000, maxHeaderSize: 16 * 1024 }
   // Node would answer a missing Host by itself, without a problem document.
   const server = createServer({ ...limits, requireHostHeader: false }, (request, response) => {
@@ -42,19 +46,11 @@ export async function startListening(listener: RequestListener, address: Address
   // Whatever else than 100-continue a caller expects may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', listener)
   server.maxRequestsPerSocket = 0
-  if (address.maxConnections !== undefined) server.maxConnections = address.maxConnections
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
     const { headers, body } = refusal()
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`)
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(address.port, address.host, () => {
-      server.off('error', reject)
-      resolve()
-    })
   })
   return server
 }

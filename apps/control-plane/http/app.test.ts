@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Pool } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -406,7 +406,7 @@ async function startBehind(edgeAnswers: RequestListener) {
   }
 }
 
-const addressOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const addressOf = (server: { address(): unknown }) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 async function send(url: string, body: string, headers: Record<string, string>) {
   const sent = request(url, { method: 'POST', headers: { ...headers, 'content-length': Buffer.byteLength(body) } })

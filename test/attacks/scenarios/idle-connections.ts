@@ -7,7 +7,7 @@ const request = 'GET /livez HTTP/1.1\r\nHost: routerfleet\r\n\r\n'
 /** Many connections at once that do little, and some that send many requests without reading the answers. */
 export const idleConnections: Attack = {
   name: 'idle-connections',
-  about: '4,000 idle connections, and 10 that pipeline 200 requests each and read no answer',
+  about: '4,000 idle connections, and 50 that pipeline 2,000 requests each and read no answer',
   async run({ url, ingestUrl }, { quick, signal }) {
     const answers: Record<string, number> = {}
     const sockets: RawSocket[] = []
@@ -16,10 +16,10 @@ export const idleConnections: Attack = {
         sockets.push(openRawSocket(index % 2 === 0 ? url : ingestUrl))
         if (index % 100 === 99) await delay(20)
       }
-      for (let index = 0; index < 10; index++) {
+      for (let index = 0; index < 50; index++) {
         const opened = openRawSocket(url)
         opened.socket.pause()
-        opened.socket.write(request.repeat(200))
+        opened.socket.write(request.repeat(2_000))
         sockets.push(opened)
       }
       await delay(quick ? 8_000 : 70_000, undefined, { signal }).catch(() => {})
