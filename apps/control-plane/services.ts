@@ -1,4 +1,5 @@
 import type { Clock } from '#core/clock'
+import type { FairQueue } from '#core/fair-queue'
 import type { AccessTokens } from '#fleet/access/access-tokens'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { Plans } from '#fleet/organizations/plans'
@@ -40,6 +41,8 @@ export type Services = {
   deviceEdge: DeviceEdge
   deviceAdmission: DeviceAdmission
   bodies: Bodies
+  /** Where imports wait for their turn. */
+  importLine: FairQueue
   readinessChecks: ReadinessCheck[]
   /** Base addresses of the other apps' `/metrics`, by app name. */
   metricsSources: Record<string, string>

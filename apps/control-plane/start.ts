@@ -17,6 +17,7 @@ import { openPool } from '#postgres/pool'
 import { createReaders } from '#questdb/readers'
 import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
 import type { Config } from './config.ts'
+import { createImportLine } from './devices/import-line.ts'
 import { createFleetMaps } from './fleet-map/fleet-maps.ts'
 import { createAuthenticator } from './http/authentication.ts'
 import { createBodies } from './http/bodies.ts'
@@ -88,6 +89,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     deviceEdge,
     deviceAdmission: createDeviceAdmission(deviceEdge),
     bodies: createBodies(metrics.registry),
+    importLine: createImportLine(),
     readinessChecks: [
       { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
       { name: 'questdb', check: () => answers(new URL('/ping', config.QUESTDB_URL)) },

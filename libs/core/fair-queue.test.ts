@@ -75,4 +75,16 @@ describe('a fair queue', () => {
     expect(await queue.run('a', async () => 'after')).toBe('after')
     expect(started).toEqual(['a1'])
   })
+
+  test('refuses work whose turn does not come in time, and keeps no place for it', async () => {
+    const queue = createFairQueue({ ...limits, maxRunning: 1, maxWaitMs: 20 })
+    const { started, work, end } = manualWork()
+    const first = queue.run('a', work('a1'))
+    await expect(queue.run('a', work('a2'))).rejects.toMatchObject({ status: 429, code: 'too_many_reads' })
+    await end('a1')
+    expect(await first).toBe('a1')
+    queue.run('b', work('b1'))
+    await settle()
+    expect(started).toEqual(['a1', 'b1'])
+  })
 })

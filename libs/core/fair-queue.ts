@@ -3,12 +3,20 @@ import { clientGone, ServiceError, throwIfGone } from '#core/errors'
 export type FairQueue = {
   /**
    * Runs work when it is the owner's turn. Owners that wait take turns, whatever number of requests each has. Throws 429
-   * `too_many_reads` when the owner has too much waiting, and 499 when the signal aborts before the work began.
+   * `too_many_reads` when the owner has too much waiting or the turn does not come within `maxWaitMs`, and 499 when the signal aborts before the work began.
    */
   run<Result>(owner: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
 }
 
-export type FairQueueLimits = { maxRunning: number; maxRunningPerOwner: number; maxWaitingPerOwner: number }
+export type FairQueueLimits = {
+  maxRunning: number
+  maxRunningPerOwner: number
+  maxWaitingPerOwner: number
+  /** How long work may wait for its turn; without end when undefined. */
+  maxWaitMs?: number
+  /** The refusal of work for this reason; 429 `too_many_reads` when undefined. */
+  refusal?: (reason: string) => ServiceError
+}
 
 type Owner = { running: number; waiting: Set<() => void> }
 
@@ -19,6 +27,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   // In order of turns: an owner whose work starts or ends goes to the end.
   const owners = new Map<string, Owner>()
   let running = 0
+  const refuse = limits.refusal ?? tooManyReads
 
   const startWaiting = (): void => {
     for (const [name, owner] of owners) {
@@ -40,13 +49,27 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
 
   const waitForTurn = (name: string, owner: Owner, signal: AbortSignal | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
-      const onAbort = () => {
+      const leave = (error: Error) => {
+        stopWaiting()
         owner.waiting.delete(start)
         toEnd(name, owner)
-        reject(clientGone())
+        reject(error)
+      }
+      const onAbort = () => leave(clientGone())
+      const { maxWaitMs } = limits
+      const timer =
+        maxWaitMs === undefined
+          ? undefined
+          : setTimeout(
+              () => leave(refuse(`Your earlier requests took longer than ${maxWaitMs / 1_000} s.`)),
+              maxWaitMs,
+            ).unref()
+      const stopWaiting = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', onAbort)
       }
       const start = () => {
-        signal?.removeEventListener('abort', onAbort)
+        stopWaiting()
         resolve()
       }
       signal?.addEventListener('abort', onAbort, { once: true })
@@ -58,7 +81,8 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
     async run(name, work, signal) {
       throwIfGone(signal)
       const owner = owners.get(name) ?? { running: 0, waiting: new Set() }
-      if (owner.waiting.size >= limits.maxWaitingPerOwner) throw tooMany(limits.maxWaitingPerOwner)
+      if (owner.waiting.size >= limits.maxWaitingPerOwner)
+        throw refuse(`More than ${limits.maxWaitingPerOwner} of your requests are waiting.`)
       owners.set(name, owner)
       await waitForTurn(name, owner, signal)
       try {
@@ -73,12 +97,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   }
 }
 
-const tooMany = (maxWaiting: number) =>
-  new ServiceError(
-    429,
-    'too_many_reads',
-    `More than ${maxWaiting} reads are waiting. Retry in ${retryAfterSeconds} s.`,
-    {
-      headers: { 'Retry-After': String(retryAfterSeconds) },
-    },
-  )
+const tooManyReads = (reason: string) =>
+  new ServiceError(429, 'too_many_reads', `${reason} Retry in ${retryAfterSeconds} s.`, {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  })

@@ -1,12 +1,12 @@
 const mebibyte = 1024 * 1024
 
 /**
- * Bytes each cache of the fleet map may hold per process, 320 MiB together. Sizes are estimates of heap memory; the least
+ * Bytes each cache of the fleet map may hold per process, 288 MiB together. Sizes are estimates of heap memory; the least
  * recently used entries leave first, and what is larger than its cache is answered but not kept.
  */
 export const cacheBytes = {
   /** Coverage cells by filter. */
-  coverageLists: 96 * mebibyte,
+  coverageLists: 64 * mebibyte,
   /** Dwells by filter. */
   dwellLists: 64 * mebibyte,
   /** Rendered and compressed answers, for a second. */
@@ -18,7 +18,7 @@ export const cacheBytes = {
 }
 
 /** Bytes of events that streams may hold for clients that have not taken them yet. */
-export const maxWaitingEventBytes = 128 * mebibyte
+export const maxWaitingEventBytes = 64 * mebibyte
 
 /** Cells in one answer. A cell takes about a kilobyte. */
 export const maxCells = 50_000

@@ -22,6 +22,9 @@ export type Readers = {
 // Fewer than QuestDB has workers for SQL, each of which runs one query at a time: others' queries find one that is free.
 const maxQueriesPerOwner = 4
 
+// Whoever waits longer hears 429 and may retry, instead of waiting for reads that take ever longer.
+const maxHeavyWaitMs = 10_000
+
 /** Shares the connections of `questdb` between owners. `maxConnections` is how many it has. */
 export function createReaders(questdb: QuestdbSql, maxConnections: number): Readers {
   const queries = createFairQueue({
@@ -29,7 +32,12 @@ export function createReaders(questdb: QuestdbSql, maxConnections: number): Read
     maxRunningPerOwner: Math.min(maxQueriesPerOwner, Math.ceil(maxConnections / 2)),
     maxWaitingPerOwner: 2_000,
   })
-  const heavyReads = createFairQueue({ maxRunning: 4, maxRunningPerOwner: 2, maxWaitingPerOwner: 64 })
+  const heavyReads = createFairQueue({
+    maxRunning: 4,
+    maxRunningPerOwner: 2,
+    maxWaitingPerOwner: 64,
+    maxWaitMs: maxHeavyWaitMs,
+  })
   const of = (owner: string, signal?: AbortSignal): Reader => ({
     owner,
     signal,

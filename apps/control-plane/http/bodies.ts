@@ -16,7 +16,7 @@ export type Bodies = {
 /** How long a body may take to arrive from a caller that is not authenticated yet. */
 export const unauthenticatedBodyMs = 10_000
 
-/** Small for callers nobody knows; for the others enough for several of the largest bodies at once. */
+/** Small for callers nobody knows; for the others enough for three of the largest bodies at once. */
 export function createBodies(registry: Registry): Bodies {
   const bodies: Bodies = {
     unauthenticated: createBodyBudget({
@@ -26,7 +26,7 @@ export function createBodies(registry: Registry): Bodies {
       bodiesPerHolder: 500,
     }),
     device: createBodyBudget({ bytes: 96 * mebibyte, bytesPerHolder: 8 * mebibyte }),
-    principal: createBodyBudget({ bytes: 128 * mebibyte, bytesPerHolder: 48 * mebibyte }),
+    principal: createBodyBudget({ bytes: 128 * mebibyte, bytesPerHolder: 24 * mebibyte }),
   }
   for (const [caller, budget] of Object.entries(bodies)) registerBodyMetrics(registry, caller, budget)
   return bodies

@@ -33,6 +33,21 @@ const countDevices = async (organizationId: string) => {
 }
 
 describe('POST /devices/import', () => {
+  test('429 rate_limited when too many imports of the organization wait for their turn', async () => {
+    const { id, key: token } = await api.newOrganization()
+    const free = Promise.withResolvers<void>()
+    const { importLine, authenticator } = api.services
+    const { rateLimit } = await authenticator.authenticate(`Bearer ${token}`)
+    const first = importLine.run(rateLimit.key, () => free.promise)
+    const waiting = Array.from({ length: 16 }, () => importLine.run(rateLimit.key, async () => {}))
+    const refused = await importFile(id, csv(['L1']), { token })
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect(refused.headers.get('retry-after')).toBe('5')
+    free.resolve()
+    await Promise.all([first, ...waiting])
+    expect((await importFile(id, csv(['L1']), { token })).status).toBe(200)
+  })
+
   test('200 with an Idempotency-Key, also when a refused row has names that cannot be stored', async () => {
     const { id, key: token } = await api.newOrganization()
     const rows = ['{"serial":"A1","name":"n","model":"m"}', '{"serial":"A2","name":"n","model":"m","a\\u0000":1}']

@@ -54,10 +54,10 @@ export const deviceFileRoutes: Route[] = [
       ...writeErrors,
     },
     example: { body: 'serial,name,model,tags\nSN-0042,Bus 42,RX-500,bus;night\n' },
-    handle: async ({ ctx, query, body, http }) => {
+    handle: async ({ ctx, services, query, body, http }) => {
       const format = http.req.header('content-type')?.toLowerCase().startsWith('text/csv') ? 'csv' : 'ndjson'
-      const rows = await readImportRows(body, format)
-      const report = await importDevices(ctx, query.orgId, rows, query)
+      const load = async () => importDevices(ctx, query.orgId, await readImportRows(body, format), query)
+      const report = await services.importLine.run(ctx.principal.rateLimit.key, load, http.req.raw.signal)
       return { status: 200, body: report }
     },
   }),
