@@ -1,25 +1,27 @@
 import { cellToBoundary } from 'h3-js'
+import { forEachInSlices } from '#core/slices'
 
 type Item = Record<string, unknown>
 export type Feature = { type: 'Feature'; geometry: unknown; properties: Item }
 
 /**
  * A list of like objects as equally long arrays by dotted path, null where an item has no such value. `paths` are there
- * even when the list is empty.
+ * even when the list is empty. Works in slices.
  */
-export function columnar(items: readonly Item[], paths: readonly string[]): Record<string, unknown[]> {
+export async function columnar(items: Iterable<Item>, paths: readonly string[]): Promise<Record<string, unknown[]>> {
   const columns: Record<string, unknown[]> = {}
-  for (const path of paths) columns[path] = new Array<unknown>(items.length).fill(null)
-  items.forEach((item, row) => {
+  for (const path of paths) columns[path] = []
+  let rows = 0
+  await forEachInSlices(items, (item) => {
     for (const [path, value] of flatten(item)) {
-      let column = columns[path]
-      if (!column) {
-        column = new Array<unknown>(items.length).fill(null)
-        columns[path] = column
-      }
-      column[row] = value
+      const column = columns[path] ?? []
+      columns[path] = column
+      while (column.length < rows) column.push(null)
+      column.push(value)
     }
+    rows++
   })
+  for (const column of Object.values(columns)) while (column.length < rows) column.push(null)
   return columns
 }
 

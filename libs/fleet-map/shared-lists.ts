@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
+import { forEachInSlices, mapInSlices } from '#core/slices'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedWork, type SharedWork } from './shared-work.ts'
 
@@ -69,11 +70,15 @@ export function createSharedLists<Request, Facts, Item>(
     const startedMs = rules.clock()
     const { facts, items } = await rules.make(request, signal)
     const before = lists.peek(key)?.list.entries ?? []
-    const list = { facts, entries: stampItems(items, before, rules) }
+    const { entries, changed } = await compareItems(items, before, rules)
+    const list = { facts, entries }
     const endedMs = rules.clock()
     const tookMs = endedMs - startedMs
     const successorDueMs = startedMs + rules.longestLifeMs - readerPauseMs - successorCosts * tookMs
     const freshUntilMs = Math.max(endedMs + shortestLifeMs, Math.min(endedMs + tookMs * lifePerCost, successorDueMs))
+    // In one turn: who reads a revision also finds what has it.
+    const revision = changed.length > 0 ? rules.revisions.next() : 0
+    for (const entry of changed) entry.revision = revision
     lists.set(key, { list, madeMs: startedMs, freshUntilMs })
     return list
   }
@@ -107,21 +112,28 @@ export function createSharedLists<Request, Facts, Item>(
   }
 }
 
-function stampItems<Item>(
+/** The entries of a list, and of them those that are new, changed or gone and still need a revision. Works in slices. */
+async function compareItems<Item>(
   items: readonly Item[],
   before: readonly Stamped<Item>[],
-  rules: Pick<Rules<unknown, unknown, Item>, 'revisions' | 'identify' | 'contentOf'>,
-): Stamped<Item>[] {
-  const known = new Map(before.map((entry) => [rules.identify(entry.item), entry]))
-  const revision = rules.revisions.current() + 1
-  const entries = items.map((item): Stamped<Item> => {
+  rules: Pick<Rules<unknown, unknown, Item>, 'identify' | 'contentOf'>,
+): Promise<{ entries: Stamped<Item>[]; changed: Stamped<Item>[] }> {
+  const known = new Map<string, Stamped<Item>>()
+  await forEachInSlices(before, (entry) => known.set(rules.identify(entry.item), entry))
+  const changed: Stamped<Item>[] = []
+  const entries = await mapInSlices(items, (item): Stamped<Item> => {
     const id = rules.identify(item)
     const previous = known.get(id)
     known.delete(id)
     const isSame = previous && !previous.isGone && rules.contentOf(previous.item) === rules.contentOf(item)
-    return { item, revision: isSame ? previous.revision : revision, isGone: false }
+    const entry = { item, revision: isSame ? previous.revision : 0, isGone: false }
+    if (!isSame) changed.push(entry)
+    return entry
   })
-  for (const left of known.values()) entries.push(left.isGone ? left : { ...left, revision, isGone: true })
-  if (entries.some((entry) => entry.revision === revision)) rules.revisions.next()
-  return entries
+  for (const left of known.values()) {
+    const entry = left.isGone ? left : { ...left, isGone: true }
+    if (!left.isGone) changed.push(entry)
+    entries.push(entry)
+  }
+  return { entries, changed }
 }

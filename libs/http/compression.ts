@@ -1,4 +1,4 @@
-import { Duplex } from 'node:stream'
+import { compose, Duplex, Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import {
   brotliCompress,
@@ -9,6 +9,7 @@ import {
   gzip,
   zstdCompress,
 } from 'node:zlib'
+import { type Chunks, collect, lengthOf } from '#http/chunked-body'
 
 const minBytes = 1_024
 // Brotli's default quality is made for files compressed once; 4 costs about as much as gzip and is smaller.
@@ -19,14 +20,14 @@ const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 export type Coding = 'zstd' | 'br' | 'gzip'
 
-const zstdText = promisify(zstdCompress)
-const brotliText = promisify(brotliCompress)
-const gzipText = promisify(gzip)
+const zstdBytes = promisify(zstdCompress)
+const brotliBytes = promisify(brotliCompress)
+const gzipBytes = promisify(gzip)
 
-const compressors: Record<Coding, (text: string) => Promise<Buffer>> = {
-  zstd: (text) => zstdText(text, zstdOptions),
-  br: (text) => brotliText(text, brotliOptions),
-  gzip: (text) => gzipText(text, gzipOptions),
+const compressors: Record<Coding, (bytes: Uint8Array) => Promise<Buffer<ArrayBuffer>>> = {
+  zstd: (bytes) => zstdBytes(bytes, zstdOptions),
+  br: (bytes) => brotliBytes(bytes, brotliOptions),
+  gzip: (bytes) => gzipBytes(bytes, gzipOptions),
 }
 const compressorStreams = {
   zstd: () => createZstdCompress(zstdOptions),
@@ -49,8 +50,10 @@ export function chooseCoding(acceptEncoding: string | null | undefined): Coding 
   return preferred.find(allows)
 }
 
-/** A whole text in a coding, made off the event loop. */
-export const compressText = (text: string, coding: Coding): Promise<Buffer> => compressors[coding](text)
+/** Chunks in a coding, compressed as they come, off the event loop. */
+export function compressChunks(chunks: Chunks, coding: Coding): AsyncIterable<Buffer> {
+  return compose(Readable.from([...chunks]), compressorStreams[coding]()) as AsyncIterable<Buffer>
+}
 
 /** Says that the answer depends on `Accept-Encoding`, once, beside what `Vary` says already. */
 export function varyByEncoding(headers: Headers): void {
@@ -59,16 +62,14 @@ export function varyByEncoding(headers: Headers): void {
   headers.append('vary', 'accept-encoding')
 }
 
-/** A whole text body, compressed off the event loop when that is worth it; sets the headers that say so. */
-export async function encodeText(
-  text: string,
-  coding: Coding | undefined,
-  headers: Headers,
-): Promise<Uint8Array<ArrayBuffer> | string> {
+/** A whole body, compressed off the event loop when that is worth it; sets the headers that say so. */
+export async function encodeChunks(chunks: Chunks, coding: Coding | undefined, headers: Headers): Promise<Chunks> {
   varyByEncoding(headers)
-  if (coding === undefined || text.length < minBytes) return text
+  if (coding === undefined || lengthOf(chunks) < minBytes) return chunks
   headers.set('content-encoding', coding)
-  return new Uint8Array(await compressText(text, coding))
+  const [only] = chunks
+  if (only && chunks.length === 1) return [await compressors[coding](only)]
+  return collect(compressChunks(chunks, coding))
 }
 
 /** A streamed body, compressed as it flows; sets the headers that say so. */

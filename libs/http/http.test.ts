@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { conflict, ServiceError } from '#core/errors'
 import { decodeJson, readBody, requireMediaType } from '#http/body'
 import { createBodyBudget } from '#http/body-budget'
-import { chooseCoding, encodeText } from '#http/compression'
+import { chooseCoding, encodeChunks } from '#http/compression'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { createCursors } from '#http/cursor'
 import { matchesNone, requireMatch } from '#http/etag'
@@ -209,12 +209,15 @@ describe('answers', () => {
       ['gzip', gunzipSync],
     ] as const) {
       const headers = new Headers()
-      const encoded = await encodeText(text, coding, headers)
-      expect(open(Buffer.from(encoded as Uint8Array)).toString()).toBe(text)
+      const encoded = await encodeChunks([Buffer.from(text)], coding, headers)
+      expect(open(Buffer.concat(encoded)).toString()).toBe(text)
       expect(headers.get('content-encoding')).toBe(coding)
+      const halves = [Buffer.from(text.slice(0, 2_000)), Buffer.from(text.slice(2_000))]
+      expect(open(Buffer.concat(await encodeChunks(halves, coding, new Headers()))).toString()).toBe(text)
     }
     const headers = new Headers()
-    expect(await encodeText('{}', 'br', headers)).toBe('{}')
+    const short = [Buffer.from('{}')]
+    expect(await encodeChunks(short, 'br', headers)).toBe(short)
     expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, 'accept-encoding'])
   })
 })

@@ -1,29 +1,30 @@
+import { forEachInSlices, mapInSlices } from '#core/slices'
 import type { SinrCount, VoteCount } from '#questdb/coverage'
 import { type CoverageCell as CellOfTally, coverageCell, emptyTally, hasService } from '#telemetry/coverage'
 
 /** A cell as the API shows it. */
 export type CoverageCell = Omit<CellOfTally, 'lastAtMs'> & { lastAt: string }
 
-/** One cell for each H3 index that has votes; `voters` says how many devices cast them. */
-export function coverageCells(
+/** One cell for each H3 index that has votes, made in slices; `voters` says how many devices cast them. */
+export async function coverageCells(
   votes: Iterable<VoteCount>,
   sinrCounts: Iterable<SinrCount>,
   voters: ReadonlyMap<string, number>,
-): CoverageCell[] {
+): Promise<CoverageCell[]> {
   const tallies = new Map<string, ReturnType<typeof emptyTally>>()
-  for (const vote of votes) {
+  await forEachInSlices(votes, (vote) => {
     let tally = tallies.get(vote.h3)
     if (!tally) {
       tally = emptyTally(vote.h3)
       tallies.set(vote.h3, tally)
     }
     addCount(tally, vote)
-  }
-  for (const { h3, sinrBin, votes } of sinrCounts) {
+  })
+  await forEachInSlices(sinrCounts, ({ h3, sinrBin, votes }) => {
     const tally = tallies.get(h3)
     if (tally) add(tally.sinr, sinrBin, votes)
-  }
-  return [...tallies.values()].map((tally) => {
+  })
+  return mapInSlices(tallies.values(), (tally) => {
     const { lastAtMs, ...cell } = coverageCell({ ...tally, devices: { size: voters.get(tally.h3) ?? 0 } })
     return { ...cell, lastAt: new Date(lastAtMs).toISOString() }
   })

@@ -1,4 +1,5 @@
 import { ServiceError } from '#core/errors'
+import { filterInSlices } from '#core/slices'
 import { countCells, votedCells } from '#questdb/coverage'
 import type { VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
@@ -71,7 +72,7 @@ export async function listCells(
   counts: Counts = () => true,
 ): Promise<string[]> {
   const lists = await Promise.all(filters.map((filter) => votedCells(questdb, filter, resolution)))
-  return [...new Set(lists.flat())].filter(counts)
+  return filterInSlices(new Set(lists.flat()), counts)
 }
 
 function tooManyCells(resolution: number, maxCells: number): ServiceError {

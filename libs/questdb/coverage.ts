@@ -1,3 +1,4 @@
+import { forEachInSlices, mapInSlices } from '#core/slices'
 import { parentCell, type VoteFilter, voteParts, voterSource } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
@@ -33,9 +34,9 @@ export async function countVotes(
       source.values,
     )
     const hexadecimal = hexadecimals()
-    for (const [cell, rat, plmn, rsrpBin, votes, lastAtMs] of rows) {
+    await forEachInSlices(rows, ([cell, rat, plmn, rsrpBin, votes, lastAtMs]) => {
       counts.push({ h3: hexadecimal(cell), rat, plmn, rsrpBin, votes: Number(votes), lastAtMs })
-    }
+    })
     if (counts.length >= limit) break
   }
   return counts
@@ -60,7 +61,7 @@ export async function countSinr(questdb: QuestdbSql, filter: VoteFilter, resolut
         source.values,
       )
       const hexadecimal = hexadecimals()
-      return rows.map(([cell, sinrBin, votes]) => ({ h3: hexadecimal(cell), sinrBin, votes: Number(votes) }))
+      return mapInSlices(rows, ([cell, sinrBin, votes]) => ({ h3: hexadecimal(cell), sinrBin, votes: Number(votes) }))
     }),
   )
   return perPart.flat()
@@ -77,7 +78,7 @@ export async function countVoters(
     `SELECT ${parentCell(resolution)} cell, count_distinct(device_id) devices FROM ${source.text} GROUP BY cell`,
     source.values,
   )
-  return new Map(rows.map(([cell, devices]) => [hexadecimal(cell), Number(devices)]))
+  return new Map(await mapInSlices(rows, ([cell, devices]) => [hexadecimal(cell), Number(devices)] as const))
 }
 
 /**
@@ -100,7 +101,7 @@ export async function votedCells(questdb: QuestdbSql, filter: VoteFilter, resolu
     `SELECT DISTINCT ${parentCell(resolution)} cell FROM ${source.text}`,
     source.values,
   )
-  return rows.map(([cell]) => hexadecimal(cell))
+  return mapInSlices(rows, ([cell]) => hexadecimal(cell))
 }
 
 const hexadecimal = (long: string): string => BigInt(long).toString(16)

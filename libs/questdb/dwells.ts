@@ -1,4 +1,5 @@
 import { isUuid } from '#core/ids'
+import { mapInSlices } from '#core/slices'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 
 /** The dwell a device is in. */
@@ -105,10 +106,19 @@ export async function dwellsTouching(questdb: QuestdbSql, range: DwellRange): Pr
      ${range.limit === undefined ? '' : `LIMIT ${bind(range.limit)}`}`,
     values,
   )
-  return rows.map(([id, deviceId, arrivedAtMs, departedAtMs, firstOutsideAtMs, lat, lon, radiusM, fixCount, gap]) => ({
-    ...{ id, deviceId, organizationId: range.organizationId, arrivedAtMs, departedAtMs, firstOutsideAtMs },
+  // Every row brings a copy of its device's id: one of them is kept.
+  const deviceIds = new Map<string, string>()
+  return mapInSlices(rows, (row) => dwellRow(range.organizationId, row, deviceIds))
+}
+
+function dwellRow(organizationId: string, columns: DwellColumns, deviceIds: Map<string, string>): DwellRow {
+  const [id, ownDeviceId, arrivedAtMs, departedAtMs, firstOutsideAtMs, lat, lon, radiusM, fixCount, gap] = columns
+  const deviceId = deviceIds.get(ownDeviceId) ?? ownDeviceId
+  deviceIds.set(deviceId, deviceId)
+  return {
+    ...{ id, deviceId, organizationId, arrivedAtMs, departedAtMs, firstOutsideAtMs },
     ...{ lat, lon, radiusM, fixCount: Number(fixCount), gap },
-  }))
+  }
 }
 
 // More than a statement can bind, so that ids stand in the text; only UUIDs may.

@@ -1,4 +1,6 @@
+import { isSliceOver, nextSlice } from '#core/slices'
 import type { FleetContext } from '#fleet/context'
+import type { Chunks } from '#http/chunked-body'
 import type { GpsQuery } from './query.ts'
 
 /** Who listens to a stream of fleet GPS, and to what. */
@@ -19,14 +21,14 @@ export type EventStream = {
   since: string | undefined
   takesEvents(): boolean
   /** The event the client has not taken yet. */
-  waiting(): Uint8Array | undefined
+  waiting(): Chunks | undefined
   /** When the last event was sent, in epoch milliseconds; 0 before the first. */
   sentAtMs(): number
   /** When the last event was sent, or else the stream opened. */
   idleSinceMs(): number
-  send(event: Uint8Array): void
+  send(event: Chunks): void
   /** Sends a last event and ends the stream. */
-  end(event: Uint8Array): void
+  end(event: Chunks): void
   /** Ends the stream without what the client has not taken yet. */
   breakOff(): void
 }
@@ -39,7 +41,8 @@ export function createEventStream(
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
   let isReady = false
   let isClosed = false
-  let waiting: Uint8Array | undefined
+  let waiting: Chunks = []
+  let next = 0
   let sentAtMs = 0
   const openedAtMs = listener.ctx.clock()
 
@@ -47,22 +50,32 @@ export function createEventStream(
     if (isClosed) return
     isClosed = true
     isReady = false
-    waiting = undefined
+    waiting = []
     events.onClose(stream)
   }
-  const enqueue = (event: Uint8Array): void => {
+  /** Gives the client the next chunk of its event; false when it has taken all of them. */
+  const enqueueNext = (): boolean => {
+    const chunk = waiting[next]
+    if (chunk) controller?.enqueue(chunk)
+    next++
+    return chunk !== undefined
+  }
+  const enqueue = (event: Chunks): void => {
     isReady = false
     waiting = event
+    next = 0
     sentAtMs = listener.ctx.clock()
-    controller?.enqueue(event)
+    enqueueNext()
   }
   const body = new ReadableStream<Uint8Array>(
     {
       start(started) {
         controller = started
       },
-      pull() {
-        waiting = undefined
+      async pull() {
+        if (next < waiting.length && isSliceOver()) await nextSlice()
+        if (isClosed || enqueueNext()) return
+        waiting = []
         isReady = true
         events.onReady(stream)
       },
@@ -76,13 +89,14 @@ export function createEventStream(
     body,
     since: listener.query.since,
     takesEvents: () => isReady && !isClosed,
-    waiting: () => waiting,
+    waiting: () => (waiting.length > 0 ? waiting : undefined),
     sentAtMs: () => sentAtMs,
     idleSinceMs: () => sentAtMs || openedAtMs,
     send: enqueue,
     end(event) {
       if (isClosed) return
-      enqueue(event)
+      while (enqueueNext());
+      for (const chunk of event) controller?.enqueue(chunk)
       controller?.close()
       close()
     },

@@ -1,7 +1,8 @@
 import { clusterDevices } from '#fleet-map/clusters'
 import { deviceColumns, deviceShaper, selectPaths } from '#fleet-map/device-columns'
 import { dwellPaths, dwellView } from '#fleet-map/dwell-view'
-import { cellFeature, columnar, type Feature, lineFeature, pointFeature } from '#fleet-map/formats'
+import { cellFeature, columnar, lineFeature, pointFeature } from '#fleet-map/formats'
+import { type LazyArray, lazily } from '#http/json-chunks'
 import type { CoverageCell } from '#questdb/coverage-cells'
 import type { GpsPicture } from './gps.ts'
 import type { GpsRequest } from './gps-request.ts'
@@ -30,18 +31,21 @@ const cellPaths = [
 const trailPaths = ['deviceId', 'ts', 'lat', 'lon', 'rat', 'rsrpDbm', 'sinrDb', 'quality']
 const clusterPaths = ['lat', 'lon', 'devices']
 
-/** The answer in the format asked for; `nextCursor` is filled in by whoever can seal it. */
-export function gpsBody(
+/**
+ * The answer in the format asked for, to be written by `jsonChunks`: long lists are made item by item. `nextCursor` is
+ * filled in by whoever can seal it.
+ */
+export async function gpsBody(
   picture: GpsPicture,
   { query }: GpsRequest,
   nextCursor: string | null,
-): Record<string, unknown> {
+): Promise<Record<string, unknown>> {
   const { asOf, window, h3Resolution, gone } = picture
   const head = { asOf, window, h3Resolution }
   const tail = { gone, thresholds, nextCursor }
   if (query.format === 'geojson')
     return { type: 'FeatureCollection', ...head, features: features(picture, query), ...tail }
-  const parts = query.format === 'columnar' ? columnarParts(picture, query) : jsonParts(picture, query)
+  const parts = query.format === 'columnar' ? await columnarParts(picture, query) : jsonParts(picture, query)
   return { ...head, ...parts, ...tail }
 }
 
@@ -57,7 +61,7 @@ function jsonParts(picture: GpsPicture, query: Query) {
   const { singles, clusters } = gathered(picture, query)
   const shape = deviceShaper(selectPaths(query.fields))
   return {
-    devices: singles.map((shown) => shape(shown, picture.nowMs)),
+    devices: lazily(singles, (shown) => shape(shown, picture.nowMs)),
     ...(clusters && { clusters }),
     coverage: cells(picture),
     dwells: dwells(picture),
@@ -65,43 +69,42 @@ function jsonParts(picture: GpsPicture, query: Query) {
   }
 }
 
-function columnarParts(picture: GpsPicture, query: Query) {
+async function columnarParts(picture: GpsPicture, query: Query) {
   const { singles, clusters } = gathered(picture, query)
   const points =
     picture.trails &&
     trails(picture.trails).flatMap(({ deviceId, points }) => points.map((point) => ({ deviceId, ...point })))
   return {
     devices: deviceColumns(selectPaths(query.fields), singles, picture.nowMs),
-    ...(clusters && { clusters: columnar(clusters, clusterPaths) }),
-    coverage: columnar(cells(picture), cellPaths),
-    dwells: columnar(dwells(picture), dwellPaths),
-    ...(points && { trails: columnar(points, trailPaths) }),
+    ...(clusters && { clusters: await columnar(clusters, clusterPaths) }),
+    coverage: await columnar(cells(picture), cellPaths),
+    dwells: await columnar(dwells(picture), dwellPaths),
+    ...(points && { trails: await columnar(points, trailPaths) }),
   }
 }
 
-function features(picture: GpsPicture, query: Query): Feature[] {
+function features(picture: GpsPicture, query: Query): LazyArray {
   const { singles, clusters = [] } = gathered(picture, query)
   const shape = deviceShaper(selectPaths(query.fields))
-  return [
-    ...singles.map((shown) =>
-      pointFeature('device', shown.location?.lat, shown.location?.lon, shape(shown, picture.nowMs)),
-    ),
-    ...clusters.map(({ lat, lon, ...cluster }) => pointFeature('cluster', lat, lon, cluster)),
-    ...cells(picture).map((cell) => cellFeature(cell.h3, cell)),
-    ...dwells(picture).map((dwell) => pointFeature('dwell', dwell.lat, dwell.lon, dwell)),
-    ...trails(picture.trails ?? new Map()).map(({ deviceId, points }) =>
-      lineFeature(
-        'trail',
-        points.map(({ lat, lon }) => [lon, lat]),
-        { deviceId, ts: points.map(({ ts }) => ts) },
-      ),
-    ),
-  ]
+  return {
+    *[Symbol.iterator]() {
+      for (const shown of singles) {
+        yield pointFeature('device', shown.location?.lat, shown.location?.lon, shape(shown, picture.nowMs))
+      }
+      for (const { lat, lon, ...cluster } of clusters) yield pointFeature('cluster', lat, lon, cluster)
+      for (const cell of cells(picture)) yield cellFeature(cell.h3, cell)
+      for (const dwell of dwells(picture)) yield pointFeature('dwell', dwell.lat, dwell.lon, dwell)
+      for (const { deviceId, points } of trails(picture.trails ?? new Map())) {
+        const coordinates = points.map(({ lat, lon }): [number, number] => [lon, lat])
+        yield lineFeature('trail', coordinates, { deviceId, ts: points.map(({ ts }) => ts) })
+      }
+    },
+  }
 }
 
 /** What fleet GPS says of a cell; one that lost its last vote is there with none. */
 function cells({ coverage }: GpsPicture) {
-  return coverage.map(({ item, isGone }) => (isGone ? emptyCell(item) : plainCell(item)))
+  return lazily(coverage, ({ item, isGone }) => (isGone ? emptyCell(item) : plainCell(item)))
 }
 
 function plainCell({ byRat: _byRat, byPlmn: _byPlmn, ...cell }: CoverageCell) {
@@ -122,7 +125,7 @@ const emptyCell = ({ h3, lastAt }: CoverageCell) => ({
 
 /** One that late data took away is there once more, marked as withdrawn. */
 function dwells({ dwells, nowMs }: GpsPicture) {
-  return dwells.map(({ item, isGone }) => ({
+  return lazily(dwells, ({ item, isGone }) => ({
     ...dwellView(item.row, item.signal, nowMs),
     ...(isGone && { withdrawn: true }),
   }))

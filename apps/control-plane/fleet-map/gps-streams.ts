@@ -1,5 +1,8 @@
 import { ServiceError } from '#core/errors'
+import type { Principal } from '#fleet/access/principal'
 import { maxWaitingEventBytes } from '#fleet-map/memory-limits'
+import { type Chunks, collect, lengthOf } from '#http/chunked-body'
+import { jsonChunks } from '#http/json-chunks'
 import type { Readers } from '#questdb/readers'
 import { createEventStream, type EventStream, type Listener } from './event-stream.ts'
 import type { FleetMaps } from './fleet-maps.ts'
@@ -21,6 +24,8 @@ export type StreamLimits = {
 }
 
 export type GpsStreams = {
+  /** Throws 429 `too_many_streams` when as many streams are open as a principal may have. Costs nothing else. */
+  checkRoom(principal: Principal): void
   /**
    * Server-sent events: one `snapshot`, or from `query.since` on at once a `delta` whenever something changed; the event's
    * id is its `asOf`. The listener is authenticated again before each event: a refusal ends the stream with an `error`
@@ -136,7 +141,7 @@ export function createGpsStreams({ fleet, readers, limits = streamLimits }: Sour
     ask(join(stream), false)
   }
 
-  const refuseMore = ({ ctx: { principal } }: Listener): void => {
+  const checkRoom = (principal: Principal): void => {
     const open = [...streams].map(({ listener }) => listener.ctx.principal)
     const ofPrincipal = open.filter(({ id }) => id === principal.id).length
     const ofOwner = open.filter(({ rateLimit }) => rateLimit.key === principal.rateLimit.key).length
@@ -146,8 +151,9 @@ export function createGpsStreams({ fleet, readers, limits = streamLimits }: Sour
   }
 
   return {
+    checkRoom,
     open(listener) {
-      refuseMore(listener)
+      checkRoom(listener.ctx.principal)
       const stream = createEventStream(listener, {
         onReady(ready) {
           if (ready.sentAtMs() > 0) return
@@ -198,17 +204,19 @@ async function sendNews(
     const isSilent = isDelta && selection.devices.length + coverage.length + dwells.length + gone.length === 0
     const event = isSilent
       ? undefined
-      : encoder.encode(
-          `event: ${isDelta ? 'delta' : 'snapshot'}\nid: ${asOf}\ndata: ${JSON.stringify(gpsBody(picture, sinceRequest(request, since), null))}\n\n`,
-        )
+      : await eventOf(isDelta ? 'delta' : 'snapshot', asOf, await gpsBody(picture, sinceRequest(request, since), null))
     for (const stream of group) {
       if (!stream.takesEvents()) continue
       stream.since = asOf
       if (event) stream.send(event)
-      else if (ctx.clock() - stream.sentAtMs() > silenceMs) stream.send(encoder.encode(': still here\n\n'))
+      else if (ctx.clock() - stream.sentAtMs() > silenceMs) stream.send([encoder.encode(': still here\n\n')])
     }
   }
 }
+
+/** An event whose data is JSON, in chunks that all streams share. */
+const eventOf = (name: string, id: string, data: unknown): Promise<Chunks> =>
+  collect(jsonChunks(data, { before: `event: ${name}\nid: ${id}\ndata: `, after: '\n\n' }))
 
 /** Disconnects clients that stopped reading, and slow ones while too much waits for all together. */
 function dropStalled(streams: ReadonlySet<EventStream>, limits: StreamLimits): void {
@@ -225,7 +233,7 @@ function dropStalled(streams: ReadonlySet<EventStream>, limits: StreamLimits): v
 /** Events that were sent to several streams are in memory once. */
 function bytesWaiting(streams: ReadonlySet<EventStream>): number {
   let bytes = 0
-  for (const event of new Set([...streams].map((stream) => stream.waiting()))) bytes += event?.length ?? 0
+  for (const event of new Set([...streams].map((stream) => stream.waiting()))) bytes += event ? lengthOf(event) : 0
   return bytes
 }
 
@@ -248,10 +256,10 @@ function tooMany(limit: number, where: string): ServiceError {
   })
 }
 
-function errorEvent(error: unknown): Uint8Array {
+function errorEvent(error: unknown): Chunks {
   const { code, message } =
     error instanceof ServiceError
       ? error
       : { code: 'unavailable', message: 'Service temporarily unavailable. Retry later.' }
-  return new TextEncoder().encode(`event: error\ndata: ${JSON.stringify({ code, detail: message })}\n\n`)
+  return [new TextEncoder().encode(`event: error\ndata: ${JSON.stringify({ code, detail: message })}\n\n`)]
 }

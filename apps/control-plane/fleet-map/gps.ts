@@ -228,8 +228,6 @@ function etagOf(
   h3Resolution: number | undefined,
 ): string {
   const { since: _since, cursor: _cursor, ...filters } = query
-  const cells = coverage.map(({ item, revision }) => `${item.h3} ${revision}`)
-  const stays = dwells.map(({ item, revision }) => `${item.row.id} ${revision}`)
   const facts = [
     fleet.revisions.epoch,
     filters,
@@ -237,9 +235,25 @@ function etagOf(
     cursor?.after,
     digest,
     h3Resolution,
-    cells,
-    stays,
+    listState(coverage),
+    listState(dwells),
     gone,
   ]
   return `W/"${createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 22)}"`
+}
+
+/**
+ * Tells the entries shown of a list from those shown at another time: whatever changes in a list gets a newer revision,
+ * and of entries that are newer than a revision there are fewer the newer it is.
+ */
+function listState(
+  entries: readonly { revision: number; isGone: boolean }[],
+): [count: number, gone: number, latest: number] {
+  let latest = 0
+  let gone = 0
+  for (const { revision, isGone } of entries) {
+    latest = Math.max(latest, revision)
+    if (isGone) gone++
+  }
+  return [entries.length, gone, latest]
 }

@@ -1,13 +1,20 @@
 import { expect, test } from 'vitest'
+import { type Chunks, lengthOf } from '#http/chunked-body'
 import { createSharedAnswers } from './shared-answers.ts'
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}
+
+const textOf = (chunks: Chunks): string => Buffer.concat(chunks).toString()
 
 test('answers are kept within a number of bytes, in every coding they were sent in', async () => {
   const maxBytes = 1_000_000
   const answers = createSharedAnswers(() => 1_000, maxBytes)
   const text = 'x'.repeat(50_000)
   for (let question = 0; question < 100; question++) {
-    const answer = answers.share(`question ${question}`, () => text)
-    expect((await answer(undefined)).length).toBe(50_000)
+    const answer = answers.share(`question ${question}`, 'owner', () => bytesOf(text))
+    expect(lengthOf(await answer(undefined))).toBe(50_000)
     await answer('gzip')
     expect(answers.keptBytes()).toBeLessThanOrEqual(maxBytes)
   }
@@ -18,10 +25,10 @@ test('an answer is rendered once for all who ask within a second, and once more 
   let nowMs = 1_000
   const answers = createSharedAnswers(() => nowMs)
   let rendered = 0
-  const ask = () => answers.share('question', () => `answer ${++rendered}`)(undefined)
-  expect(String(await ask())).toBe('answer 1')
+  const ask = () => answers.share('question', 'owner', () => bytesOf(`answer ${++rendered}`))(undefined)
+  expect(textOf(await ask())).toBe('answer 1')
   nowMs += 900
-  expect(String(await ask())).toBe('answer 1')
+  expect(textOf(await ask())).toBe('answer 1')
   nowMs += 101
-  expect(String(await ask())).toBe('answer 2')
+  expect(textOf(await ask())).toBe('answer 2')
 })

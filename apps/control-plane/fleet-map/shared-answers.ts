@@ -1,25 +1,33 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
+import { createFairQueue } from '#core/fair-queue'
 import { cacheBytes } from '#fleet-map/memory-limits'
-import { type Coding, compressText } from '#http/compression'
+import { type Chunks, collect, lengthOf } from '#http/chunked-body'
+import { type Coding, compressChunks } from '#http/compression'
 
 /** The bytes of an answer in any coding, each made at most once. */
-export type SharedAnswer = (coding: Coding | undefined) => Promise<Buffer>
+export type SharedAnswer = (coding: Coding | undefined) => Promise<Chunks>
 
 export type SharedAnswers = {
-  /** The answer under this key, rendered when it is first needed and kept for a second for all who need the same. */
-  share(key: string, render: () => string): SharedAnswer
+  /**
+   * The answer under this key, rendered on the share of `owner` when it is first needed and kept for a second for all who
+   * need the same.
+   */
+  share(key: string, owner: string, render: () => AsyncIterable<Uint8Array>): SharedAnswer
   /** Bytes of the answers kept. */
   keptBytes(): number
 }
 
 type Kept = { answer: SharedAnswer }
 
+// A large answer takes tens of megabytes until it is sent: rendered one after another, they do not all begin at once.
+const renderLimits = { maxRunning: 4, maxRunningPerOwner: 1, maxWaitingPerOwner: 100 }
 const sharedMs = 1_000
 const smallestBytes = 1_000
 
 /** Renders and compresses an answer once for all who ask for it at the same time. */
 export function createSharedAnswers(clock: Clock, maxBytes = cacheBytes.answers): SharedAnswers {
+  const renders = createFairQueue(renderLimits)
   const shared = new LRUCache<string, Kept>({
     maxSize: maxBytes,
     ttl: sharedMs,
@@ -29,10 +37,11 @@ export function createSharedAnswers(clock: Clock, maxBytes = cacheBytes.answers)
     perf: { now: clock },
   })
   return {
-    share(key, render) {
+    share(key, owner, render) {
       const known = shared.get(key)
       if (known) return known.answer
-      const answer = shareable(render, (bytes) => {
+      const inTurn = () => renders.run(owner, () => collect(render()))
+      const answer = shareable(inTurn, (bytes) => {
         // The size is only known now; what does not fit is answered and not kept.
         const leftMs = shared.getRemainingTTL(key)
         if (shared.peek(key)?.answer !== answer || leftMs <= 0) return
@@ -46,27 +55,27 @@ export function createSharedAnswers(clock: Clock, maxBytes = cacheBytes.answers)
 }
 
 /** `onGrowth` hears how many bytes the text and its codings take together. */
-function shareable(render: () => string, onGrowth: (bytes: number) => void): SharedAnswer {
-  const encoded = new Map<Coding | undefined, Promise<Buffer>>()
-  let text: string | undefined
+function shareable(render: () => Promise<Chunks>, onGrowth: (bytes: number) => void): SharedAnswer {
+  const encoded = new Map<Coding | undefined, Promise<Chunks>>()
   let size = 0
-  const grow = (bytes: number) => {
-    size += bytes
-    onGrowth(size)
-  }
-  return (coding) => {
+
+  const once = (coding: Coding | undefined, make: () => Promise<Chunks>): Promise<Chunks> => {
     const known = encoded.get(coding)
     if (known) return known
-    if (text === undefined) {
-      text = render()
-      grow(text.length)
-    }
-    const bytes = coding ? compressText(text, coding) : Promise.resolve(Buffer.from(text))
-    encoded.set(coding, bytes)
-    bytes.then(
-      ({ length }) => grow(length),
+    const chunks = make()
+    encoded.set(coding, chunks)
+    chunks.then(
+      (made) => {
+        size += lengthOf(made)
+        onGrowth(size)
+      },
       () => encoded.delete(coding),
     )
-    return bytes
+    return chunks
+  }
+  const text = () => once(undefined, render)
+  return (coding) => {
+    if (coding === undefined) return text()
+    return once(coding, async () => collect(compressChunks(await text(), coding)))
   }
 }

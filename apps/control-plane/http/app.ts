@@ -1,10 +1,12 @@
 import { type Context, Hono } from 'hono'
-import { insufficientScope, notFound, ServiceError } from '#core/errors'
+import { insufficientScope, notFound, ServiceError, throwIfGone } from '#core/errors'
 import type { Principal } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import type { BodyTerms } from '#http/body'
 import type { BodyBudget } from '#http/body-budget'
-import { chooseCoding, encodeStream, encodeText, varyByEncoding } from '#http/compression'
+import { chunkedResponse, collect } from '#http/chunked-body'
+import { chooseCoding, encodeChunks, encodeStream, varyByEncoding } from '#http/compression'
+import { jsonChunks } from '#http/json-chunks'
 import { problemResponse } from '#http/problem'
 import { rateLimitHeaders } from '#http/rate-limit'
 import { requestIdFrom } from '#http/request-id'
@@ -156,8 +158,10 @@ async function rendered(reply: Reply, c: AppContext): Promise<Response> {
   }
   headers.set('content-type', 'application/json')
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
-  const body = await encodeText(JSON.stringify(reply.body), chooseCoding(c.req.header('accept-encoding')), headers)
-  return new Response(body, { status: reply.status, headers })
+  const text = await collect(jsonChunks(reply.body), () => throwIfGone(c.req.raw.signal))
+  const coding = chooseCoding(c.req.header('accept-encoding'))
+  const chunks = await encodeChunks(text, coding, headers)
+  return chunkedResponse(chunks, { status: reply.status, headers })
 }
 
 const compressible = /^(?:text\/(?!event-stream)|application\/(?:.*\+)?(?:json|x-ndjson|xml|javascript))/

@@ -1,6 +1,9 @@
 import { z } from 'zod'
+import { throwIfGone } from '#core/errors'
+import { chunkedResponse } from '#http/chunked-body'
 import { chooseCoding } from '#http/compression'
 import { matchesNone } from '#http/etag'
+import { jsonChunks } from '#http/json-chunks'
 import { readCoverage } from '../fleet-map/coverage.ts'
 import { listDeadZones } from '../fleet-map/dead-zones.ts'
 import { listDwells } from '../fleet-map/dwells.ts'
@@ -75,14 +78,16 @@ const gps = route({
     const picture = await readGps(ctx, fleetMaps, requestReader(input), request)
     const headers = new Headers({ ETag: picture.etag, 'Cache-Control': 'private, no-cache', Vary: 'accept-encoding' })
     if (matchesNone(http.req.header('if-none-match'), picture.etag)) return new Response(null, { status: 304, headers })
+    throwIfGone(http.req.raw.signal)
     const nextCursor = picture.next && cursors.seal(JSON.stringify(picture.next), boundTo(input))
-    const answer = fleetMaps.answers.share(`${picture.etag} ${nextCursor && ctx.principal.id}`, () =>
-      JSON.stringify(gpsBody(picture, request, nextCursor)),
-    )
+    const key = `${picture.etag} ${nextCursor && ctx.principal.id}`
+    const answer = fleetMaps.answers.share(key, ctx.principal.rateLimit.key, async function* () {
+      yield* jsonChunks(await gpsBody(picture, request, nextCursor))
+    })
     const coding = chooseCoding(http.req.header('accept-encoding'))
     headers.set('Content-Type', gpsContentTypes[query.format])
     if (coding) headers.set('Content-Encoding', coding)
-    return new Response(new Uint8Array(await answer(coding)), { headers })
+    return chunkedResponse(await answer(coding), { headers })
   },
 })
 
@@ -102,7 +107,8 @@ const stream = route({
   },
   async handle({ ctx, services, query, http }) {
     const since = http.req.header('last-event-id') ?? query.since
-    // Refusals are answered as such before the stream begins.
+    // Refusals are answered as such before the stream begins; the cheapest first.
+    services.fleetMaps.streams.checkRoom(ctx.principal)
     await openGps(ctx, { ...query, since })
     const headers = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }
     if (http.req.raw.method === 'HEAD') return new Response(null, { headers })
