@@ -110,6 +110,8 @@ function javaFlags(jar: string): string[] {
 }
 
 const sqlWorkers = 6
+/** A worker applies the rows of one table at a time: with several, rows of one table do not delay those of the others. */
+const applyWorkers = 4
 
 /**
  * QuestDB reads every setting from an environment variable: the property's name in capitals after `QDB_`. Tables and
@@ -134,7 +136,7 @@ function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number):
     QDB_SHARED_NETWORK_WORKER_COUNT: String(workers),
     QDB_SHARED_QUERY_WORKER_COUNT: String(workers),
     QDB_SHARED_WRITE_WORKER_COUNT: String(workers),
-    QDB_WAL_APPLY_WORKER_COUNT: String(workers),
+    QDB_WAL_APPLY_WORKER_COUNT: String(applyWorkers),
     QDB_MAT_VIEW_REFRESH_WORKER_COUNT: String(workers),
     // Of their own, and more than one caller's queries may take (`maxQueriesPerOwner`): a short query waits neither for
     // rows that arrive nor for another caller's long queries.
