@@ -8,8 +8,11 @@ import { decompressBody } from '#telemetry-log/stored-body'
 export type SegmentReaderOptions = {
   folder: string
   from: LogPosition
-  /** Called once for each stretch of bytes that is no valid frame; the bytes are in `dead-letter/` by then. */
-  onDamage: (damage: { from: LogPosition; to: LogPosition }) => void
+  /**
+   * Called once for each stretch of bytes that is no valid frame; the bytes are in `dead-letter/` by then. A reader
+   * without it skips such bytes and does not save them.
+   */
+  onDamage?: (damage: { from: LogPosition; to: LogPosition }) => void
 }
 
 /** `end` is where the next segment begins, if there was one when this was opened. */
@@ -86,8 +89,10 @@ export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptio
       // The next chunk begins here and shows more of it, unless this one already holds as much as a frame can be.
       if (found.kind !== 'frame' && !last && bytes.length - offset <= maxFrameBytes) break
       const next = findFrame(bytes, offset, bytes.length, base) ?? (last ? bytes.length : bytes.length - maxFrameBytes)
-      saveDamagedBytes(folder, base + offset, bytes.subarray(offset, next))
-      onDamage({ from: base + offset, to: base + next })
+      if (onDamage) {
+        saveDamagedBytes(folder, base + offset, bytes.subarray(offset, next))
+        onDamage({ from: base + offset, to: base + next })
+      }
       offset = next
     }
     position = base + offset

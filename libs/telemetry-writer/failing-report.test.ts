@@ -43,6 +43,7 @@ test('a report that fails is set aside, counted and kept whole; its device and t
   let attempts = 0
   let counts = { stored: 0, replaced: 0, deadLettered: 0 }
   const pipeline = createPipeline({
+    ahead: openSegmentReader({ folder, from: 0 }),
     reader,
     tail,
     questdb,

@@ -9,10 +9,11 @@ import type { CleaningCounts } from './cleaning-counts.ts'
 import { createDeviceReports, type DeviceReports } from './device-reports.ts'
 import { createDeviceStates } from './device-states.ts'
 import { createFailingReports, type OnFailure } from './failing-reports.ts'
+import { createQuietReports } from './quiet-reports.ts'
 import type { Realigned } from './realign-range.ts'
 import { takeRealignTurn } from './realign-turn.ts'
 import { createRealignTurns } from './realign-turns.ts'
-import { createReportRows, type Rowless } from './report-rows.ts'
+import { createReportRows, type ReportCounts } from './report-rows.ts'
 import { createRowBatch, fates } from './row-batch.ts'
 import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
 import type { RowStore } from './store-rows.ts'
@@ -27,6 +28,8 @@ export type Pipeline = {
 
 export type PipelineParts = {
   reader: TelemetryLogReader
+  /** A second reader, which looks for reports that must not wait for a backlog. */
+  ahead: TelemetryLogReader
   tail: SharedTail
   /** Its statements wait while the database is away. */
   questdb: QuestdbSql
@@ -48,6 +51,9 @@ const backlogBytes = 4 * 1024 ** 2
 const chunkBytes = 2 * 1024 ** 2
 /** So many bytes are worked off before the event loop gets to see what the network brought. */
 const sliceBytes = 256 * 1024
+/** With more than this waiting, reports of quiet devices are processed first, so often at most. */
+const quietFirstBytes = 1024 ** 2
+const quietEveryMs = 500
 const generationMs = 60_000
 const idleWaitMs = 1_000
 /** With fewer to be aligned again than this, stays are settled too: late data must not queue behind a fleet that parks. */
@@ -62,7 +68,7 @@ const realignForMs = 500
  * that a later row of the same key is also the later one to arrive; the next rows are made meanwhile.
  */
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { reader, tail, questdb, store, cleaning, checkpoint, onStored, onFailure } = parts
+  const { reader, ahead, tail, questdb, store, cleaning, checkpoint, onStored, onFailure } = parts
   const rows = createRowBatch()
   const reports = createDeviceReports()
   const reportRows = createReportRows({ rows, reports, cleaning })
@@ -70,11 +76,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   let generationStart = { atMs: performance.now(), position: reader.position() }
   const states = createDeviceStates(questdb, () => generation, onFailure.device)
   const failing = createFailingReports()
+  const quiet = createQuietReports(ahead)
+  let quietAtMs = Number.NEGATIVE_INFINITY
+  /** While reports of quiet devices are processed, flights do not count: the reader has not passed them. */
+  let deadInAdvance: number | undefined
   let counts = checkpoint.counts
   /** Accepted samples before the reader's position; known once the checkpoint is passed. */
   let expectedSample = counts.stored + counts.replaced + counts.deadLettered
-  let lostSamples = 0
-  let supersededSamples = 0
+  /** What has been processed since the last flight and has no row of its own in the next one. */
+  let rowless = noCounts
   let firstRowAtMs: number | undefined
   /** Like every time that only measures a pause, by the monotonic clock: the wall clock may be set back. */
   let lastFlightAtMs = Number.NEGATIVE_INFINITY
@@ -94,25 +104,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   }
 
   async function process(batches: readonly LoggedBatch[]): Promise<void> {
-    const decoded = batches.map(decode)
-    const receivedBeforeMs = batches.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Infinity)
-    const devices = new Map(batches.map(({ deviceId, deviceClass }) => [deviceId, deviceClass]))
-    await states.load(devices, receivedBeforeMs)
-    const stored = await askForStoredTimes(questdb, decoded.filter(isCounted), states, generation)
-    const renewed = new Set<string>()
+    const addReport = await prepare(batches.filter(({ position }) => !quiet.has(position)))
     let bytes = 0
-    for (const report of decoded) {
-      const { deviceId } = report.batch
-      if (isCounted(report)) expect(report.batch)
-      const added = tryToAdd(report, renewed.has(deviceId) ? await storedTimesOf(report) : stored)
-      const rowless = 'error' in added ? await tryAgain(report, added.error) : added
-      // What was asked about the device before its state was made anew is not all that the new state does not know.
-      if ('error' in added) renewed.add(deviceId)
-      supersededSamples += rowless.superseded
-      lostSamples += rowless.lost
+    for (const batch of batches) {
+      if (isCounted(batch)) expect(batch)
+      const counts = quiet.pass(batch.position) ?? rowlessIn(await addReport(batch))
+      rowless = sumCounts(rowless, counts)
       firstRowAtMs ??= performance.now()
-      takenPosition = report.batch.nextPosition
-      bytes += report.batch.body.length
+      takenPosition = batch.nextPosition
+      bytes += batch.body.length
       if (bytes < sliceBytes) continue
       bytes = 0
       await flushWhenDue()
@@ -120,11 +120,57 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     }
   }
 
-  function tryToAdd(report: DecodedReport, stored: StoredTimes): Rowless | { error: unknown } {
+  /** Decodes reports and loads what is known of their devices. Returns a function that adds the rows of one. */
+  async function prepare(batches: readonly LoggedBatch[]): Promise<(batch: LoggedBatch) => Promise<ReportCounts>> {
+    const decoded = new Map(batches.map((batch) => [batch.position, decode(batch)]))
+    const receivedBeforeMs = batches.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Infinity)
+    await states.load(new Map(batches.map(({ deviceId, deviceClass }) => [deviceId, deviceClass])), receivedBeforeMs)
+    const counted = [...decoded.values()].filter(({ batch }) => isCounted(batch))
+    const stored = await askForStoredTimes(questdb, counted, states, generation)
+    const renewed = new Set<string>()
+    return async (batch) => {
+      const { deviceId, position } = batch
+      const report = decoded.get(position) ?? decode(batch)
+      decoded.delete(position)
+      const added = tryToAdd(report, renewed.has(deviceId) ? await storedTimesOf(report) : stored)
+      if (!('error' in added)) return added
+      // What was asked about the device before its state was made anew is not all that the new state does not know.
+      renewed.add(deviceId)
+      return tryAgain(report, added.error)
+    }
+  }
+
+  /**
+   * Processes reports of devices that have little waiting before the backlog of others. The reader meets these reports
+   * again when it comes to them; only then do they count.
+   */
+  async function processQuiet(): Promise<void> {
+    if (tail.position() - takenPosition < quietFirstBytes || performance.now() - quietAtMs < quietEveryMs) return
+    const batches = quiet.take(takenPosition, tail.position())
+    quietAtMs = performance.now()
+    if (batches.length === 0) return
+    await flushAll()
+    deadInAdvance = 0
+    const addReport = await prepare(batches)
+    const counts = new Map<LogPosition, ReportCounts>()
+    for (const batch of batches) {
+      firstRowAtMs ??= performance.now()
+      counts.set(batch.position, await addReport(batch))
+    }
+    await flushAll()
+    for (const [position, { stored, replaced, superseded, lost }] of counts) {
+      const dead = Math.min(stored, deadInAdvance)
+      deadInAdvance -= dead
+      quiet.count(position, { stored: stored - dead, replaced: replaced + superseded, deadLettered: lost + dead })
+    }
+    deadInAdvance = undefined
+  }
+
+  function tryToAdd(report: DecodedReport, stored: StoredTimes): ReportCounts | { error: unknown } {
     if ('failure' in report) return { error: report.failure }
     try {
       return reportRows.add(report, states.of(report.batch.deviceId), {
-        counted: isCounted(report),
+        counted: isCounted(report.batch),
         stored,
         generation,
       })
@@ -137,7 +183,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
    * A report that failed is tried again alone, from a state made anew, and then set aside: nothing in it may keep the
    * reports of other devices waiting.
    */
-  async function tryAgain(report: DecodedReport, firstError: unknown): Promise<Rowless> {
+  async function tryAgain(report: DecodedReport, firstError: unknown): Promise<ReportCounts> {
     const { batch } = report
     const { deviceId, deviceClass, sampleCount } = batch
     let error = firstError
@@ -153,11 +199,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     }
     failing.note(deviceId, Date.now())
     await onFailure.report(batch, error)
-    return { superseded: 0, lost: isCounted(report) ? sampleCount : 0 }
+    return { stored: 0, replaced: 0, superseded: 0, lost: isCounted(batch) ? sampleCount : 0 }
   }
 
   const storedTimesOf = (report: DecodedReport) =>
-    askForStoredTimes(questdb, isCounted(report) ? [report] : [], states, generation)
+    askForStoredTimes(questdb, isCounted(report.batch) ? [report] : [], states, generation)
 
   async function flushAll(): Promise<void> {
     if (firstRowAtMs !== undefined) {
@@ -168,11 +214,12 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     if (failure) throw failure.error
   }
 
-  const isCounted = ({ batch }: DecodedReport) => batch.position >= checkpoint.position
+  const isCounted = ({ position }: LoggedBatch) => position >= checkpoint.position
 
   /** Samples the log counts but does not give back were in a damaged stretch, whose bytes are in the dead letters. */
   function expect(batch: LoggedBatch): void {
-    lostSamples += Math.max(0, batch.firstSample - expectedSample)
+    const lost = Math.max(0, batch.firstSample - expectedSample)
+    rowless = sumCounts(rowless, { stored: 0, replaced: 0, deadLettered: lost })
     expectedSample = batch.firstSample + batch.sampleCount
   }
 
@@ -198,16 +245,16 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   function startFlight(): void {
     const taken = rows.take()
     const position = takenPosition
-    const unsent = { stored: 0, replaced: supersededSamples, deadLettered: lostSamples }
+    const unsent = rowless
     const told = reports.take()
-    lostSamples = 0
-    supersededSamples = 0
+    rowless = noCounts
     firstRowAtMs = undefined
     lastFlightAtMs = performance.now()
     flight = Promise.all(taken.map((tableRows) => store.store(tableRows))).then(
       (stored) => {
         flight = undefined
-        counts = [counts, ...stored, unsent].reduce(sumCounts)
+        if (deadInAdvance === undefined) counts = [counts, ...stored, unsent].reduce(sumCounts)
+        else deadInAdvance += stored.reduce((sum, { deadLettered }) => sum + deadLettered, 0)
         if (position >= checkpoint.position) onStored(position, counts, told)
       },
       (error: unknown) => {
@@ -271,6 +318,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         const batches = reader.read(tail.position(), chunkBytes)
         if (batches.length > 0) await process(batches)
         await flushWhenDue()
+        await processQuiet()
         await realign()
         if (batches.length === 0) await rest()
         else await yieldToLoop()
@@ -286,6 +334,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     forget: advanceGeneration,
   }
 }
+
+const noCounts: SampleCounts = { stored: 0, replaced: 0, deadLettered: 0 }
+
+/** What a report counts as beside its rows, which count when they are stored. */
+const rowlessIn = ({ superseded, lost }: ReportCounts): SampleCounts => ({
+  stored: 0,
+  replaced: superseded,
+  deadLettered: lost,
+})
 
 const sumCounts = (a: SampleCounts, b: SampleCounts): SampleCounts => ({
   stored: a.stored + b.stored,

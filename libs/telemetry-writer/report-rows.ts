@@ -13,18 +13,21 @@ import type { DecodedReport, StoredTimes } from './sightings.ts'
 
 export type ReportRows = {
   /**
-   * Adds the rows of one report to the batch, all or, when it throws, none; the device's state is halfway then. `counted` is false when an earlier life counted its samples. Returns
-   * how many counted samples have no row of their own.
+   * Adds the rows of one report to the batch, all or, when it throws, none; the device's state is halfway then. `counted` is false
+   * when an earlier life counted its samples. Returns what its counted samples are.
    */
   add(
     report: DecodedReport,
     state: DeviceState,
     told: { counted: boolean; stored: StoredTimes; generation: number },
-  ): Rowless
+  ): ReportCounts
 }
 
-/** Counted samples without a row: superseded within their report, or lost in decoding. */
-export type Rowless = { superseded: number; lost: number }
+/**
+ * Counted samples of a report: rows that are new or replace an earlier one, and samples without a row, superseded within
+ * the report or lost in decoding.
+ */
+export type ReportCounts = { stored: number; replaced: number; superseded: number; lost: number }
 
 type RadioRows = Map<number, { row: StoredCellularRow; fate: Fate }>
 
@@ -66,7 +69,11 @@ export function createReportRows(parts: {
     const fixes = new Map<number, FixReport | null>()
     const radio: RadioRows = new Map()
     const notable: CleanRow[] = []
-    let superseded = 0
+    const counts = { stored: 0, replaced: 0, superseded: 0 }
+    const countRow = (fate: Fate) => {
+      if (fate === fates.stored) counts.stored += 1
+      else if (fate === fates.replaced) counts.replaced += 1
+    }
     state.usedAtMs = Math.max(state.usedAtMs, receivedAtMs)
     for (let index = 0; index < samples.length; index++) {
       const sample = samples[index]
@@ -82,13 +89,15 @@ export function createReportRows(parts: {
       if (row.kind !== 'cellular') {
         if (counted) notable.push(row)
         rows.append(kind, row, origin, fate)
+        countRow(fate)
         // Of two fixes of one millisecond only the later stays a row.
         if (row.kind === 'location') fixes.set(tsMs, fixReport(row))
         continue
       }
       // Of two RF samples of one millisecond only the later becomes a row, which counts as what the first was.
       const earlier = radio.get(tsMs)
-      if (earlier && isCounted) superseded += 1
+      if (!earlier) countRow(fate)
+      else if (isCounted) counts.superseded += 1
       radio.set(tsMs, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
     }
     const usable = [...fixes.values()].filter((fix) => fix !== null)
@@ -97,7 +106,7 @@ export function createReportRows(parts: {
     for (const row of notable) reports.note(batch, row, state)
     for (const dwell of dwells) reports.noteDwell(dwell.row, dwell.origin)
     // Decoding gives what it gave at accept, unless its rules changed with an upgrade in between.
-    return { superseded, lost: counted ? Math.max(0, batch.sampleCount - samples.length) : 0 }
+    return { ...counts, lost: counted ? Math.max(0, batch.sampleCount - samples.length) : 0 }
   }
 
   return { add: (report, state, told) => rows.allOrNone(() => addReport(report, state, told)) }

@@ -104,8 +104,10 @@ async function runOnce(): Promise<void> {
       logger.error(damage, 'a stretch of the telemetry log is damaged; its bytes are in dead-letter/')
     },
   })
+  const ahead = openSegmentReader({ folder: logFolder, from: reader.position() })
   pipeline = createPipeline({
     reader,
+    ahead,
     tail,
     questdb: patientSql,
     store,
@@ -122,6 +124,7 @@ async function runOnce(): Promise<void> {
     if (!stopping) await pipeline.run()
   } finally {
     reader.close()
+    ahead.close()
   }
 }
 

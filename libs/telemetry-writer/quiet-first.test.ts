@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import { Secret } from '#core/secret'
+import { openIlpTransport } from '#questdb/ilp-transport'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { openSegmentLog } from '#telemetry-log/segment-log'
+import { openSegmentReader } from '#telemetry-log/segment-reader'
+import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
+import { questdbConnection } from '#test/questdb'
+import { until } from '#test/until'
+import { createPipeline } from './pipeline.ts'
+import { createRowStore, type RowStore } from './store-rows.ts'
+
+let questdb: QuestdbSql
+const folder = mkdtempSync(join(tmpdir(), 'quiet-first-'))
+beforeAll(() => {
+  questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'test' })
+})
+afterAll(async () => {
+  await questdb.end()
+  rmSync(folder, { recursive: true })
+})
+
+const nowMs = Date.now()
+const organizationId = newId()
+let sent = 0
+
+function batchOf(deviceId: string, samples: readonly object[]) {
+  const body = Buffer.from(JSON.stringify({ samples }))
+  const times = { receivedAtMs: nowMs + sent++, oldestTsMs: nowMs - 86_400_000 }
+  const kind = { deviceClass: 'vehicle', format: 'json' } as const
+  return { deviceId, organizationId, ...kind, ...times, sampleCount: samples.length, body }
+}
+
+const system = (msAgo: number, cpuPct: number) => ({ kind: 'system', ts: nowMs - msAgo, cpuPct })
+const thousand = (report: number) => Array.from({ length: 1_000 }, (_, index) => system(report * 1_000 + index, 1))
+
+test('reports of a device that sends little pass the backlog of one that sends much, and all count once', {
+  timeout: 120_000,
+}, async () => {
+  const tail = openSharedTail(createSharedTailMemory())
+  const log = await openSegmentLog({ folder, onTail: ({ position }) => tail.publish(position) })
+  const [noisy, quiet] = [newId(), newId()]
+  const noisyReports = 200
+  for (let report = 0; report < noisyReports; report++) {
+    await log.append(batchOf(noisy, thousand(report)))
+    if (report === 150) await log.append(batchOf(quiet, [system(9_000, 1), system(8_000, 1)]))
+  }
+  await log.append(batchOf(quiet, [system(8_000, 2), system(7_000, 2), system(7_000, 3)]))
+
+  const samplesBefore = new Map([[log.tail().position, log.tail().samples]])
+  const whole = openSegmentReader({ folder, from: 0 })
+  for (let batches = whole.read(tail.position(), 1); batches.length > 0; batches = whole.read(tail.position(), 1))
+    for (const { position, firstSample } of batches) samplesBefore.set(position, firstSample)
+  whole.close()
+
+  const { httpUrl: url, user, password } = questdbConnection()
+  const transport = openIlpTransport({ url, user, password: new Secret(password) })
+  const rows = createRowStore({
+    transport,
+    saveDeadRows: () => {},
+    repairSchema: async () => {},
+    onRetry: () => {},
+    signal: new AbortController().signal,
+  })
+  let storedRows = 0
+  /** Rows that were stored before each request with rows of the quiet device. */
+  const before: number[] = []
+  const store: RowStore = {
+    store(batch) {
+      if (batch.bytes.includes(quiet)) before.push(storedRows)
+      storedRows += batch.rowEnds.length
+      return rows.store(batch)
+    },
+  }
+  let counts = { stored: 0, replaced: 0, deadLettered: 0 }
+  const miscounted: number[] = []
+  const reader = openSegmentReader({ folder, from: 0, onDamage: () => {} })
+  const ahead = openSegmentReader({ folder, from: 0 })
+  const pipeline = createPipeline({
+    ...{ reader, ahead, tail, questdb, store },
+    cleaning: { count: () => {}, list: () => [] },
+    checkpoint: { position: 0, counts, atMs: 0, history: [] },
+    onStored(position, next) {
+      counts = next
+      const total = next.stored + next.replaced + next.deadLettered
+      if (position > 0 && total !== samplesBefore.get(position)) miscounted.push(position)
+    },
+    onFailure: {
+      report: (_batch, error) => {
+        throw error
+      },
+      device: (_deviceId, error) => {
+        throw error
+      },
+    },
+  })
+  const running = pipeline.run()
+  const settled = () => counts.stored + counts.replaced + counts.deadLettered
+  await until('every sample is accounted for', async () => settled() === log.tail().samples, 100_000)
+  pipeline.stop()
+  await running
+
+  // A checkpoint counts exactly the samples before its position, whatever was stored in advance.
+  expect(miscounted).toEqual([])
+  expect(counts).toEqual({ stored: noisyReports * 1_000 + 3, replaced: 2, deadLettered: 0 })
+  expect(Math.max(...before)).toBeLessThan(noisyReports * 500)
+  const found = await until('the rows are queryable', async () => {
+    const all = await questdb.query<{ ts: number; cpu_pct: number }>(
+      'SELECT ts, cpu_pct FROM system WHERE device_id = $1 ORDER BY ts',
+      [quiet],
+    )
+    return all.length === 3 && all.at(1)?.cpu_pct === 2 ? all : undefined
+  })
+  expect(found.map(({ ts, cpu_pct }) => [nowMs - ts, cpu_pct])).toEqual([
+    [9_000, 1],
+    [8_000, 2],
+    [7_000, 3],
+  ])
+  reader.close()
+  ahead.close()
+  await Promise.all([log.close(), transport.close()])
+})
