@@ -32,11 +32,15 @@ import { jobRoutes } from './jobs/routes.ts'
 import { createPresence } from './presence.ts'
 import { createBacklog } from './report/backlog.ts'
 import { createDeviceTraffic } from './report/device-traffic.ts'
+import { openLargeReports } from './report/large-reports.ts'
 import { createReportMetrics } from './report/report-metrics.ts'
 import { createReportRoute } from './report/report-route.ts'
 import { registerSampleMetrics } from './report/sample-metrics.ts'
 import { startWriter } from './writer/handle.ts'
 
+const mebibyte = 1024 ** 2
+/** Bodies as they were sent, until they are answered. A device on a slow line has few at once. */
+const reportBodyLimits = { bytes: 64 * mebibyte, bytesPerHolder: 16 * mebibyte }
 const dayMs = 24 * 60 * 60 * 1_000
 
 /** Opens the log, starts the writer and listens. `failed` resolves with the reason when the process must end. */
@@ -72,7 +76,13 @@ export async function startIngest(config: Config) {
   }
   const { lease } = log
   const { budgetBytes, earlyDeletionBytes } = budget
-  const writer = startWriter({ config, retentionDays, tailMemory, lease, earlyDeletionBytes, onStored })
+  let failChecks: (error: Error) => void = () => {}
+  const checksFailed = new Promise<Error>((resolve) => {
+    failChecks = resolve
+  })
+  const large = openLargeReports(failChecks)
+  const decoding = large.writerPort
+  const writer = startWriter({ config, retentionDays, tailMemory, lease, earlyDeletionBytes, decoding, onStored })
   const backlog = createBacklog({
     folder: config.LOG_DIR,
     budgetBytes,
@@ -84,7 +94,7 @@ export async function startIngest(config: Config) {
   registerSampleMetrics(metrics.registry, { log, writer, backlog })
 
   const state = { failed: false }
-  const failed = Promise.race([log.failed, writer.failed])
+  const failed = Promise.race([log.failed, writer.failed, checksFailed])
   failed.then(() => {
     state.failed = true
   })
@@ -92,12 +102,16 @@ export async function startIngest(config: Config) {
   const failedAuthentications = createFailedAuthentications(proxyHopsOf(config))
   const bodies = createBodyBudget(unauthenticatedBodies)
   registerBodyMetrics(metrics.registry, 'unauthenticated', bodies)
+  const reportBodies = createBodyBudget(reportBodyLimits)
+  registerBodyMetrics(metrics.registry, 'reporting', reportBodies)
   const calls = { clock: systemClock, access, failedAuthentications, traffic }
   const report = createReportRoute({
     ...calls,
     backlog,
     log,
     openJobs,
+    bodies: reportBodies,
+    large,
     metrics: createReportMetrics(metrics),
     retentionMs: retentionDays * dayMs,
     onAccepted: presence.seen,
@@ -139,6 +153,7 @@ export async function startIngest(config: Config) {
   async function close(): Promise<void> {
     await log.drain()
     await writer.stop()
+    await large.close()
     await log.close()
     await Promise.all([accessNotices.stop(), listening.stop(), ...repeating.map((repeated) => repeated.stop())])
     await presence.flush()

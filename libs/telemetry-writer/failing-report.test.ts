@@ -12,6 +12,7 @@ import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
+import { decodeHere } from './decode-report.ts'
 import { createPipeline } from './pipeline.ts'
 import { createRowStore } from './store-rows.ts'
 
@@ -44,6 +45,7 @@ test('a report that fails is set aside, counted and kept whole; its device and t
   let counts = { stored: 0, replaced: 0, deadLettered: 0 }
   const pipeline = createPipeline({
     ahead: openSegmentReader({ folder, from: 0 }),
+    decode: decodeHere,
     reader,
     tail,
     questdb,

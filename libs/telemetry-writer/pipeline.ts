@@ -1,11 +1,11 @@
 import { setImmediate as yieldToLoop } from 'node:timers/promises'
 import type { QuestdbSql } from '#questdb/sql'
 import { waitUntilApplied } from '#questdb/wal-tables'
-import { decodeBatch } from '#telemetry/accept'
 import type { Checkpoint, SampleCounts } from '#telemetry-log/checkpoint'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
 import type { SharedTail } from '#telemetry-log/shared-tail'
 import type { CleaningCounts } from './cleaning-counts.ts'
+import { type DecodeReport, decodeHere } from './decode-report.ts'
 import { createDeviceReports, type DeviceReports } from './device-reports.ts'
 import { createDeviceStates } from './device-states.ts'
 import { createFailingReports, type OnFailure } from './failing-reports.ts'
@@ -15,6 +15,7 @@ import { takeRealignTurn } from './realign-turn.ts'
 import { createRealignTurns } from './realign-turns.ts'
 import { createReportRows, type ReportCounts } from './report-rows.ts'
 import { createRowBatch, fates } from './row-batch.ts'
+import { noCounts, rowlessIn, sumCounts } from './sample-counts.ts'
 import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
 import type { RowStore } from './store-rows.ts'
 
@@ -30,6 +31,7 @@ export type PipelineParts = {
   reader: TelemetryLogReader
   /** A second reader, which looks for reports that must not wait for a backlog. */
   ahead: TelemetryLogReader
+  decode: DecodeReport
   tail: SharedTail
   /** Its statements wait while the database is away. */
   questdb: QuestdbSql
@@ -51,8 +53,9 @@ const backlogBytes = 4 * 1024 ** 2
 const chunkBytes = 2 * 1024 ** 2
 /** So many bytes are worked off before the event loop gets to see what the network brought. */
 const sliceBytes = 256 * 1024
-/** With more than this waiting, reports of quiet devices are processed first, so often at most. */
+/** With more than this waiting, or after so long behind the log's end, reports of quiet devices are processed first. */
 const quietFirstBytes = 1024 ** 2
+const quietFirstMs = 1_000
 const quietEveryMs = 500
 const generationMs = 60_000
 const idleWaitMs = 1_000
@@ -68,7 +71,7 @@ const realignForMs = 500
  * that a later row of the same key is also the later one to arrive; the next rows are made meanwhile.
  */
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { reader, ahead, tail, questdb, store, cleaning, checkpoint, onStored, onFailure } = parts
+  const { reader, ahead, decode, tail, questdb, store, cleaning, checkpoint, onStored, onFailure } = parts
   const rows = createRowBatch()
   const reports = createDeviceReports()
   const reportRows = createReportRows({ rows, reports, cleaning })
@@ -78,6 +81,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const failing = createFailingReports()
   const quiet = createQuietReports(ahead)
   let quietAtMs = Number.NEGATIVE_INFINITY
+  let caughtUpAtMs = performance.now()
   /** While reports of quiet devices are processed, flights do not count: the reader has not passed them. */
   let deadInAdvance: number | undefined
   let counts = checkpoint.counts
@@ -93,15 +97,6 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   let stopping = false
   let takenPosition = reader.position()
   const realignTurns = createRealignTurns(performance.now())
-
-  function decode(batch: LoggedBatch): DecodedReport {
-    try {
-      const decoded = decodeBatch(batch.body, batch.format, batch)
-      return { batch, samples: decoded.ok ? decoded.samples : [] }
-    } catch (failure) {
-      return { batch, samples: [], failure }
-    }
-  }
 
   async function process(batches: readonly LoggedBatch[]): Promise<void> {
     const addReport = await prepare(batches.filter(({ position }) => !quiet.has(position)))
@@ -122,7 +117,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   /** Decodes reports and loads what is known of their devices. Returns a function that adds the rows of one. */
   async function prepare(batches: readonly LoggedBatch[]): Promise<(batch: LoggedBatch) => Promise<ReportCounts>> {
-    const decoded = new Map(batches.map((batch) => [batch.position, decode(batch)]))
+    const decoded = new Map<LogPosition, DecodedReport>()
+    for (const batch of batches) {
+      const report = decode(batch)
+      decoded.set(batch.position, report instanceof Promise ? await report : report)
+    }
     const receivedBeforeMs = batches.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Infinity)
     await states.load(new Map(batches.map(({ deviceId, deviceClass }) => [deviceId, deviceClass])), receivedBeforeMs)
     const counted = [...decoded.values()].filter(({ batch }) => isCounted(batch))
@@ -130,7 +129,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const renewed = new Set<string>()
     return async (batch) => {
       const { deviceId, position } = batch
-      const report = decoded.get(position) ?? decode(batch)
+      const report = decoded.get(position) ?? decodeHere(batch)
       decoded.delete(position)
       const added = tryToAdd(report, renewed.has(deviceId) ? await storedTimesOf(report) : stored)
       if (!('error' in added)) return added
@@ -145,9 +144,12 @@ export function createPipeline(parts: PipelineParts): Pipeline {
    * again when it comes to them; only then do they count.
    */
   async function processQuiet(): Promise<void> {
-    if (tail.position() - takenPosition < quietFirstBytes || performance.now() - quietAtMs < quietEveryMs) return
+    const nowMs = performance.now()
+    const waitingBytes = tail.position() - takenPosition
+    const isBehind = waitingBytes >= quietFirstBytes || (waitingBytes > 0 && nowMs - caughtUpAtMs >= quietFirstMs)
+    if (!isBehind || nowMs - quietAtMs < quietEveryMs) return
     const batches = quiet.take(takenPosition, tail.position())
-    quietAtMs = performance.now()
+    quietAtMs = nowMs
     if (batches.length === 0) return
     await flushAll()
     deadInAdvance = 0
@@ -315,7 +317,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   return {
     async run() {
       while (!stopping) {
-        const batches = reader.read(tail.position(), chunkBytes)
+        const end = tail.position()
+        const batches = reader.read(end, chunkBytes)
+        if (reader.position() >= end) caughtUpAtMs = performance.now()
         if (batches.length > 0) await process(batches)
         await flushWhenDue()
         await processQuiet()
@@ -334,18 +338,3 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     forget: advanceGeneration,
   }
 }
-
-const noCounts: SampleCounts = { stored: 0, replaced: 0, deadLettered: 0 }
-
-/** What a report counts as beside its rows, which count when they are stored. */
-const rowlessIn = ({ superseded, lost }: ReportCounts): SampleCounts => ({
-  stored: 0,
-  replaced: superseded,
-  deadLettered: lost,
-})
-
-const sumCounts = (a: SampleCounts, b: SampleCounts): SampleCounts => ({
-  stored: a.stored + b.stored,
-  replaced: a.replaced + b.replaced,
-  deadLettered: a.deadLettered + b.deadLettered,
-})

@@ -11,6 +11,7 @@ import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
+import { decodeHere } from './decode-report.ts'
 import { createPipeline } from './pipeline.ts'
 import { createRowStore, type RowStore } from './store-rows.ts'
 
@@ -81,7 +82,7 @@ test('reports of a device that sends little pass the backlog of one that sends m
   const reader = openSegmentReader({ folder, from: 0, onDamage: () => {} })
   const ahead = openSegmentReader({ folder, from: 0 })
   const pipeline = createPipeline({
-    ...{ reader, ahead, tail, questdb, store },
+    ...{ reader, ahead, decode: decodeHere, tail, questdb, store },
     cleaning: { count: () => {}, list: () => [] },
     checkpoint: { position: 0, counts, atMs: 0, history: [] },
     onStored(position, next) {

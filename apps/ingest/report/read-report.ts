@@ -31,9 +31,12 @@ export function readReportHead(request: IncomingMessage): { format: BatchFormat;
 
 /**
  * The body as it came, counted as it arrives. Rejects with 413 when it is too large and with what `onBytes` throws, which
- * gets the bytes so far; undefined when it was cut off.
+ * gets the bytes so far and those that have just arrived; undefined when it was cut off.
  */
-export function readBody(request: IncomingMessage, onBytes: (totalBytes: number) => void): Promise<Buffer | undefined> {
+export function readBody(
+  request: IncomingMessage,
+  onBytes: (totalBytes: number, arrivedBytes: number) => void,
+): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const refuse = (error: unknown) => {
       request.removeAllListeners('data')
@@ -47,7 +50,7 @@ export function readBody(request: IncomingMessage, onBytes: (totalBytes: number)
       total += chunk.length
       try {
         if (total > maxReportBytes) throw tooLarge()
-        onBytes(total)
+        onBytes(total, chunk.length)
       } catch (error) {
         refuse(error)
         return
@@ -62,15 +65,21 @@ export function readBody(request: IncomingMessage, onBytes: (totalBytes: number)
   })
 }
 
-/** Decompresses in place: below a quarter megabyte that is faster than the thread pool. Throws 413 or 400. */
-export function decompress(body: Buffer, coding: ContentCoding): Buffer {
-  if (coding === 'identity') return body
+/**
+ * Decompresses in place: below a quarter megabyte that is faster than the thread pool. Returns undefined when that makes
+ * more than `maxBytes`; throws 413 when it makes more than a report may have, or 400.
+ */
+export function decompress(body: Buffer, coding: ContentCoding, maxBytes = maxReportBytes): Buffer | undefined {
+  if (coding === 'identity') return body.length <= maxBytes ? body : undefined
   try {
     return coding === 'gzip'
-      ? gunzipSync(body, { maxOutputLength: maxReportBytes })
-      : zstdDecompressSync(body, { maxOutputLength: maxReportBytes })
+      ? gunzipSync(body, { maxOutputLength: maxBytes })
+      : zstdDecompressSync(body, { maxOutputLength: maxBytes })
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge()
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
+      if (maxBytes < maxReportBytes) return undefined
+      throw tooLarge()
+    }
     throw new ServiceError(400, 'invalid_encoding', `The body is not valid ${coding}.`)
   }
 }

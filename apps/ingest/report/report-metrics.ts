@@ -1,10 +1,10 @@
 import { Counter, type Registry } from 'prom-client'
 import type { HttpMetrics } from '#http/metrics'
-import type { DecodedBatch } from '#telemetry/accept'
+import type { CheckedReport } from './report-check.ts'
 
 export type ReportMetrics = {
   /** Counts what was taken and refused of one report of `bytes` bytes as sent. */
-  countReport(decoded: DecodedBatch, bytes: number): void
+  countReport(checked: Pick<CheckedReport, 'rejected' | 'unknownFields'>, bytes: number): void
   /** Counts one answer; `code` is the problem's code when it was refused. */
   observe(status: number, durationMs: number, code?: string): void
 }
@@ -34,10 +34,10 @@ export function createReportMetrics(http: HttpMetrics): ReportMetrics {
     registers: [registry],
   })
   return {
-    countReport(decoded, sentBytes) {
+    countReport(checked, sentBytes) {
       bytes += sentBytes
-      unknownFields += decoded.unknownFields
-      for (const { code } of decoded.rejected) rejected.inc({ code })
+      unknownFields += checked.unknownFields
+      for (const { code } of checked.rejected) rejected.inc({ code })
     },
     observe(status, durationMs, code) {
       if (code !== undefined) refused.inc({ code })

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
-import { decodeBatch } from '#telemetry/accept'
+import type { BodyBudget } from '#http/body-budget'
 import type { TelemetryLog } from '#telemetry-log/log'
 import { LogFailedError, LogFullError } from '#telemetry-log/log'
 import type { DeviceAccess } from '../access/device-access.ts'
@@ -11,9 +11,11 @@ import type { OpenJobs } from '../jobs/open-jobs.ts'
 import { type Backlog, noRoom } from './backlog.ts'
 import type { DeviceTraffic } from './device-traffic.ts'
 import { createFairTurns } from './fair-turns.ts'
+import { type LargeReports, largeReportBytes } from './large-reports.ts'
 import { answer, answerProblem, requestIdOf, type StraightRoute } from './node-response.ts'
 import { decompress, readBody, readReportHead } from './read-report.ts'
-import { requestsForBytes, requestsForDays } from './report-cost.ts'
+import { type CheckedReport, checkReport } from './report-check.ts'
+import { requestsForBytes } from './report-cost.ts'
 import type { ReportMetrics } from './report-metrics.ts'
 
 export type ReportParts = {
@@ -24,6 +26,9 @@ export type ReportParts = {
   backlog: Backlog
   log: TelemetryLog
   openJobs: OpenJobs
+  /** What bodies of reports may hold together, and those of one device. */
+  bodies: BodyBudget
+  large: LargeReports
   metrics: ReportMetrics
   /** Samples older than this before their arrival are refused: no plan keeps them. */
   retentionMs: number
@@ -39,7 +44,7 @@ type Report = { accepted: number; rejected: readonly unknown[]; jobsPending: num
  * 401, 429, 503, 413/415, 400, 403, 402.
  */
 export function createReportRoute(parts: ReportParts): StraightRoute {
-  const { clock, access, failedAuthentications, traffic, backlog, log, openJobs, metrics } = parts
+  const { clock, access, failedAuthentications, traffic, backlog, log, openJobs, bodies, large, metrics } = parts
   const turns = createFairTurns()
 
   async function authenticate(request: IncomingMessage): Promise<DeviceGrant> {
@@ -65,37 +70,58 @@ export function createReportRoute(parts: ReportParts): StraightRoute {
       traffic.charge(deviceId, { counted, more }, receivedAtMs)
       counted += more
     }
-    const sent = await readBody(request, (bytes) => {
-      if (requestsForBytes(bytes) > counted) countAs(requestsForBytes(bytes))
-    })
-    if (sent === undefined) return undefined
-    const oldestTsMs = receivedAtMs - parts.retentionMs
-    const check = () => {
-      if (request.socket.destroyed) return undefined
-      // Reports admitted together with dearer ones are refused here before they cost anything.
-      countAs(counted)
-      const body = decompress(sent, coding)
-      countAs(requestsForBytes(body.length))
-      const decoded = decodeBatch(body, format, { receivedAtMs, oldestTsMs })
-      if (!decoded.ok) throw new ServiceError(decoded.status, decoded.code, decoded.detail)
-      refuseIneligible(grant, receivedAtMs)
-      countAs(counted + requestsForDays(decoded.samples) - 1)
-      return { body, decoded }
-    }
-    const checked = turns.run(deviceId, check)
-    const report = checked instanceof Promise ? await checked : checked
-    if (report === undefined) return undefined
-    const { body, decoded } = report
+    const account = bodies.open(deviceId)
+    try {
+      const sent = await readBody(request, (total, bytes) => {
+        account.take(bytes)
+        if (requestsForBytes(total) > counted) countAs(requestsForBytes(total))
+      })
+      if (sent === undefined) return undefined
+      account.arrived()
+      const context = { format, receivedAtMs, oldestTsMs: receivedAtMs - parts.retentionMs }
+      const isGone = () => request.socket.destroyed
+      /** Reports admitted together with dearer ones are refused here before they cost anything. */
+      const open = (maxBytes?: number) => {
+        countAs(counted)
+        const body = decompress(sent, coding, maxBytes)
+        if (body) countAs(requestsForBytes(body.length))
+        return body
+      }
+      const take = (checked: ReturnType<typeof checkReport>) => {
+        if (!checked.ok) throw new ServiceError(checked.status, checked.code, checked.detail)
+        refuseIneligible(grant, receivedAtMs)
+        countAs(counted + checked.requests - 1)
+        return checked
+      }
+      const keep = async (body: Buffer, { sampleCount, rejected, unknownFields }: CheckedReport): Promise<Report> => {
+        if (sampleCount > 0) {
+          const accepted = { deviceId, organizationId, deviceClass, ...context, sampleCount, body }
+          await log.append(coding === 'identity' ? accepted : { ...accepted, compressed: { coding, bytes: sent } })
+          traffic.count(deviceId, body.length, receivedAtMs)
+          parts.onAccepted(grant, receivedAtMs)
+        }
+        metrics.countReport({ rejected, unknownFields }, sent.length)
+        return { accepted: sampleCount, rejected, jobsPending: openJobs.countFor(deviceId) }
+      }
 
-    const sampleCount = decoded.samples.length
-    if (sampleCount > 0) {
-      const accepted = { deviceId, organizationId, deviceClass, receivedAtMs, oldestTsMs, format, sampleCount, body }
-      await log.append(coding === 'identity' ? accepted : { ...accepted, compressed: { coding, bytes: sent } })
-      traffic.count(deviceId, body.length, receivedAtMs)
-      parts.onAccepted(grant, receivedAtMs)
+      const small = turns.run(deviceId, () => {
+        if (isGone()) return undefined
+        const body = open(largeReportBytes)
+        if (body === undefined) return 'large'
+        return { body, checked: take(checkReport(body, context)) }
+      })
+      const report = small instanceof Promise ? await small : small
+      if (report !== 'large') return report && (await keep(report.body, report.checked))
+      // What waits is the body as it was sent; it is decompressed again when its turn comes.
+      return await large.inTurn(deviceId, async () => {
+        const opened = isGone() ? undefined : open()
+        if (opened === undefined) return undefined
+        const { body, checked } = await large.check(opened, context)
+        return keep(body, take(checked))
+      })
+    } finally {
+      account.close()
     }
-    metrics.countReport(decoded, sent.length)
-    return { accepted: sampleCount, rejected: decoded.rejected, jobsPending: openJobs.countFor(deviceId) }
   }
 
   return (request, response) => {

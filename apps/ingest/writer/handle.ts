@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import { type MessagePort, Worker } from 'node:worker_threads'
 import { readCheckpoint } from '#telemetry-log/checkpoint-file'
 import type { Lease } from '#telemetry-log/lease'
 import type { ToldByRows } from '#telemetry-writer/device-reports'
@@ -14,6 +14,8 @@ export type WriterHandle = {
 }
 
 const stopLimitMs = 5_000
+/** Without a limit, young objects keep up to 64 MiB; the old ones have the room that Node gives them. */
+const threadLimits = { maxYoungGenerationSizeMb: 24 }
 
 /** Starts the writer thread: it shares nothing with the accept path but the log's files and the position of its end. */
 export function startWriter(parts: {
@@ -22,9 +24,11 @@ export function startWriter(parts: {
   tailMemory: SharedArrayBuffer
   lease: Lease
   earlyDeletionBytes: number
+  /** Leads to the thread that decodes dense bodies. */
+  decoding: MessagePort
   onStored: (told: ToldByRows) => void
 }): WriterHandle {
-  const { config, retentionDays, tailMemory, lease, earlyDeletionBytes, onStored } = parts
+  const { config, retentionDays, tailMemory, lease, earlyDeletionBytes, decoding, onStored } = parts
   const settings: WriterSettings = {
     logFolder: config.LOG_DIR,
     tailMemory,
@@ -37,6 +41,7 @@ export function startWriter(parts: {
       password: config.QUESTDB_PASSWORD.reveal(),
     },
     retentionDays,
+    decoding,
     logLevel: config.LOG_LEVEL,
   }
   const kept = readCheckpoint(config.LOG_DIR)
@@ -49,7 +54,11 @@ export function startWriter(parts: {
     suspendedTables: 0,
     cleaned: [],
   }
-  const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: settings })
+  const worker = new Worker(new URL('./thread.ts', import.meta.url), {
+    workerData: settings,
+    transferList: [decoding],
+    resourceLimits: threadLimits,
+  })
   let stopping = false
   let signalStopped: () => void = () => {}
   const stopped = new Promise<void>((resolve) => {

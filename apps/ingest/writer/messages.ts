@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { SampleCounts } from '#telemetry-log/checkpoint'
 import type { Lease } from '#telemetry-log/lease'
 import type { LogPosition } from '#telemetry-log/log'
@@ -14,6 +15,8 @@ export type WriterSettings = {
   earlyDeletionBytes: number
   questdb: { url: string; pgUrl: string; user: string; password: string }
   retentionDays: number
+  /** Leads to the thread that decodes dense bodies. */
+  decoding: MessagePort
   logLevel: string
 }
 

@@ -18,6 +18,7 @@ import { createPatientSql } from '#telemetry-writer/patient-sql'
 import { createPipeline } from '#telemetry-writer/pipeline'
 import { createRowStore } from '#telemetry-writer/store-rows'
 import { createWatch } from '#telemetry-writer/watch'
+import { createDecodeReport } from './decode-elsewhere.ts'
 import type { FromWriter, ToWriter, WriterSettings } from './messages.ts'
 
 const stopLimitMs = 3_000
@@ -35,6 +36,7 @@ const checkpoints = openCheckpoints({
   mayWrite: () => isLeaseHeld(settings.lease),
 })
 const cleaning = createCleaningCounts()
+const decode = createDecodeReport(settings.decoding)
 const watch = createWatch(sql, () => checkpoints.current().position, logger)
 const ending = new AbortController()
 const figures = { retries: 0, damages: 0, replays: 0 }
@@ -108,6 +110,7 @@ async function runOnce(): Promise<void> {
   pipeline = createPipeline({
     reader,
     ahead,
+    decode,
     tail,
     questdb: patientSql,
     store,
@@ -180,6 +183,7 @@ await run().catch((error: unknown) => {
 })
 await watching.stop()
 checkpoints.close()
+settings.decoding.close()
 await Promise.all([transport.close(), sql.end()])
 tell({ kind: 'stopped' })
 parentPort?.close()

@@ -1,0 +1,34 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { type AcceptedSample, type DecodeContext, decodeBatch } from '#telemetry/accept'
+import type { BatchFormat } from '#telemetry/envelope'
+import { type CheckContext, checkReport } from './report-check.ts'
+
+/** A body to check, and what is found; the body's memory moves with the message, both ways. */
+export type ToCheckThread = { body: Uint8Array<ArrayBuffer>; context: CheckContext }
+export type FromCheckThread = { body: Uint8Array<ArrayBuffer>; checked: ReturnType<typeof checkReport> }
+
+/** A body to decode for the writer. */
+export type ToDecodeThread = { body: Uint8Array; format: BatchFormat; context: DecodeContext }
+export type FromDecodeThread = { samples: AcceptedSample[] } | { failure: unknown }
+
+/** `writer`: the port through which the writer asks. */
+export type CheckThreadSettings = { writer: MessagePort }
+
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength)
+
+function decode({ body, format, context }: ToDecodeThread): FromDecodeThread {
+  try {
+    const decoded = decodeBatch(bufferOf(body), format, context)
+    return { samples: decoded.ok ? decoded.samples : [] }
+  } catch (failure) {
+    return { failure }
+  }
+}
+
+const { writer } = workerData as CheckThreadSettings
+writer.on('message', (question: ToDecodeThread) => writer.postMessage(decode(question)))
+
+parentPort?.on('message', ({ body, context }: ToCheckThread) => {
+  const found: FromCheckThread = { body, checked: checkReport(bufferOf(body), context) }
+  parentPort?.postMessage(found, [body.buffer])
+})

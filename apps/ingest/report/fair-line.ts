@@ -1,0 +1,47 @@
+export type FairLine = {
+  /** Runs `work` when its turn comes and returns its result. Work of one device keeps its order. */
+  run<Result>(deviceId: string, work: () => Promise<Result>): Promise<Result>
+  /** Work whose turn has not come. */
+  waiting(): number
+}
+
+/** Runs at most `atOnce` pieces of asynchronous work, one of each waiting device in turn. */
+export function createFairLine(atOnce: number): FairLine {
+  const devices = new Map<string, (() => void)[]>()
+  let running = 0
+  let waiting = 0
+
+  function next(): void {
+    const [first] = devices
+    if (first === undefined || running >= atOnce) return
+    const [deviceId, jobs] = first
+    const job = jobs.shift()
+    // A device that has more goes behind the others.
+    devices.delete(deviceId)
+    if (jobs.length > 0) devices.set(deviceId, jobs)
+    waiting -= 1
+    running += 1
+    job?.()
+  }
+
+  return {
+    run(deviceId, work) {
+      return new Promise((resolve, reject) => {
+        const job = () => {
+          work()
+            .finally(() => {
+              running -= 1
+              next()
+            })
+            .then(resolve, reject)
+        }
+        const jobs = devices.get(deviceId)
+        if (jobs) jobs.push(job)
+        else devices.set(deviceId, [job])
+        waiting += 1
+        next()
+      })
+    },
+    waiting: () => waiting,
+  }
+}
