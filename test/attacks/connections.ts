@@ -11,9 +11,10 @@ export async function countConnections(pool: Pool): Promise<Map<string, number>>
 
 /**
  * How many connections the apps may hold: their pools open them as they need them, and each of the three apps has one
- * listener, which may be between two attempts when an attack begins.
+ * listener, which may be between two attempts when an attack begins. The worker opens three queues and works on them,
+ * each with a pool of four.
  */
-const poolSizes: Record<string, number> = { 'control-plane': 16, ingest: 4, worker: 12, listener: 3 }
+const poolSizes: Record<string, number> = { 'control-plane': 16, ingest: 4, worker: 12, listener: 3, queue: 24 }
 
 /** A phrase for every application that holds more connections than before and more than its pool may. */
 export function leftBehind(before: Map<string, number>, after: Map<string, number>): string[] {
