@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { type AcceptedSample, type DecodeContext, decodeBatch } from '#telemetry/accept'
 import type { BatchFormat } from '#telemetry/envelope'
 import { type CheckContext, checkReport } from './report-check.ts'
@@ -28,7 +28,15 @@ function decode({ body, format, context }: ToDecodeThread): FromDecodeThread {
 const { writer } = workerData as CheckThreadSettings
 writer.on('message', (question: ToDecodeThread) => writer.postMessage(decode(question)))
 
+/** The writer waits for one report at a time, and everyone's rows with it: it comes before further checks. */
+function answerWriter(): void {
+  for (let asked = receiveMessageOnPort(writer); asked; asked = receiveMessageOnPort(writer)) {
+    writer.postMessage(decode(asked.message as ToDecodeThread))
+  }
+}
+
 parentPort?.on('message', ({ body, context }: ToCheckThread) => {
+  answerWriter()
   const found: FromCheckThread = { body, checked: checkReport(bufferOf(body), context) }
   parentPort?.postMessage(found, [body.buffer])
 })
