@@ -1,46 +1,37 @@
 import { z } from 'zod'
-import { renderDocs } from '../http/docs.ts'
 import type { OpenApiDocument } from '../http/openapi.ts'
 import { type Route, route } from '../http/route.ts'
 
 const tag = 'Operations'
 
-/** The contract, published by the service itself. `document` is asked at the first request and then kept. */
-export function documentationRoutes(document: () => OpenApiDocument): Route[] {
-  let json: OpenApiDocument | undefined
-  let page: string | undefined
-  const once = () => {
-    json ??= document()
-    return json
-  }
+/** Routes that publish the API reference. Calls `createDocument` on the first request and keeps the document. */
+export function documentationRoutes(createDocument: () => OpenApiDocument): Route[] {
+  let document: OpenApiDocument | undefined
   return [
     route({
       method: 'get',
       path: '/openapi.json',
-      summary: 'This contract as OpenAPI 3.1',
+      summary: 'Get the OpenAPI 3.1 document',
       tag,
       access: 'public',
       answers: { 200: { description: 'An OpenAPI document.', schema: z.looseObject({ openapi: z.string() }) } },
-      handle: async () => ({ status: 200, body: once(), headers: { 'Cache-Control': 'public, max-age=300' } }),
+      handle: async () => {
+        document ??= createDocument()
+        return { status: 200, body: document, headers: { 'Cache-Control': 'public, max-age=300' } }
+      },
     }),
     route({
       method: 'get',
       path: '/docs',
-      summary: 'This contract as a page',
+      summary: 'Read this API reference as a web page',
       tag,
       access: 'public',
-      answers: { 200: { description: 'A page.', schema: z.string(), contentType: 'text/html' } },
-      handle: async () => {
-        page ??= renderDocs(once())
-        return new Response(page, {
-          headers: {
-            'content-type': 'text/html; charset=utf-8',
-            'content-security-policy':
-              "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-            'cache-control': 'public, max-age=300',
-          },
-        })
+      answers: {
+        200: { description: 'The API reference.', schema: z.string(), contentType: 'text/html' },
+        302: { description: 'This installation has no web page. Redirects to the OpenAPI document.' },
       },
+      // The built page answers `/docs` before any route does; see `openPage`.
+      handle: async () => new Response(null, { status: 302, headers: { Location: 'openapi.json' } }),
     }),
   ]
 }
