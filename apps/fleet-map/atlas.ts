@@ -4,10 +4,10 @@ import type { Plugin } from 'vite'
 
 type Atlas = Parameters<typeof Quantize>[0]
 
-// Steps around the world: 0.06°, as fine as outlines at 1:110 million are true.
+// Grid steps around the world: 0.06°, the accuracy of outlines at 1:110 million.
 const steps = 6_000
 
-/** Ships the world atlas on a coarser grid and without what the map does not draw: a quarter less to load. */
+/** Puts the world atlas on a coarser grid and removes what the map does not draw, which saves a quarter of its size. */
 export function coarserAtlas(): Plugin {
   return {
     name: 'coarser-atlas',
@@ -19,10 +19,11 @@ export function coarserAtlas(): Plugin {
   }
 }
 
-/** The topology's countries alone, with arcs in degrees, which is how `quantize` wants them. */
+/** Returns only the countries of the topology, with arcs in degrees as `quantize` requires. */
 function countriesOf({ arcs, transform, objects, ...atlas }: Atlas): Atlas {
   const countries = objects.countries
-  if (!transform || countries?.type !== 'GeometryCollection') throw new Error('The atlas has another shape.')
+  if (!transform || countries?.type !== 'GeometryCollection')
+    throw new Error('The world atlas has an unexpected format.')
   const [scaleX, scaleY] = transform.scale
   const [startX, startY] = transform.translate
   return {

@@ -9,12 +9,12 @@ const wellKnown = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** Why the browser tests do not run where `openChromium` gives nothing. */
-export const noChromium = 'No Chromium was found: install one or name it in CHROMIUM_PATH.'
+/** The reason for skipped browser tests when `openChromium` returns undefined. */
+export const noChromium = 'Chromium not found. Install it, or set CHROMIUM_PATH.'
 
 /**
- * The machine's own Chromium without a window, drawing in software, asking nobody but this machine; undefined when there
- * is none.
+ * Starts the installed Chromium in headless mode with software rendering and without its own background requests. Returns
+ * undefined when no Chromium is installed.
  */
 export async function openChromium(flags: readonly string[] = []): Promise<Browser | undefined> {
   const executablePath = [process.env.CHROMIUM_PATH, ...wellKnown].find((path) => path && existsSync(path))

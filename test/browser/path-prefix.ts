@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A reverse proxy that serves a service below a path and knows nothing else; `url` ends with the path. */
+/** Starts a reverse proxy that serves the service below a path prefix only. `url` ends with the prefix. */
 export async function serveBelow(prefix: string, serviceUrl: string) {
   const server = createServer((incoming, outgoing) => {
     const { url = '', method, headers } = incoming

@@ -13,12 +13,12 @@ export type Product = {
   demoKey: string
   adminKey: string
   organizationId: string
-  /** A call of the API, with the demo key unless another is given; throws unless it is answered with 2xx. */
+  /** Calls the API, with the demo key by default. Throws for responses other than 2xx. */
   call: <Answer>(method: string, path: string, body?: unknown, key?: string) => Promise<Answer>
   close: () => Promise<void>
 }
 
-/** The product as `npm start` brings it up on an empty folder; resolves once vehicles of its demo fleet move. */
+/** Starts the product like `npm start` with an empty data folder. Resolves once vehicles of the demo fleet move. */
 export async function startProduct(): Promise<Product> {
   const folder = await mkdtemp(join(tmpdir(), 'routerfleet-browser-'))
   const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', folder]
@@ -32,14 +32,14 @@ export async function startProduct(): Promise<Product> {
     await rm(folder, { recursive: true, force: true })
   }
   const isReady = async () => {
-    if (child.exitCode !== null) throw new Error(`The product ended with code ${child.exitCode}: ${output}`)
+    if (child.exitCode !== null) throw new Error(`The product exited with code ${child.exitCode}: ${output}`)
     return output.includes('Ready: ')
   }
   try {
     await until('the product is ready', isReady, 90_000)
     const access = JSON.parse(await readFile(join(folder, 'access.json'), 'utf8'))
     const product = { ...connect(access), close }
-    const isMoving = async () => (await trucksOnTheirWay(product)).length > 4
+    const isMoving = async () => (await movingVehicles(product)).length > 4
     await until('the demo fleet moves', isMoving, 60_000)
     return product
   } catch (error) {
@@ -50,7 +50,7 @@ export async function startProduct(): Promise<Product> {
 
 type Access = { baseUrl: string; demoKey: string; adminKey: string; demoOrganizationId: string }
 
-/** A product that runs already, by what its `access.json` says. */
+/** Connects to a running product with the content of its `access.json`. */
 export function connect({ baseUrl, demoKey, adminKey, demoOrganizationId }: Access): Omit<Product, 'close'> {
   const url = baseUrl.replace(/\/$/, '')
   return {
@@ -62,7 +62,7 @@ export function connect({ baseUrl, demoKey, adminKey, demoOrganizationId }: Acce
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
       const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
       const answer = await fetch(url + path, init)
-      if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${await answer.text()}`)
+      if (!answer.ok) throw new Error(`${method} ${path} returned ${answer.status}: ${await answer.text()}`)
       return answer.json() as Promise<never>
     },
   }
@@ -75,8 +75,8 @@ export type LocatedDevice = {
   location: { lat: number; lon: number; speedMps: number | null } | null
 }
 
-/** Demo vehicles that are online and move, by name: they answer jobs at once and have a trail. */
-export async function trucksOnTheirWay({ call }: Pick<Product, 'call'>): Promise<LocatedDevice[]> {
+/** Returns the demo vehicles that are online and moving, sorted by name. They run jobs at once and have a trail. */
+export async function movingVehicles({ call }: Pick<Product, 'call'>): Promise<LocatedDevice[]> {
   const { devices } = await call<{ devices: LocatedDevice[] }>('GET', '/fleet/gps?include=devices&tag=vehicle')
   return devices
     .filter(({ status, location }) => status === 'online' && (location?.speedMps ?? 0) > 3)

@@ -2,13 +2,13 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 
 export type Reader = {
   page: Page
-  /** What no reader should meet: console errors, exceptions, and requests to anybody but the service. */
+  /** Console errors, exceptions, and requests to other origins. */
   problems: string[]
-  /** The text of every answer the service gave to this page. */
+  /** Returns the text of every JSON response that the page received. */
   answers: () => Promise<string>
-  /** Resolves once the map shows routers and hexagons. */
+  /** Resolves once the map shows devices and coverage. */
   seesMap: () => Promise<void>
-  /** Resolves once the map has been still for a second: panels have opened and it lies beside them. */
+  /** Resolves once the map has not moved for a second. */
   mapRests: () => Promise<void>
   close: () => Promise<void>
 }
@@ -16,15 +16,15 @@ export type Reader = {
 export type ReaderOptions = BrowserContextOptions & {
   /** Signs in with this key before the page loads. */
   key?: string | undefined
-  /** Runs in the page before its own scripts. */
+  /** A script that runs before those of the page. */
   before?: string
-  /** Status codes that this reader provokes: Chromium logs each as an error of the console. */
+  /** Status codes that the test provokes. Chromium logs each as a console error. */
   expectedStatuses?: readonly number[]
 }
 
 const storageKey = 'routerfleet.apiKey'
 
-/** Opens the page at an address as somebody with a browser of their own. */
+/** Opens an address of the page in a new browser context. */
 export async function openReader(browser: Browser, address: string, options: ReaderOptions = {}): Promise<Reader> {
   const { key, before, expectedStatuses = [], ...contextOptions } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions })
@@ -35,7 +35,7 @@ export async function openReader(browser: Browser, address: string, options: Rea
   await context.route(
     ({ origin: asked, protocol }) => asked !== origin && protocol.startsWith('http'),
     (route) => {
-      problems.push(`asked an outsider: ${route.request().url()}`)
+      problems.push(`request to another origin: ${route.request().url()}`)
       return route.abort()
     },
   )
@@ -60,7 +60,7 @@ export async function openReader(browser: Browser, address: string, options: Rea
   }
 }
 
-/** Waits for the page's own marks. The Content-Security-Policy forbids what `waitForFunction` does. */
+/** Waits for the page's performance marks. The Content-Security-Policy forbids `waitForFunction`. */
 const drawn = (page: Page): Promise<void> =>
   page.evaluate(`new Promise((resolve) => {
     const seen = () => ['devices', 'coverage'].every((part) => performance.getEntriesByName('routerfleet:' + part + '-drawn').length > 0)
@@ -70,7 +70,7 @@ const drawn = (page: Page): Promise<void> =>
 
 const stillForMs = 1_000
 
-/** The page writes where the map looks into its address. */
+/** Waits until the address, which contains the view of the map, stops changing. */
 const still = (page: Page): Promise<void> =>
   page.evaluate(`new Promise((resolve) => {
     let [seen, since] = [location.href, performance.now()]

@@ -1,23 +1,23 @@
 import { expect } from 'vitest'
 import type { Product } from './product.ts'
 
-/** A road eastwards through the Highlands, where the demo fleet does not drive, as [longitude, latitude] every 100 m. */
+/** A road outside the area of the demo fleet, as [longitude, latitude] every 100 m. */
 export const road: [lon: number, lat: number][] = Array.from({ length: 61 }, (_, index) => [
   -4 + (index * 100) / (111_195 * Math.cos((57.5 * Math.PI) / 180)),
   57.5,
 ])
 
-/** The part of the road without service: from 2 to 3.5 km. */
+/** The part of the road without service, from 2 to 3.5 km. */
 const isTunnel = (index: number) => index >= 20 && index < 35
 const passes = 5
-/** A hundred metres to both sides were driven too: nobody clicks the middle of a road. */
+/** Offsets of the lanes in degrees of latitude. The test clicks only approximately on the road. */
 const lanes = [-0.0009, 0, 0.0009]
 const minuteMs = 60_000
 
-/** An organization of its own whose router has driven along the road, and a key that reads it. */
+/** An organization whose router measured the road, and a key that can read it. */
 export type SurveyedRoad = { organizationId: string; key: string }
 
-/** Reports what a router measured on drives along the road, until now. */
+/** Creates the organization and reports the measurements of several drives along the road. */
 export async function reportRoad({ url, call, adminKey }: Product): Promise<SurveyedRoad> {
   const post = <Answer>(path: string, body: unknown) => call<Answer>('POST', path, body, adminKey)
   const { id: organizationId } = await post<{ id: string }>('/orgs', { name: 'Road survey', plan: 'enterprise' })
@@ -42,7 +42,7 @@ export async function reportRoad({ url, call, adminKey }: Product): Promise<Surv
   return { organizationId, key }
 }
 
-/** Resolves once the votes of the whole road are counted. */
+/** Resolves once the coverage of the whole road is counted. */
 export async function roadIsCounted({ call }: Product, { key }: SurveyedRoad): Promise<void> {
   const deadM = async () => {
     const { summary } = await call<{ summary: { deadM: number } }>('POST', '/fleet/forecast', { path: road }, key)

@@ -3,18 +3,17 @@ import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { encodePolyline } from '../../apps/fleet-map/src/route/polyline.ts'
 import { noChromium, openChromium } from './chromium.ts'
-import { connect, type Product, trucksOnTheirWay } from './product.ts'
+import { connect, movingVehicles, type Product } from './product.ts'
 import { openReader } from './reader.ts'
 
-// node test/browser/screenshots.ts [ACCESS_FILE] [VIEW …]: pictures of every view of a running product, or of those that
-// are named, in both themes and three widths, into docs/screenshots. Without an argument it is the product that
-// `npm start` runs in this folder.
+// Usage: node test/browser/screenshots.ts [ACCESS_FILE] [VIEW …]
+// Takes screenshots of a running product in both themes and two widths and writes them to docs/screenshots. Takes all
+// views by default. ACCESS_FILE defaults to that of `npm start` in this folder.
 
 const folder = join(import.meta.dirname, '../../docs/screenshots')
 const screens = [
   { width: 390, height: 844 },
   { width: 1280, height: 800 },
-  { width: 2560, height: 1440 },
 ]
 const themes = ['dark', 'light'] as const
 const maxBytes = 150_000
@@ -22,7 +21,7 @@ const maxBytes = 150_000
 type View = { name: string; place: string; sight: string; withMap?: boolean; withoutKey?: boolean }
 
 async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
-  const [truck] = await trucksOnTheirWay(product)
+  const [truck] = await movingVehicles(product)
   const { lon, lat } = truck?.location ?? {}
   const within = (what: string) =>
     product.call<{ items: { id: string; name?: string }[] }>('GET', `/orgs/${product.organizationId}/${what}`)
@@ -55,7 +54,7 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
   ]
 }
 
-/** Where a device has been in the last two hours, as the page's addresses write a route. */
+/** Returns the path of a device in the last two hours as an encoded polyline. */
 async function wayOf(product: Omit<Product, 'close'>, deviceId: string): Promise<string> {
   const path = `/api/router/${deviceId}/telemetry/history?kind=location&sinceMinutes=120&limit=2000`
   const { items } = await product.call<{ items: { lat: number | null; lon: number | null }[] }>('GET', path)
@@ -82,7 +81,7 @@ async function picture(
       const bytes = Buffer.from(data, 'base64')
       if (bytes.length < maxBytes) return bytes
     }
-    throw new Error(`${place} does not fit into ${maxBytes} bytes.`)
+    throw new Error(`The screenshot of ${place} is larger than ${maxBytes} bytes.`)
   } finally {
     await reader.close()
   }

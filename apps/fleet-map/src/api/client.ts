@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** A refusal of the service (RFC 9457), or `status` 0 when it could not be reached at all. */
+/** An error response of the service (RFC 9457). `status` is 0 when the service could not be reached. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -23,13 +23,13 @@ export class ApiError extends Error {
 }
 
 const storageKey = 'routerfleet.apiKey'
-// The page is served at the base address of the API, whatever path prefix stands in front of it.
+// The page and the API have the same base address, with or without a path prefix.
 const base = new URL('.', document.baseURI)
 
-/** The API key of this tab, or null when signed out. It lives in session storage only and never in an address. */
+/** The API key of this tab; null when signed out. Kept in session storage only, never in an address. */
 export const apiKey = signal<string | null>(sessionStorage.getItem(storageKey))
 
-/** True when the service ended this tab's session: it no longer takes the key. */
+/** True after the service rejected this tab's key. */
 export const keyWasRefused = signal(false)
 
 export function signIn(key: string): void {
@@ -58,14 +58,14 @@ export type CallOptions = {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   query?: Query
   body?: unknown
-  /** Sent as it is, with this content type. */
+  /** A body that is already text, with its content type. */
   raw?: { text: string; contentType: string }
   headers?: Record<string, string>
   signal?: AbortSignal
   key?: string
 }
 
-/** One call; throws ApiError for every answer that is not 2xx or 304. A 401 for the stored key signs out. */
+/** Sends a request. Throws ApiError for every response other than 2xx and 304. A 401 for the stored key signs out. */
 export async function send(path: string, options: CallOptions = {}): Promise<Response> {
   const key = options.key ?? apiKey.value
   const headers: Record<string, string> = { Accept: 'application/json', ...options.headers }
@@ -84,7 +84,7 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
     })
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new ApiError(0, 'unreachable', 'The service cannot be reached. Trying again.')
+    throw new ApiError(0, 'unreachable', 'Cannot reach the service. Check the connection.')
   }
   if (response.ok || response.status === 304) return response
   const problem = (await response.json().catch(() => ({}))) as {
@@ -101,19 +101,19 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
   throw new ApiError(
     response.status,
     problem.code ?? 'error',
-    problem.detail ?? problem.title ?? `The service answered ${response.status}.`,
+    problem.detail ?? problem.title ?? `The service returned status ${response.status}.`,
     Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null,
     problem.errors ?? [],
   )
 }
 
-/** One call whose answer is JSON; undefined for 204. */
+/** Sends a request and returns the JSON of the response; undefined for 204. */
 export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
   const response = await send(path, options)
   return (response.status === 204 ? undefined : await response.json()) as Answer
 }
 
-/** Reads a list to its end, `limit` rows a page, at most `most` rows. */
+/** Reads a list page by page and returns its items. Stops after the page that reaches `most` items. */
 export async function all<Item>(path: string, query: Query = {}, most = 2_000): Promise<Item[]> {
   const items: Item[] = []
   let cursor: string | null = null

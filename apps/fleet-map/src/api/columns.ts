@@ -1,8 +1,8 @@
 import type { Columns } from './types.ts'
 
 /**
- * Turns a columnar list (equally long arrays by dotted path) into rows. An object all of whose parts are null is null
- * itself, which is how the service writes "no location" in columns.
+ * Turns a columnar list (arrays of equal length by dotted path) into rows. An object whose parts are all null becomes
+ * null: the service writes a missing location that way.
  */
 export function rowsOf<Row>(columns: Columns | undefined): Row[] {
   if (!columns) return []
@@ -21,7 +21,7 @@ export function rowsOf<Row>(columns: Columns | undefined): Row[] {
       const inner = row[head]
       if (inner !== null && typeof inner === 'object') (inner as Record<string, unknown>)[tail] = value
       else if (value !== null) {
-        // The first part that is set makes the object; parts before it were null.
+        // The first part that is not null creates the object, with null for the parts before it.
         const made: Record<string, unknown> = {}
         for (const other of paths) if (other.parts[0] === head && other.parts[1]) made[other.parts[1]] = null
         made[tail] = value

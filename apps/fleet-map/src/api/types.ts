@@ -1,4 +1,4 @@
-/** Shapes of the public HTTP API, as far as this page reads them. Times are RFC 3339 texts. */
+/** Types of the public HTTP API, limited to what this page reads. Times are RFC 3339 strings. */
 
 export type Page<Item> = { items: Item[]; nextCursor: string | null }
 
@@ -73,7 +73,7 @@ export type Batch = {
   profile: { id: string; version: number } | null
   total: number
   counts: Record<JobStatus, number>
-  /** On the single read only. */
+  /** Only in the response for a single batch. */
   skipped?: { deviceId: string; reason: string }[]
   createdAt: string
   finishedAt: string | null
@@ -159,7 +159,7 @@ export type Dwell = {
   noServiceS: number | null
 }
 
-/** A list in columnar form: equally long arrays by dotted path. */
+/** A list in columnar form: arrays of equal length by dotted path. */
 export type Columns = Record<string, unknown[]>
 
 export type DeadZone = {

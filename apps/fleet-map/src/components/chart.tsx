@@ -5,7 +5,7 @@ import { theme } from '../state/theme.ts'
 import { dayAndTime, timeOfDay } from './format.ts'
 
 export type ChartSeries = { label: string; unit: string; color: string; values: (number | null)[] }
-/** A moment worth a tick above the plot: another cell, operator or radio technology. */
+/** A tick above the plot, for a change of cell, operator or radio technology. */
 export type ChartMark = { ts: number; label: string }
 
 type ChartProps = {
@@ -18,6 +18,8 @@ type ChartProps = {
   cursorMs?: number | null
 }
 
+const minus = (value: number): string => `${value}`.replace('-', '−')
+
 const longSpanMs = 36 * 3_600_000
 
 const color = (name: string) =>
@@ -25,7 +27,7 @@ const color = (name: string) =>
     .getPropertyValue(name.replace(/^var\(|\)$/g, ''))
     .trim()
 
-/** A line chart over time. Null values are gaps: silence and no service are never drawn as a line. */
+/** A line chart over time. Null values are gaps, for times without reports or without service. */
 export function Chart({ title, times, series, marks = [], height = 120, cursorMs = null }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null)
   const cursor = useRef(cursorMs)
@@ -56,19 +58,19 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
       }
       ctx.restore()
     }
-    // Without a pointer the legend tells the moment of the slider, or the newest.
-    const tell = (plot: uPlot) => plot.setLegend({ idx: indexAt(times, cursor.current) }, false)
+    // Without a pointer, the legend shows the values at the time slider, or the newest values.
+    const showDefault = (plot: uPlot) => plot.setLegend({ idx: indexAt(times, cursor.current) }, false)
     const plot = new uPlot(
       {
         width: container.clientWidth,
         height,
-        padding: [8, 8, 0, 0],
+        padding: [8, 20, 0, 0],
         cursor: { y: false, points: { size: 6 } },
         legend: { show: true, live: true },
         scales: { x: { time: true } },
         axes: [
           { ...axis, size: 26, space: isLong ? 96 : 60, values: (_: uPlot, seconds: number[]) => seconds.map(tick) },
-          { ...axis, size: 44, space: 20 },
+          { ...axis, size: 44, space: 20, values: (_: uPlot, ticks: number[]) => ticks.map(minus) },
         ],
         series: [
           { value: (_: uPlot, seconds: number | null) => (seconds === null ? '' : dayAndTime(seconds * 1_000)) },
@@ -77,16 +79,16 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
             stroke: color(one.color),
             width: 1.5,
             points: { show: false },
-            value: (_: uPlot, value: number | null) => (value === null ? '–' : `${value.toFixed(0)}`),
+            value: (_: uPlot, value: number | null) => (value === null ? '–' : minus(Math.round(value))),
           })),
         ],
-        hooks: { draw: [overlay], setCursor: [(plot) => (plot.cursor.left ?? -1) < 0 && tell(plot)] },
+        hooks: { draw: [overlay], setCursor: [(plot) => (plot.cursor.left ?? -1) < 0 && showDefault(plot)] },
       },
       [times.map((ms) => ms / 1_000), ...series.map((one) => one.values)] as uPlot.AlignedData,
       container,
     )
     plotted.current = plot
-    tell(plot)
+    showDefault(plot)
     const observer = new ResizeObserver(() => plot.setSize({ width: container.clientWidth, height }))
     observer.observe(container)
     return () => {
@@ -108,18 +110,18 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
   )
 }
 
-/** The last measurement at or before a moment; the newest without one. */
+/** Returns the index of the last value at or before a time; of the newest value when the time is null. */
 function indexAt(times: readonly number[], ms: number | null): number {
   const later = ms === null ? -1 : times.findIndex((time) => time > ms)
   return later === -1 ? times.length - 1 : Math.max(0, later - 1)
 }
 
-/** What a screen reader says instead of the picture. */
+/** Describes the chart for screen readers. */
 function summary(series: ChartSeries[]): string {
   return series
     .map(({ label, unit, values }) => {
       const known = values.filter((value) => value !== null)
-      if (known.length === 0) return `${label} without values`
+      if (known.length === 0) return `${label}: no values`
       const low = Math.round(known.reduce((a, b) => Math.min(a, b)))
       const high = Math.round(known.reduce((a, b) => Math.max(a, b)))
       return `${label} between ${low} and ${high} ${unit}`

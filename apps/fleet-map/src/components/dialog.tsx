@@ -7,12 +7,12 @@ type DialogProps = {
   submitLabel: string
   danger?: boolean
   onClose: () => void
-  /** Throws ApiError to stay open and show why. */
+  /** Throws ApiError to keep the dialog open and show the error. */
   onSubmit: () => Promise<void>
   children: ComponentChildren
 }
 
-/** A modal form by the browser's own dialog element: focus is trapped, Escape closes, errors stand above the buttons. */
+/** A modal form in a `<dialog>` element. Shows errors of `onSubmit` above the buttons. */
 export function Dialog({ title, submitLabel, danger = false, onClose, onSubmit, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const [error, setError] = useState<ApiError>()
@@ -58,7 +58,7 @@ export function Dialog({ title, submitLabel, danger = false, onClose, onSubmit, 
             Close
           </button>
           <button type="submit" class={`button ${danger ? 'danger' : 'primary'}`} disabled={busy}>
-            {busy ? 'Working …' : submitLabel}
+            {busy ? 'Please wait …' : submitLabel}
           </button>
         </footer>
       </form>

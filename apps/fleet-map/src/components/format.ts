@@ -13,7 +13,7 @@ const shortDate = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 })
 
-/** "3 min ago" from a time text; "never" without one. */
+/** Formats an RFC 3339 time as "3m ago"; null as "never". */
 export function ago(time: string | null, nowMs = Date.now()): string {
   if (time === null) return 'never'
   const seconds = Math.round((Date.parse(time) - nowMs) / 1_000)
@@ -24,7 +24,7 @@ export function ago(time: string | null, nowMs = Date.now()): string {
   return relative.format(Math.round(seconds / 86_400), 'day')
 }
 
-/** "2 h 05 min" from seconds. */
+/** Formats seconds as "2 h 05 min". */
 export function duration(seconds: number): string {
   const minutes = Math.floor(seconds / 60)
   if (minutes < 1) return `${Math.round(seconds)} s`
@@ -39,6 +39,6 @@ export const dayAndTime = (ms: number): string => shortDate.format(ms)
 export const timeOfDay = (ms: number): string => clockTime.format(ms)
 export const count = (value: number): string => value.toLocaleString('en')
 
-/** A measured number with its unit, or an en dash where nothing was measured. */
+/** Formats a number with its unit; null and undefined as an en dash. */
 export const measured = (value: number | null | undefined, unit: string, digits = 0): string =>
   value === null || value === undefined ? '–' : `${value.toFixed(digits).replace('-', '−')} ${unit}`

@@ -20,7 +20,7 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** A line icon of 20 px; always beside a text or on a control with its own label, hence hidden from screen readers. */
+/** A line icon. Screen readers skip it: use it beside a text, or on a control with its own label. */
 export const Icon = ({ name, size = 20 }: { name: IconName; size?: number }) => (
   <svg
     viewBox="0 0 24 24"

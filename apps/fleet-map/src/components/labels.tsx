@@ -11,7 +11,7 @@ const statusLook: Record<DeviceStatus, { label: string; color: string; mark: str
 export const deviceStatuses = Object.keys(statusLook) as DeviceStatus[]
 export const statusLabel = (status: DeviceStatus): string => statusLook[status].label
 
-/** A device's status by shape, colour and word. */
+/** A device's status as a shape, a colour and a word. */
 export const StatusLabel = ({ status }: { status: DeviceStatus }) => (
   <span class="status">
     <span aria-hidden="true" style={{ color: statusLook[status].color }}>

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-/** A panel whose code is loaded when it is first opened. `label` names it while it loads. */
+/** Returns a panel whose code is loaded when it is first opened. `label` names the panel while it loads. */
 export function lazyPanel<Props extends object>(label: string, load: () => Promise<ComponentType<Props>>) {
   return function LazyPanel(props: Props) {
     const [loaded, setLoaded] = useState<{ Panel: ComponentType<Props> }>()
@@ -16,7 +16,7 @@ export function lazyPanel<Props extends object>(label: string, load: () => Promi
     return (
       <aside class="device-panel floating" aria-label={label}>
         <p class="panel-note" role="status">
-          {failed ? 'This part of the page could not be loaded. Reload the page.' : 'Loading …'}
+          {failed ? 'Could not load this panel. Reload the page.' : 'Loading …'}
         </p>
       </aside>
     )

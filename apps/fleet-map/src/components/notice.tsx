@@ -1,4 +1,4 @@
-/** Says why what was asked for did not happen; nothing without a reason. */
+/** Shows an error message; nothing when there is none. */
 export const FailureNotice = ({ reason }: { reason: string | undefined }) =>
   reason ? (
     <div class="notice bad" role="alert">

@@ -5,12 +5,12 @@ import type { Page } from '../api/types.ts'
 type Pages<Item> = { key: string; items: Item[]; cursor: string | null; error?: ApiError; loading: boolean }
 
 /**
- * A list read page by page on request. Another query keeps the rows until its own are here; another path starts empty.
- * Nothing is read while the path is null.
+ * Reads a list page by page. After a change of the query, the old rows stay until the new ones arrive; after a change of
+ * the path, the list starts empty. A null path reads nothing.
  */
 export function usePages<Item>(path: string | null, query: Query) {
   const key = JSON.stringify([path, query])
-  const [state, setState] = useState<Pages<Item> & { path: string | null }>({ ...nothingYet, path })
+  const [state, setState] = useState<Pages<Item> & { path: string | null }>({ ...initialPages, path })
   const [round, setRound] = useState(0)
 
   const read = async (items: Item[], cursor: string | null, signal: AbortSignal | null) => {
@@ -34,7 +34,7 @@ export function usePages<Item>(path: string | null, query: Query) {
     return () => abort.abort()
   }, [key, round])
 
-  const shown: Pages<Item> = state.path === path ? state : nothingYet
+  const shown: Pages<Item> = state.path === path ? state : initialPages
   return {
     items: shown.items,
     error: shown.error,
@@ -44,7 +44,7 @@ export function usePages<Item>(path: string | null, query: Query) {
   }
 }
 
-const nothingYet: Pages<never> = { key: '', items: [], cursor: null, loading: true }
+const initialPages: Pages<never> = { key: '', items: [], cursor: null, loading: true }
 
 export const MoreButton = ({ more }: { more: (() => void) | undefined }) =>
   more ? (

@@ -9,8 +9,8 @@ export type Resource<Value> = {
 }
 
 /**
- * Reads something whenever `key` changes, and again every `everyMs` while the page is visible. The last value stays
- * in place while a newer one is on its way, so that nothing flickers.
+ * Reads a value whenever `key` changes, and again every `everyMs` (six times less often while the page is hidden). Keeps
+ * the old value until the new one arrives, so that the page does not flicker.
  */
 export function useResource<Value>(
   key: string,
@@ -20,7 +20,7 @@ export function useResource<Value>(
   const [state, setState] = useState<{ key: string; value?: Value; error?: ApiError }>({ key: '' })
   const [round, setRound] = useState(0)
 
-  // `read` closes over what `key` names; a new closure alone is no reason to read again.
+  // `key` names everything that `read` depends on, so a new closure alone starts no read.
   useEffect(() => {
     const abort = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined

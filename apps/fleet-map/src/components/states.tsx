@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { ApiError } from '../api/client.ts'
 
-/** Nothing to show, and what to do about it. */
+/** An empty list, and what to do about it. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
   <div class="state">
     <strong>{title}</strong>
@@ -18,26 +18,25 @@ export const Loading = ({ rows = 6, label = 'Loading' }: { rows?: number; label?
   </div>
 )
 
-const sentences: Record<string, string> = {
-  insufficient_scope:
-    'Your key does not open this. Ask an administrator of the organization for the scope named below.',
-  plan_feature: 'The organization’s plan does not include this.',
-  unreachable: 'The service cannot be reached. This page goes on trying.',
+const explanations: Record<string, string> = {
+  insufficient_scope: 'Your API key does not have the required scope. Ask an administrator of the organization for it.',
+  plan_feature: 'The plan of this organization does not include this feature.',
+  unreachable: 'Cannot reach the service. Retrying.',
 }
 
 type FailureProps = { error: ApiError; retry?: () => void; children?: ComponentChildren }
 
-/** A refusal or failure, in the service's own words beside ours. */
+/** Explains an error and shows the service's message. */
 export function Failure({ error, retry, children }: FailureProps) {
-  const title = error.status === 403 ? 'Not permitted' : error.status === 404 ? 'Not found' : 'That did not work'
+  const title = error.status === 403 ? 'Permission denied' : error.status === 404 ? 'Not found' : 'Request failed'
   return (
     <div class="state" role="alert">
       <strong>{title}</strong>
-      <p>{sentences[error.code] ?? error.message}</p>
-      {sentences[error.code] ? <p class="label">{error.message}</p> : null}
+      <p>{explanations[error.code] ?? error.message}</p>
+      {explanations[error.code] ? <p class="label">{error.message}</p> : null}
       {retry ? (
         <button type="button" class="button" onClick={retry}>
-          Try again
+          Retry
         </button>
       ) : null}
       {children}

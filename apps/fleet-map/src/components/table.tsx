@@ -3,21 +3,21 @@ import type { ComponentChildren } from 'preact'
 export type Column<Row> = {
   title: string
   cell: (row: Row) => ComponentChildren
-  /** `number` aligns right; `actions` does too, and says its title to screen readers only. */
+  /** `number` and `actions` align right. Only screen readers see the title of `actions`. */
   kind?: 'text' | 'number' | 'actions'
-  /** Left out where there is no room for it, on phones. */
+  /** Hidden on narrow screens. */
   optional?: boolean
 }
 
 type TableProps<Row> = {
-  /** What the rows are, for screen readers. */
+  /** Names the table for screen readers. */
   caption: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string
 }
 
-/** The one table of all views: a card, titles that stay on top, and fewer columns on narrow screens. */
+/** The table that all views use. Narrow screens hide the optional columns. */
 export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   const looks = columns.map(({ kind = 'text', optional }) =>
     [kind === 'text' ? '' : 'number', optional ? 'optional' : ''].filter(Boolean).join(' '),
@@ -51,7 +51,7 @@ export function Table<Row>({ caption, columns, rows, keyOf }: TableProps<Row>) {
   )
 }
 
-/** Short words side by side: tags, or what is set. */
+/** A row of short labels, such as tags. */
 export const Chips = ({ words }: { words: readonly string[] }) => (
   <span class="chips">
     {words.map((word) => (

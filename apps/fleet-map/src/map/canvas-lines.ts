@@ -7,14 +7,14 @@ import { colorOf } from './palette.ts'
 import type { MapTheme } from './style.ts'
 import type { TrailPoint } from './surface.ts'
 
-/** Where a position lies on the canvas. */
+/** Returns the canvas pixel of a position. */
 export type PixelOf = (position: Position) => [x: number, y: number]
 
 const widths: Record<string, number> = { dead: 7, known: 5, unknown: 2.5 }
 const dashes: Record<string, number[]> = { dead: [5, 4], known: [], unknown: [3, 4] }
 const casing = 3
 
-/** Begins a path along these positions, to be stroked by the caller. */
+/** Begins a path along these positions. The caller strokes it. */
 function traceLine(context: CanvasRenderingContext2D, coordinates: readonly Position[], pixelOf: PixelOf): void {
   context.beginPath()
   coordinates.forEach((position, index) => {
@@ -24,7 +24,7 @@ function traceLine(context: CanvasRenderingContext2D, coordinates: readonly Posi
   })
 }
 
-/** Draws where devices stood; the longer, the larger. */
+/** Draws dwells as circles that grow with the duration. */
 export function drawDwells(
   context: CanvasRenderingContext2D,
   dwells: readonly Dwell[],
@@ -42,7 +42,7 @@ export function drawDwells(
   context.globalAlpha = 1
 }
 
-/** Draws the way of the selected device, coloured by its signal. */
+/** Draws the trail of the selected device, coloured by signal. */
 export function drawTrail(context: CanvasRenderingContext2D, trail: readonly TrailPoint[], pixelOf: PixelOf): void {
   context.lineWidth = 3.5
   context.lineCap = 'round'
@@ -72,7 +72,7 @@ export function drawZone(
   context.setLineDash([])
 }
 
-/** Draws a route, its corners while it is being drawn, and the numbers of its dead zones. */
+/** Draws a route, its points while it is being drawn, and the numbers of its dead zones. */
 export function drawRoute(
   context: CanvasRenderingContext2D,
   route: DrawnRoute,

@@ -20,11 +20,11 @@ import {
   type View,
 } from './surface.ts'
 
-// More hexagons than this in one path make Chromium's rasterizer slow; several short paths are faster.
+// Chromium draws several short paths faster than one path with more cells than this.
 const cellsPerPath = 250
 const maxZoom = 17
 
-/** Draws on a plain 2D canvas: the same picture without clusters, for browsers without WebGL2. */
+/** Draws the map without clusters on a 2D canvas, for browsers without WebGL2. */
 export function createCanvasSurface(container: HTMLElement, start: View, events: SurfaceEvents): Surface {
   const element = document.createElement('canvas')
   element.style.cssText = 'width:100%;height:100%;touch-action:none;cursor:grab'
@@ -33,7 +33,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
   element.setAttribute('aria-label', 'Map of the fleet')
   container.append(element)
   const context = element.getContext('2d')
-  if (!context) throw new Error('This browser draws no 2D canvas.')
+  if (!context) throw new Error('This browser does not support 2D canvas.')
 
   let view = start
   let devices: readonly MapDevice[] = []

@@ -1,9 +1,9 @@
 import Supercluster from 'supercluster'
 
-/** Points as flat arrays, so that 100,000 of them cross to this thread without being copied one by one. */
+/** Points as flat arrays, which are transferred to this worker without a copy. */
 export type ClusterLoad = { load: { lonLat: Float64Array; rank: Uint8Array } }
 export type ClusterQuery = { query: { sequence: number; bounds: [number, number, number, number]; zoom: number } }
-/** `point` is the index of a single device; clusters carry how many they hold and the worst rank among them. */
+/** `point` is the index of a single device; null for a cluster. `worst` is the worst rank in the cluster. */
 export type ClusterAnswer = {
   sequence: number
   items: { lon: number; lat: number; point: number | null; count: number; worst: number; expandZoom: number | null }[]

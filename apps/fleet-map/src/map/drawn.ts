@@ -1,6 +1,6 @@
 const drawn = new Set<string>()
 
-/** Notes in the browser's performance timeline, once a page load, that a part of the picture is on the screen. */
+/** Adds a performance mark when a part of the map is first drawn. */
 export function markDrawn(part: 'devices' | 'coverage'): void {
   if (drawn.has(part)) return
   drawn.add(part)

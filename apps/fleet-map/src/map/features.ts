@@ -28,7 +28,7 @@ export function deviceFeature(device: MapDevice, selected: boolean, nowMs: numbe
   })
 }
 
-/** Standing places grow with the time spent there: 5 minutes draw 6 px, a day about 26 px. */
+/** A dwell as a circle that grows with its duration: 6 px for 5 minutes, about 28 px for a day. */
 export const dwellFeature = (dwell: Dwell) =>
   point(dwell.lon, dwell.lat, {
     id: dwell.id,
@@ -39,8 +39,8 @@ export const dwellFeature = (dwell: Dwell) =>
 const breakAfterMs = 15 * 60_000
 
 /**
- * The trail as short lines coloured by the signal at their end; dashed where there was no service or where the position
- * is held rather than measured. Silence over 15 minutes leaves a gap, since nobody knows the way taken.
+ * The trail as lines coloured by the signal at their end. Lines are dashed where there was no service or where the
+ * position is held. More than 15 minutes of silence leave a gap, because the path is unknown.
  */
 export function trailFeatures(points: readonly TrailPoint[]): Feature<LineString>[] {
   const lines: Feature<LineString>[] = []
@@ -74,7 +74,7 @@ export function trailFeatures(points: readonly TrailPoint[]): Feature<LineString
   return lines
 }
 
-/** A route in parts by look: `known` is a full line, `dead` a broken one, `unknown` and `draft` thin dots. */
+/** The lines of a route by look: `known` is solid, `dead` dashed, `unknown` (also the draft) dotted. */
 export function routeFeatures({ stretches, draft }: DrawnRoute): Feature<LineString>[] {
   const line = (coordinates: [number, number][], color: string, look: string): Feature<LineString> => ({
     type: 'Feature',
@@ -87,7 +87,7 @@ export function routeFeatures({ stretches, draft }: DrawnRoute): Feature<LineStr
   return draft.length > 1 ? [...lines, line(draft, noServiceColor, 'unknown')] : lines
 }
 
-/** Corners of a route that is being drawn, and the numbers of dead zones. */
+/** The points of a route that is being drawn, and the numbers of its dead zones. */
 export const routePoints = ({ draft, marks }: DrawnRoute) => [
   ...draft.map(([lon, lat]) => point(lon, lat, { label: '' })),
   ...marks.map(({ at: [lon, lat], label }) => point(lon, lat, { label })),

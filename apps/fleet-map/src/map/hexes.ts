@@ -3,7 +3,7 @@ import HexWorker from './hexes.worker.ts?worker'
 import { colorOf } from './palette.ts'
 import type { ShadedCell } from './surface.ts'
 
-/** Turns cells into polygons on a thread of their own; only the newest load is delivered. */
+/** Converts cells to polygons in a worker. Delivers the result of the newest request only. */
 export function openHexes(onFeatures: (features: HexAnswer['features']) => void) {
   const worker = new HexWorker()
   let newest = 0
@@ -23,7 +23,7 @@ export function openHexes(onFeatures: (features: HexAnswer['features']) => void)
         })),
       })
     },
-    /** Cells without a metric, for outlines. */
+    /** Converts cells without a metric, to be drawn as outlines. */
     outline(cells: readonly string[]): void {
       newest += 1
       const look = { color: colorOf(null), hatched: false, faint: false }

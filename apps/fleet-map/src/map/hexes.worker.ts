@@ -1,14 +1,14 @@
 import type { Feature, Polygon } from 'geojson'
 import { cellToBoundary } from 'h3-js'
 
-/** Cells to draw: colour per metric class, hatching where there is no service, thinner where few samples stand behind. */
+/** Cells to draw: coloured by class, hatched where there is no service, faint where there are few samples. */
 export type HexLoad = { sequence: number; cells: { h3: string; color: string; hatched: boolean; faint: boolean }[] }
 export type HexAnswer = {
   sequence: number
   features: Feature<Polygon, { h3: string; color: string; hatched: boolean; faint: boolean }>[]
 }
 
-// Boundaries are asked for again at every metric change and every refresh; geometry of a cell never changes.
+// The boundary of a cell never changes, but is needed at every refresh and change of the metric.
 const boundaries = new Map<string, [number, number][]>()
 
 function boundary(h3: string): [number, number][] {
@@ -16,7 +16,7 @@ function boundary(h3: string): [number, number][] {
   if (!ring) {
     ring = cellToBoundary(h3, true)
     const west = Math.min(...ring.map(([lon]) => lon))
-    // A cell across the date line is drawn beyond 180° instead of around the world.
+    // A cell across the date line is drawn beyond 180°.
     if (ring.some(([lon]) => lon - west > 180)) ring = ring.map(([lon, lat]) => [lon < 0 ? lon + 360 : lon, lat])
     if (boundaries.size > 200_000) boundaries.clear()
     boundaries.set(h3, ring)

@@ -2,6 +2,9 @@ import type { Quality } from '../api/types.ts'
 import { colorOf, noServiceColor, qualities } from './palette.ts'
 import type { DeviceShape } from './surface.ts'
 
+/** The name of the disc behind the number of a dead zone. */
+export const zoneNumberIcon = 'zone-number'
+
 const sizePx = 26
 const ratio = 2
 
@@ -12,9 +15,9 @@ function canvas(width: number, height: number): CanvasRenderingContext2D {
   const element = document.createElement('canvas')
   element.width = width * ratio
   element.height = height * ratio
-  // Read back at once: a canvas that lives on the GPU would have to be fetched from there, image by image.
+  // The pixels are read at once, which is slow for a canvas on the GPU.
   const context = element.getContext('2d', { willReadFrequently: true })
-  if (!context) throw new Error('This browser draws no 2D canvas.')
+  if (!context) throw new Error('This browser does not support 2D canvas.')
   context.scale(ratio, ratio)
   return context
 }
@@ -55,7 +58,7 @@ function deviceIcon(shape: DeviceShape, quality: Quality | null, outline: string
     context.fillStyle = colorOf(quality)
     context.fill()
     if (quality === 'none') {
-      // A cross says "no service" to readers who cannot tell the red from the orange.
+      // The cross means "no signal" for readers who cannot distinguish red from orange.
       context.strokeStyle = '#ffffff'
       context.lineWidth = 1.6
       context.beginPath()
@@ -66,6 +69,18 @@ function deviceIcon(shape: DeviceShape, quality: Quality | null, outline: string
       context.stroke()
     }
   }
+  return pixels(context)
+}
+
+function zoneNumberDisc(fill: string): ImageData {
+  const context = canvas(sizePx, sizePx)
+  context.beginPath()
+  context.arc(sizePx / 2, sizePx / 2, 11, 0, Math.PI * 2)
+  context.fillStyle = fill
+  context.fill()
+  context.strokeStyle = colorOf('none')
+  context.lineWidth = 2
+  context.stroke()
   return pixels(context)
 }
 
@@ -85,7 +100,7 @@ function hatch(): ImageData {
 
 let ruler: CanvasRenderingContext2D | undefined
 
-/** A place name drawn to an image: the map ships no fonts and asks no server for them. */
+/** Draws a place name as an image, because the map has no font server. */
 export function labelImage(text: string, color: string, halo: string): ImageData {
   const font = '600 12px "Segoe UI", system-ui, "Liberation Sans", sans-serif'
   ruler ??= canvas(1, 1)
@@ -103,9 +118,12 @@ export function labelImage(text: string, color: string, halo: string): ImageData
   return pixels(context)
 }
 
-/** Every marker image of the map by name, for one theme. */
-export function markerImages(outline: string): Map<string, ImageData> {
-  const images = new Map<string, ImageData>([['hatch', hatch()]])
+/** Returns the marker images by name, for one theme. */
+export function markerImages({ outline, surface }: { outline: string; surface: string }): Map<string, ImageData> {
+  const images = new Map([
+    ['hatch', hatch()],
+    [zoneNumberIcon, zoneNumberDisc(surface)],
+  ])
   for (const shape of ['moving', 'standing', 'silent'] as const)
     for (const quality of [...qualities, null])
       images.set(iconName(shape, quality), deviceIcon(shape, quality, outline))

@@ -2,7 +2,7 @@ import type { Bounds, View } from './surface.ts'
 
 const tileSize = 512
 
-/** Web Mercator pixels of the whole world at a zoom. */
+/** Returns the width of the world in Web Mercator pixels at a zoom. */
 export const worldSize = (zoom: number): number => tileSize * 2 ** zoom
 
 export const projectX = (lon: number, zoom: number): number => ((lon + 180) / 360) * worldSize(zoom)
@@ -18,7 +18,7 @@ export const unprojectX = (x: number, zoom: number): number => (x / worldSize(zo
 export const unprojectY = (y: number, zoom: number): number =>
   (Math.atan(Math.sinh(Math.PI * (1 - (2 * y) / worldSize(zoom)))) * 180) / Math.PI
 
-/** The view that shows all of `bounds` in a box of this many pixels. */
+/** Returns the view that shows all of `bounds` in a box of this size in pixels. */
 export function viewOf([west, south, east, north]: Bounds, width: number, height: number, maxZoom: number): View {
   const spanX = Math.max(1e-9, projectX(east, 0) - projectX(west, 0))
   const spanY = Math.max(1e-9, projectY(south, 0) - projectY(north, 0))

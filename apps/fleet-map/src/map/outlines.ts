@@ -16,7 +16,7 @@ export const countries: FeatureCollection<Geometry, { name: string }> = {
   })),
 }
 
-/** The atlas is drawn for a globe: its rings cross the date line. A flat map wants them to run on beyond 180° instead. */
+/** Extends rings that cross the date line beyond 180°, because a flat map would draw them around the world. */
 function flat(geometry: Geometry): Geometry {
   if (geometry.type === 'Polygon') return { ...geometry, coordinates: geometry.coordinates.map(unrolled) }
   if (geometry.type === 'MultiPolygon')
@@ -33,7 +33,7 @@ function unrolled(ring: Position[]): Position[] {
     return [lon + turn, lat]
   })
   const [first, last] = [out[0], out.at(-1)]
-  // A ring around the pole never came back to where it began: it is closed along the map's lower edge.
+  // A ring around the pole does not return to its start: close it along the lower edge of the map.
   if (first && last && turn !== 0) out.push([last[0] ?? 0, -90], [first[0] ?? 0, -90], first)
   return out
 }
@@ -55,7 +55,7 @@ function ringArea(ring: Position[]): number {
   return Math.abs(area / 2)
 }
 
-/** Where a country's name is written: the middle of its largest part; larger countries come first. */
+/** The position of each country's name: the centre of its largest part. Larger countries come first. */
 export const countryLabels: { name: string; lon: number; lat: number; area: number }[] = countries.features
   .map((country: Country) => {
     const ring = rings(country.geometry).sort((a, b) => ringArea(b) - ringArea(a))[0] ?? []

@@ -4,7 +4,7 @@ import type {
   LayerSpecification,
   StyleSpecification,
 } from 'maplibre-gl'
-import { colorOf } from './palette.ts'
+import { zoneNumberIcon } from './icons.ts'
 
 const themeColor = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
@@ -18,7 +18,7 @@ export type MapTheme = {
   surface: string
 }
 
-/** The map's colours come from the page's own theme, so that both change together. */
+/** Reads the map's colours from the page's theme. */
 export const readTheme = (): MapTheme => ({
   water: themeColor('--map-water'),
   land: themeColor('--map-land'),
@@ -31,7 +31,7 @@ export const readTheme = (): MapTheme => ({
 
 const geojson: GeoJSONSourceSpecification = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
 
-/** Further out stays would lie on each other like snow. */
+/** At lower zooms, dwells would cover each other. */
 export const dwellsFromZoom = 7
 
 const clusterRadius: ExpressionSpecification = [
@@ -46,7 +46,7 @@ const clusterRadius: ExpressionSpecification = [
   34,
 ]
 
-/** Everything the map draws, bottom to top; all sources but the outlines are filled later. */
+/** Returns the style: layers from bottom to top, and sources that are empty except for the outlines. */
 export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection): StyleSpecification {
   const layers: LayerSpecification[] = [
     { id: 'water', type: 'background', paint: { 'background-color': theme.water } },
@@ -182,25 +182,13 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       id: 'route-points',
       type: 'circle',
       source: 'route-points',
+      filter: ['==', ['get', 'label'], ''],
       paint: {
-        'circle-radius': ['case', ['==', ['get', 'label'], ''], 4.5, 10],
-        'circle-color': ['case', ['==', ['get', 'label'], ''], theme.text, theme.surface],
-        'circle-stroke-color': ['case', ['==', ['get', 'label'], ''], theme.outline, colorOf('none')],
+        'circle-radius': 4.5,
+        'circle-color': theme.text,
+        'circle-stroke-color': theme.outline,
         'circle-stroke-width': 2,
       },
-    },
-    {
-      id: 'route-numbers',
-      type: 'symbol',
-      source: 'route-points',
-      filter: ['!=', ['get', 'label'], ''],
-      layout: {
-        'text-field': ['get', 'label'],
-        'text-font': ['sans-serif'],
-        'text-size': 12,
-        'text-allow-overlap': true,
-      },
-      paint: { 'text-color': theme.text },
     },
     {
       id: 'country-names',
@@ -211,7 +199,21 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       layout: { 'icon-image': ['get', 'image'], 'symbol-sort-key': ['get', 'order'], 'icon-padding': 6 },
     },
     {
-      // A thin edge around the ring: the lighter classes would vanish on light land.
+      // Numbers of dead zones. Where two would overlap, only one is drawn until the reader zooms in.
+      id: 'route-numbers',
+      type: 'symbol',
+      source: 'route-points',
+      filter: ['!=', ['get', 'label'], ''],
+      layout: {
+        'icon-image': zoneNumberIcon,
+        'text-field': ['get', 'label'],
+        'text-font': ['sans-serif'],
+        'text-size': 12,
+      },
+      paint: { 'text-color': theme.text },
+    },
+    {
+      // A thin edge around the ring keeps light colours visible on light land.
       id: 'clusters-edge',
       type: 'circle',
       source: 'clusters',

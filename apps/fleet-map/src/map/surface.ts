@@ -4,14 +4,14 @@ import type { DrawnRoute } from '../route/drawn.ts'
 export type View = { lon: number; lat: number; zoom: number }
 export type Bounds = [west: number, south: number, east: number, north: number]
 
-/** Pixels at each side that stay free of what a fitted view shows, since panels lie there. */
+/** Pixels at each side that panels cover. A fitted view leaves them free. */
 export type Padding = { left: number; top: number; right: number; bottom: number }
 
 export type Reveal = { at: { lat: number; lon: number }; padding: Padding }
 
 export type CoverageMetric = 'rsrp' | 'sinr' | 'service'
 
-/** One hexagon as it is drawn: what the metric says, and whether it stands on few samples. */
+/** A coverage cell with its class for the selected metric. */
 export type ShadedCell = { cell: CoverageCell; quality: Quality | null; noService: boolean }
 
 export type TrailPoint = {
@@ -24,20 +24,20 @@ export type TrailPoint = {
   alignErrorM: number | null
 }
 
-/** What a device looks like: moving, standing, or silent for more than 15 minutes. */
+/** The shape of a device: moving, standing, or silent for more than 15 minutes. */
 export type DeviceShape = 'moving' | 'standing' | 'silent'
 
 export type SurfaceEvents = {
   onSelectDevice: (deviceId: string | null) => void
   onSelectCell: (h3: string) => void
   onMove: (view: View, bounds: Bounds) => void
-  /** A click while a route is drawn; nothing is selected then. */
+  /** A click while a route is being drawn. It selects nothing. */
   onPoint: (lon: number, lat: number) => void
-  /** A double click while a route is drawn. */
+  /** A double click while a route is being drawn. */
   onFinish: () => void
 }
 
-/** A drawing surface of the map: WebGL by MapLibre, or a plain 2D canvas where WebGL2 is missing. */
+/** A drawing surface of the map: WebGL with MapLibre, or a 2D canvas in browsers without WebGL2. */
 export type Surface = {
   kind: 'webgl' | 'canvas'
   setDevices: (devices: readonly MapDevice[], selectedId: string | null) => void
@@ -48,11 +48,11 @@ export type Surface = {
   /** Marks a dead zone by the outlines of its cells. */
   setZone: (cells: readonly string[]) => void
   setRoute: (route: DrawnRoute | null) => void
-  /** While a route is drawn clicks add points, and a double click does not zoom. */
+  /** While a route is being drawn, clicks add points and a double click does not zoom. */
   setDrawing: (drawing: boolean) => void
   setTheme: () => void
   fit: (bounds: Bounds, padding: Padding) => void
-  /** Moves the map when the place lies outside of what panels leave free. */
+  /** Moves the map if panels cover the position. */
   reveal: (reveal: Reveal) => void
   bounds: () => Bounds
   destroy: () => void
@@ -61,7 +61,7 @@ export type Surface = {
 const silentAfterMs = 15 * 60_000
 const movingFromMps = 1.5
 
-/** Age is counted from the newest of what was said about the device, not from when the answer arrived. */
+/** Returns the shape of a device at a time. A device is silent when its newest position and signal are old. */
 export function shapeOf(device: MapDevice, nowMs: number): DeviceShape {
   const lastMs = Math.max(
     device.location ? Date.parse(device.location.ts) : 0,
@@ -72,7 +72,7 @@ export function shapeOf(device: MapDevice, nowMs: number): DeviceShape {
   return 'moving'
 }
 
-/** How far from the middle of a surface the middle of its free part lies; undefined when (x, y) is in the free part. */
+/** Returns the offset from the surface's centre to that of its free part; undefined when (x, y) is in the free part. */
 export function offsetInto(
   { left, top, right, bottom }: Padding,
   { width, height }: { width: number; height: number },
@@ -82,6 +82,7 @@ export function offsetInto(
   return [(left - right) / 2, (top - bottom) / 2]
 }
 
+/** Returns the box around all points; null when there are none. */
 export function boundsOf(points: Iterable<{ lat: number; lon: number }>): Bounds | null {
   let bounds: Bounds | null = null
   for (const { lat, lon } of points) {

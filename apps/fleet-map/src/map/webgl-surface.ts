@@ -23,7 +23,7 @@ setWorkerUrl(workerUrl)
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
-/** Draws with MapLibre GL. Throws when the browser offers no WebGL2. */
+/** Draws the map with MapLibre GL. Throws in browsers without WebGL2. */
 export function createWebglSurface(container: HTMLElement, view: View, events: SurfaceEvents): Surface {
   const map = new MapLibre({
     container,
@@ -46,7 +46,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
   let selectedId: string | null = null
   let selectedCell: string | null = null
   let clusterSequence = 0
-  // What the sources hold, to be put back when a theme change replaces the style.
+  // The data of each source, restored after a theme change replaces the style.
   const held: Record<string, GeoJSON.FeatureCollection> = {}
 
   const put = (source: string, data: GeoJSON.FeatureCollection) => {
@@ -60,7 +60,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
 
   const addImages = () => {
     const theme = readTheme()
-    for (const [name, image] of markerImages(theme.outline))
+    for (const [name, image] of markerImages(theme))
       if (!map.hasImage(name)) map.addImage(name, image, { pixelRatio: iconPixelRatio })
     const names = countryLabels.map(({ name, lon, lat }, order) => {
       const image = `name-${name}`
@@ -80,7 +80,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     return [box.getWest(), box.getSouth(), box.getEast(), box.getNorth()]
   }
 
-  const askClusters = () => {
+  const queryClusters = () => {
     clusterSequence += 1
     clusterWorker.postMessage({ query: { sequence: clusterSequence, bounds: bounds(), zoom: map.getZoom() } })
   }
@@ -108,7 +108,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
           geometry: { type: 'Point', coordinates: [lon, lat] },
         })
     }
-    // The selected device is always drawn by itself, on top, also where a cluster would swallow it.
+    // The selected device is always drawn on top, even inside a cluster.
     if (selected?.location) singles.push(deviceFeature(selected, true, nowMs))
     put('clusters', collection(clusters))
     put('devices', collection(singles))
@@ -118,7 +118,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     addImages()
     for (const [source, data] of Object.entries(held)) put(source, data)
     map.setFilter('hex-selected', ['==', ['get', 'h3'], selectedCell ?? ''])
-    askClusters()
+    queryClusters()
   })
   const isDrawn = (source: string) => (held[source]?.features.length ?? 0) > 0 && map.isSourceLoaded(source)
   map.on('render', () => {
@@ -126,12 +126,12 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     if (isDrawn('hexes')) markDrawn('coverage')
   })
   map.on('moveend', () => {
-    askClusters()
+    queryClusters()
     const { lng, lat } = map.getCenter()
     events.onMove({ lon: lng, lat, zoom: map.getZoom() }, bounds())
   })
   map.on('zoom', () => {
-    if (map.isZooming()) askClusters()
+    if (map.isZooming()) queryClusters()
   })
 
   map.on('dblclick', () => {
@@ -184,7 +184,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
         rank[index] = qualityRank(device.signal?.rat === 'none' ? 'none' : (device.signal?.quality ?? null))
       })
       clusterWorker.postMessage({ load: { lonLat, rank } }, [lonLat.buffer, rank.buffer])
-      askClusters()
+      queryClusters()
     },
     setCoverage: hexes.load,
     selectCell: (h3) => {

@@ -2,13 +2,13 @@ import type { Quality } from '../api/types.ts'
 import { type LonLat, pathCutter } from './geometry.ts'
 import type { RouteForecast } from './types.ts'
 
-/** A part of the line on the map in one look. `dead` is drawn broken, unknown parts (no quality) thin and dotted. */
+/** A part of the route with one look. Dead parts are dashed, unknown parts are thin and dotted. */
 export type RouteStretch = { path: LonLat[]; quality: Quality | null; dead: boolean; known: boolean }
 
-/** What the map shows of a route: its parts, and the number of each dead zone where it begins. */
+/** What the map draws of a route: its parts, the number of each dead zone, and the points of a draft. */
 export type DrawnRoute = { stretches: RouteStretch[]; marks: { at: LonLat; label: string }[]; draft: LonLat[] }
 
-/** The line of a forecast: neighbouring segments that look the same are one stretch. */
+/** Converts a forecast to a route on the map. Joins neighbouring segments that look the same. */
 export function drawForecast(path: readonly LonLat[], { segments, summary }: RouteForecast): DrawnRoute {
   const cut = pathCutter(path)
   const cutForMarks = pathCutter(path)

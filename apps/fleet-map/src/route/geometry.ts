@@ -3,7 +3,7 @@ export type LonLat = [lon: number, lat: number]
 const earthRadiusM = 6_371_008.8
 const radians = Math.PI / 180
 
-/** Metres between two positions on the sphere (haversine), as the service measures them. */
+/** Returns the metres between two positions on the sphere (haversine), like the service. */
 export function distanceM([lonA, latA]: LonLat, [lonB, latB]: LonLat): number {
   const sinLat = Math.sin(((latB - latA) * radians) / 2)
   const sinLon = Math.sin(((lonB - lonA) * radians) / 2)
@@ -14,7 +14,7 @@ export function distanceM([lonA, latA]: LonLat, [lonB, latB]: LonLat): number {
 export const lengthOf = (path: readonly LonLat[]): number =>
   path.reduce((sum, here, index) => sum + (index === 0 ? 0 : distanceM(path[index - 1] ?? here, here)), 0)
 
-/** Positions of a path between two distances from its start; distances must not decrease from call to call. */
+/** Returns a function that cuts a path between two distances from its start. Distances must not decrease between calls. */
 export function pathCutter(path: readonly LonLat[]): (fromM: number, toM: number) => LonLat[] {
   let leg = 1
   let startM = 0
@@ -26,7 +26,7 @@ export function pathCutter(path: readonly LonLat[]): (fromM: number, toM: number
     const [a = [0, 0], b = a] = [path[leg - 1], path[leg]] as [LonLat, LonLat]
     const length = legM()
     const fraction = length === 0 ? 0 : Math.min(1, Math.max(0, (alongM - startM) / length))
-    // The short way round where a leg crosses the 180th meridian: the map draws beyond 180°.
+    // A leg that crosses the 180th meridian takes the short way; the map draws beyond 180°.
     const turn = b[0] - a[0] > 180 ? -360 : b[0] - a[0] < -180 ? 360 : 0
     return [a[0] + (b[0] + turn - a[0]) * fraction, a[1] + (b[1] - a[1]) * fraction]
   }
@@ -47,7 +47,7 @@ export function pathCutter(path: readonly LonLat[]): (fromM: number, toM: number
   }
 }
 
-/** "850 m", "12.4 km", "310 km". */
+/** Formats metres as "850 m", "12.4 km" or "310 km". */
 export function kilometres(metres: number): string {
   if (metres < 995) return `${Math.round(metres)} m`
   return `${(metres / 1_000).toFixed(metres < 99_500 ? 1 : 0)} km`

@@ -3,7 +3,7 @@ import type { LonLat } from './geometry.ts'
 // Five decimals are about a metre.
 const scale = 1e5
 
-/** Google's encoded polyline of a path, for addresses. */
+/** Encodes a path in Google's polyline format. */
 export function encodePolyline(path: readonly (readonly [lon: number, lat: number])[]): string {
   let [lastLat, lastLon] = [0, 0]
   let text = ''
@@ -25,7 +25,7 @@ function encodeNumber(value: number): string {
   return text + String.fromCharCode(rest + 63)
 }
 
-/** The path of an encoded polyline; empty when the text is none. */
+/** Decodes a path in Google's polyline format. Returns an empty path for an invalid text. */
 export function decodePolyline(text: string): LonLat[] {
   const path: LonLat[] = []
   const numbers: number[] = []

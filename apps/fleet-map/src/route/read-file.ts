@@ -1,16 +1,16 @@
 import type { LonLat } from './geometry.ts'
 
-/** A path read from a file, and how many points the file had. */
+/** A path from a file, and the number of points in the file. */
 export type FileRoute = { path: LonLat[]; pointsInFile: number }
 
 const maxBytes = 10_000_000
-/** What the service takes. */
+/** The service's limit for a path. */
 export const maxPoints = 5_000
 
-/** Reads the way in a GPX or GeoJSON file. Throws an Error whose message says what is wrong with the file. */
+/** Reads the path in a GPX or GeoJSON file. Throws an Error that says what is wrong with the file. */
 export async function readRouteFile(file: File): Promise<FileRoute> {
   if (file.size > maxBytes) {
-    throw new Error(`${file.name} has ${(file.size / 1e6).toFixed(0)} MB. Choose a file of at most 10 MB.`)
+    throw new Error(`${file.name} is too large (${(file.size / 1e6).toFixed(0)} MB). The limit is 10 MB.`)
   }
   const text = (await file.text()).trim()
   const found = text.startsWith('<') ? gpxPath(text) : geoJsonPath(text)
@@ -18,15 +18,15 @@ export async function readRouteFile(file: File): Promise<FileRoute> {
     const before = found[index - 1]
     return !before || before[0] !== here[0] || before[1] !== here[1]
   })
-  if (path.length < 2) throw new Error(`${file.name} has no line of two points or more.`)
+  if (path.length < 2) throw new Error(`${file.name} contains no path with at least two points.`)
   return { path: thinned(path), pointsInFile: found.length }
 }
 
-/** Every track point of a GPX document; its route points when it has no track. */
+/** Returns the track points of a GPX document, or its route points when it has no track. */
 function gpxPath(text: string): LonLat[] {
   const document = new DOMParser().parseFromString(text, 'application/xml')
   if (document.querySelector('parsererror')) throw new Error('The file is not valid XML.')
-  if (document.documentElement.localName !== 'gpx') throw new Error('The XML file is not GPX.')
+  if (document.documentElement.localName !== 'gpx') throw new Error('The file is XML but not GPX.')
   const named = (name: string) => [...document.getElementsByTagNameNS('*', name)]
   const points = named('trkpt')
   return (points.length > 0 ? points : named('rtept')).map((point) =>
@@ -39,14 +39,14 @@ function geoJsonPath(text: string): LonLat[] {
   try {
     parsed = JSON.parse(text)
   } catch {
-    throw new Error('The file is neither GPX nor JSON.')
+    throw new Error('The file is neither GPX nor GeoJSON.')
   }
   const line = firstLine(parsed)
-  if (!line) throw new Error('The JSON file has no LineString.')
+  if (!line) throw new Error('The GeoJSON file contains no LineString.')
   return line.map(position)
 }
 
-/** The coordinates of the first line of a GeoJSON value; the parts of a MultiLineString follow each other. */
+/** Returns the coordinates of the first line in a GeoJSON value. Joins the parts of a MultiLineString. */
 function firstLine(value: unknown): unknown[] | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { type, coordinates, geometry, features, geometries } = value as Record<string, unknown>
@@ -66,12 +66,12 @@ function firstLine(value: unknown): unknown[] | undefined {
 function position(value: unknown): LonLat {
   const [lon, lat] = Array.isArray(value) ? value : []
   if (typeof lon !== 'number' || typeof lat !== 'number' || !(Math.abs(lon) <= 180) || !(Math.abs(lat) <= 90)) {
-    throw new Error('The file has a point that is no longitude and latitude in degrees.')
+    throw new Error('The file contains an invalid position. Longitude and latitude must be in degrees.')
   }
   return [lon, lat]
 }
 
-/** At most as many points as the service takes: every n-th, and always the last. */
+/** Reduces a path to the service's limit: every n-th point, and always the last one. */
 function thinned(path: LonLat[]): LonLat[] {
   if (path.length <= maxPoints) return path
   const step = Math.ceil((path.length - 1) / (maxPoints - 1))

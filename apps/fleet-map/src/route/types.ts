@@ -2,7 +2,7 @@ import type { Quality } from '../api/types.ts'
 
 type Spread = { p10: number | null; p50: number | null; p90: number | null }
 
-/** `POST /fleet/forecast`, as far as this page reads it. */
+/** The response of `POST /fleet/forecast`, limited to what this page reads. */
 export type ForecastSegment = {
   fromM: number
   toM: number

@@ -1,7 +1,7 @@
 import type { CoverageCell, Quality } from '../api/types.ts'
 import type { CoverageMetric, ShadedCell } from '../map/surface.ts'
 
-/** `GET /signal-thresholds`: the lower bound of each class from poor upwards, by metric. */
+/** `GET /signal-thresholds`: for each metric, the lower bounds of the classes poor to excellent. */
 export type Thresholds = {
   rsrpDbm: number[]
   sinrDb: number[]
@@ -9,16 +9,16 @@ export type Thresholds = {
 
 const classes: Quality[] = ['none', 'poor', 'fair', 'good', 'excellent']
 
-/** The class of a value; a value at a threshold belongs to the better class. */
+/** Returns the class of a value. A value at a threshold belongs to the better class. */
 export function classOf(value: number | null, bounds: readonly number[]): Quality | null {
   if (value === null) return null
   return classes[bounds.filter((bound) => value >= bound).length] ?? null
 }
 
-/** Share of votes with service, from which a cell counts as the next better class. */
+/** Lower bounds of the classes poor to excellent, as shares of samples with service. */
 export const serviceBounds = [0.5, 0.8, 0.95, 0.99] as const
 
-/** What one metric says about each cell. Cells in which hardly anything had service are hatched, whatever the metric. */
+/** Classifies each cell by a metric. Marks cells where less than 5 % of the samples had service. */
 export function shade(cells: readonly CoverageCell[], metric: CoverageMetric, thresholds: Thresholds): ShadedCell[] {
   return cells.map((cell) => ({
     cell,

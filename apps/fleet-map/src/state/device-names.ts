@@ -4,7 +4,7 @@ import { useResource } from '../components/resource.ts'
 
 const mostNames = 2_000
 
-/** Names of an organization's newest 2,000 devices by id; others are shown by the end of their id. */
+/** Returns a function from device id to name. Older devices than the newest 2,000 get the end of their id as name. */
 export function useDeviceNames(organizationId: string): (deviceId: string) => string {
   const names = useResource(`names ${organizationId}`, async () => {
     const devices = await all<Device>('/devices', { orgId: organizationId }, mostNames)

@@ -3,13 +3,12 @@ import { ApiError, call } from '../api/client.ts'
 import { rowsOf } from '../api/columns.ts'
 import type { Columns, MapDevice } from '../api/types.ts'
 
-/** What the map asks for; a change starts over with a full answer. */
+/** Filters that the service applies. */
 export type FleetFilter = { org: string; group: string; tag: string; rat: string; plmn: string; sinceMinutes: number }
 
 export type FleetState = {
+  /** A new map after every change. */
   devices: ReadonlyMap<string, MapDevice>
-  /** Grows with every change, so that views can tell new data from a re-render. */
-  version: number
   phase: 'loading' | 'live' | 'stale' | 'refused'
   error: ApiError | null
   updatedAt: number | null
@@ -27,7 +26,6 @@ type FleetAnswer = {
 const pollMs = 5_000
 const empty: FleetState = {
   devices: new Map(),
-  version: 0,
   phase: 'loading',
   error: null,
   updatedAt: null,
@@ -36,12 +34,12 @@ const empty: FleetState = {
 
 export const fleet = signal<FleetState>(empty)
 
-/** Follows the fleet until the returned function is called: one full answer, then only what changed, every 5 s. */
+/** Reads the whole fleet, then polls for changes every 5 s. Call the returned function to stop. */
 export function followFleet(filter: FleetFilter): () => void {
   const abort = new AbortController()
   let asOf: string | null = null
   let timer: ReturnType<typeof setTimeout> | undefined
-  fleet.value = { ...empty, version: fleet.value.version + 1 }
+  fleet.value = empty
 
   const read = (cursor: string | null) =>
     call<FleetAnswer>('/fleet/gps', {
@@ -79,7 +77,6 @@ export function followFleet(filter: FleetFilter): () => void {
       asOf = answer.asOf
       fleet.value = {
         devices: changed ? devices : fleet.value.devices,
-        version: fleet.value.version + (changed ? 1 : 0),
         phase: 'live',
         error: null,
         updatedAt: Date.now(),
@@ -88,7 +85,7 @@ export function followFleet(filter: FleetFilter): () => void {
     } catch (error) {
       if (abort.signal.aborted) return
       const refusal = error instanceof ApiError ? error : new ApiError(0, 'error', String(error))
-      // A token the service no longer knows is not an error of the reader: start over in full.
+      // The service no longer accepts the `since` token: read the whole fleet again.
       if (refusal.status === 400 && asOf !== null) asOf = null
       nextMs = Math.max(pollMs, (refusal.retryAfterS ?? 0) * 1_000)
       const refused = refusal.status === 403 || refusal.status === 404

@@ -1,6 +1,6 @@
 import { call } from '../api/client.ts'
 
-/** A row of telemetry history; which fields it carries depends on its kind. */
+/** A row of telemetry history. Its fields depend on its kind. */
 export type HistoryRow = {
   ts: string
   kind: 'connection' | 'cellular' | 'system' | 'location'
@@ -16,7 +16,7 @@ export type Latest = {
   location: Record<string, unknown> | null
 }
 
-// The service writes here which router model it serves.
+// The service writes its router model segment into the document.
 const modelSegment = document.querySelector<HTMLMetaElement>('meta[name=router-model-segment]')?.content ?? 'router'
 
 const telemetryPath = (deviceId: string, what: 'latest' | 'history') =>
@@ -25,7 +25,7 @@ const telemetryPath = (deviceId: string, what: 'latest' | 'history') =>
 export const readLatest = (deviceId: string, signal: AbortSignal): Promise<Latest> =>
   call<Latest>(telemetryPath(deviceId, 'latest'), { signal })
 
-/** Rows of one kind, oldest first; at most 20,000, the newest of the window. */
+/** Reads the rows of one kind, oldest first. Returns at most the newest 20,000 of the time window. */
 export async function readHistory(
   deviceId: string,
   query: { kind: string; sinceMinutes: number },

@@ -1,13 +1,13 @@
 import type { Json } from '../api/types.ts'
 
-/** A JSON object, neither array nor null. */
+/** True for a JSON object; false for arrays and null. */
 export const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** True for the place of a secret that is set: the service never shows the value. */
+/** True for the placeholder of a secret that is set. The service never returns the value. */
 const isSetSecret = (value: Json): boolean => isObject(value) && isObject(value.$secret) && value.$secret.set === true
 
-/** Paths of secrets inside settings, for the list of what is set. */
+/** Returns the paths of all secrets that are set. */
 export function secretPaths(value: Json, path = ''): string[] {
   if (isSetSecret(value)) return [path]
   if (Array.isArray(value)) return value.flatMap((one, index) => secretPaths(one, `${path}/${index}`))
@@ -15,7 +15,7 @@ export function secretPaths(value: Json, path = ''): string[] {
   return []
 }
 
-/** Turns edited settings into a merge patch: keys that were removed are sent as null. */
+/** Returns the JSON merge patch (RFC 7396) between two settings. Removed keys become null. */
 export function mergePatch(before: { [key: string]: Json }, after: { [key: string]: Json }): { [key: string]: Json } {
   const patch: { [key: string]: Json } = {}
   for (const key of Object.keys(before)) if (!(key in after)) patch[key] = null

@@ -4,10 +4,10 @@ import type { LonLat } from '../route/geometry.ts'
 import { decodePolyline, encodePolyline } from '../route/polyline.ts'
 import { place, setParams } from './url.ts'
 
-/** `drawing`: clicks on the map add points. `name`: the file the route came from. */
+/** `drawing` is true while clicks on the map add points. `name` is the file that the route came from. */
 export type RouteState = { path: LonLat[]; drawing: boolean; name: string | null }
 
-// Longer routes do not fit into an address that people pass on.
+// Some programs shorten longer addresses when a link is shared.
 const maxAddressLength = 1_500
 
 const fromAddress = (): RouteState => {
@@ -17,10 +17,10 @@ const fromAddress = (): RouteState => {
 
 export const route = signal<RouteState>(fromAddress())
 
-/** What the map draws of the route; the route view keeps it up to date. */
+/** What the map draws of the route. The route panel updates it. */
 export const drawnRoute = signal<DrawnRoute | null>(null)
 
-/** Replaces the route. A finished route goes into the address, so that a link shows it, unless it is too long. */
+/** Changes the route. Writes a finished route into the address unless it is too long. */
 export function setRoute(next: Partial<RouteState>): void {
   const state = { ...route.value, ...next }
   route.value = state
@@ -29,7 +29,7 @@ export function setRoute(next: Partial<RouteState>): void {
   setParams({ route: text.length <= maxAddressLength ? text : null }, { replace: true })
 }
 
-/** Adds a point to a route that is being drawn; the second click of a double click adds none. */
+/** Adds a point while the route is being drawn. Ignores a repeated point, such as that of a double click. */
 export function addPoint(point: LonLat): void {
   const last = route.value.path.at(-1)
   if (!route.value.drawing || (last && last[0] === point[0] && last[1] === point[1])) return
@@ -47,7 +47,7 @@ export function finishRoute(): void {
   if (route.value.drawing && route.value.path.length >= 2) setRoute({ drawing: false })
 }
 
-/** Takes the route of an address that was opened while the page is open. */
+/** Loads the route of the address when it differs from the current route. */
 export function followAddress(): void {
   const { params } = place.value
   if (params.route && params.route !== encodePolyline(route.value.path)) route.value = fromAddress()

@@ -3,37 +3,37 @@ import { ApiError, all, apiKey } from '../api/client.ts'
 import type { Organization } from '../api/types.ts'
 import { place } from './url.ts'
 
-/** The organizations this key can read; undefined while they are being asked for. */
+/** The organizations that the API key can read; undefined while they are loading. */
 export const organizations = signal<Organization[] | undefined>(undefined)
 
-/** The organization chosen in the address; '' stands for all that the key reads. */
+/** The id of the organization in the address; '' means all organizations of the key. */
 export const organizationId = computed<string>(() => place.value.params.org ?? '')
 
-/** Pages that work inside one organization take the first when none was chosen. */
+/** The organization of views that work inside one: the selected one, or else the first. */
 export const homeOrganizationId = computed<string>(() => organizationId.value || organizations.value?.[0]?.id || '')
 
-const askAgainMs = 5_000
+const retryMs = 5_000
 
 effect(() => {
   organizations.value = undefined
   if (apiKey.value === null) return
   let timer: ReturnType<typeof setTimeout> | undefined
-  let isOver = false
-  const ask = async () => {
+  let isStopped = false
+  const read = async () => {
     try {
       const list = await all<Organization>('/orgs')
-      if (!isOver) organizations.value = list
+      if (!isStopped) organizations.value = list
     } catch (error) {
-      if (isOver) return
+      if (isStopped) return
       const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429
-      // A key that is refused still sees the map; the switcher stays away. A service that is away comes back.
+      // Without the scope org:read the map still works, only without the list of organizations. Retry other errors.
       if (isRefused) organizations.value = []
-      else timer = setTimeout(ask, askAgainMs)
+      else timer = setTimeout(read, retryMs)
     }
   }
-  void ask()
+  void read()
   return () => {
-    isOver = true
+    isStopped = true
     clearTimeout(timer)
   }
 })

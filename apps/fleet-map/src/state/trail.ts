@@ -5,7 +5,7 @@ import type { TrailPoint } from '../map/surface.ts'
 import { type HistoryRow, numberOf, readHistory, textOf } from './history.ts'
 
 export type RadioHistory = {
-  /** Milliseconds, ascending; one more entry with nulls inside every silence, so that charts show the gap. */
+  /** Milliseconds, ascending. Every silence has one extra entry with null values, which charts show as a gap. */
   times: number[]
   rsrpDbm: (number | null)[]
   nrRsrpDbm: (number | null)[]
@@ -16,7 +16,7 @@ export type RadioHistory = {
 
 export type Track = { cellular: HistoryRow[]; fixes: HistoryRow[] }
 
-/** Reads where a device was and what signal it had, both oldest first. */
+/** Reads the positions and signal measurements of a device, both oldest first. */
 export async function readTrack(deviceId: string, sinceMinutes: number, signal: AbortSignal): Promise<Track> {
   const [cellular, fixes] = await Promise.all([
     readHistory(deviceId, { kind: 'cellular', sinceMinutes }, signal),
@@ -25,12 +25,12 @@ export async function readTrack(deviceId: string, sinceMinutes: number, signal: 
   return { cellular, fixes }
 }
 
-/** Nothing heard for longer than this is a gap, in charts and in words. */
+/** A longer time without reports is a gap in the charts. */
 export const silenceMs = 5 * 60_000
 
 const qualityOf = (row: HistoryRow): Quality | null => qualities.find((quality) => quality === row.quality) ?? null
 
-/** Shapes a device's history for charts and for its trail on the map. */
+/** Converts a device's history for the charts and for the trail on the map. */
 export function radioHistory({ cellular, fixes }: Track): RadioHistory {
   const out: RadioHistory = {
     times: [],
@@ -76,21 +76,21 @@ const signalHoldsMs = 2 * 60_000
 const worstAccuracyM = 100
 
 /**
- * The way taken: measurements where they were aligned with a position, and between them the fixes themselves, in the
- * colour of the signal measured last.
+ * Returns the trail: the measurements that have a position, and the fixes between them with the signal that was measured
+ * last.
  */
 function trailOf(cellular: readonly HistoryRow[], fixes: readonly HistoryRow[]): TrailPoint[] {
   const rows = [...cellular, ...fixes].sort((a, b) => (a.ts < b.ts ? -1 : a.ts > b.ts ? 1 : 0))
   const trail: TrailPoint[] = []
-  let heard: { ts: number; quality: Quality | null; noService: boolean } | undefined
+  let lastSignal: { ts: number; quality: Quality | null; noService: boolean } | undefined
   for (const row of rows) {
     const ts = Date.parse(row.ts)
     const isFix = row.kind === 'location'
-    if (!isFix) heard = { ts, quality: qualityOf(row), noService: row.rat === 'none' }
+    if (!isFix) lastSignal = { ts, quality: qualityOf(row), noService: row.rat === 'none' }
     const lat = numberOf(row.lat)
     const lon = numberOf(row.lon)
     if (lat === null || lon === null || (isFix && !isUsable(row))) continue
-    const signal = heard && ts - heard.ts <= signalHoldsMs ? heard : undefined
+    const signal = lastSignal && ts - lastSignal.ts <= signalHoldsMs ? lastSignal : undefined
     trail.push({
       ts,
       lat,
@@ -107,6 +107,6 @@ function trailOf(cellular: readonly HistoryRow[], fixes: readonly HistoryRow[]):
 const isUsable = (fix: HistoryRow): boolean =>
   fix.fix !== 'none' && !(fix.lat === 0 && fix.lon === 0) && (numberOf(fix.accuracyM) ?? 0) <= worstAccuracyM
 
-/** The part of a trail up to a moment of the slider; all of it without one. */
+/** Returns the part of a trail up to a time; the whole trail when the time is null. */
 export const trailUntil = (trail: readonly TrailPoint[], untilMs: number | null): TrailPoint[] =>
   untilMs === null ? [...trail] : trail.filter((point) => point.ts <= untilMs)

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** What the address shows after `#`: the view and its parameters. A link shows the same picture to the next reader. */
+/** The view and its parameters, which the address has after `#`. A shared link shows the same picture. */
 export type Place = { view: string; params: Record<string, string> }
 
 function read(): Place {
@@ -19,13 +19,13 @@ addEventListener('hashchange', () => {
   place.value = read()
 })
 
-/** Address of a view; parameters named in `keep` are carried over from where the reader is now. */
+/** Returns the address of a view. Copies the parameters named in `keep` from the current address. */
 export function linkTo(view: string, params: Record<string, string> = {}, keep: string[] = ['org']): string {
   const kept = Object.fromEntries(Object.entries(place.value.params).filter(([name]) => keep.includes(name)))
   return write({ view, params: { ...kept, ...params } })
 }
 
-/** Changes parameters in place; null removes one. `replace` leaves no step in the browser's history (sliders, panning). */
+/** Changes parameters of the address; null removes one. `replace` adds no entry to the browser history. */
 export function setParams(changes: Record<string, string | null>, { replace = false } = {}): void {
   const params = { ...place.value.params }
   for (const [name, value] of Object.entries(changes)) {

@@ -14,7 +14,7 @@ import { ProgressBar } from './batch-progress.tsx'
 
 const isOpen = (batch: Batch) => !['finished', 'cancelled'].includes(batch.status)
 
-/** One batch, live, with what happened to each device. */
+/** Shows a batch and its jobs, updated every 2 seconds. */
 export function BatchDetail({ org, id }: { org: string; id: string }) {
   const [error, setError] = useState<ApiError>()
   const batch = useResource(`batch ${id}`, (signal) => call<Batch>(`/orgs/${org}/job-batches/${id}`, { signal }), {
@@ -42,9 +42,9 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
     }
   }
   const value = batch.value
-  // The rows follow the counts: they are read again only when something happened.
-  const happened = JSON.stringify(value?.counts)
-  useEffect(() => jobs.reload(), [happened])
+  // Read the jobs again only when the counts change.
+  const counts = JSON.stringify(value?.counts)
+  useEffect(() => jobs.reload(), [counts])
   if (!value) return batch.error ? <Failure error={batch.error} retry={batch.reload} /> : <Loading />
   const columns: Column<Job>[] = [
     { title: 'Device', cell: ({ deviceId }) => <a href={linkTo('map', { device: deviceId })}>{nameOf(deviceId)}</a> },
@@ -65,7 +65,7 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
       kind: 'number',
       optional: true,
     },
-    { title: 'Changed', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
+    { title: 'Updated', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
     { title: 'Actions', cell: (job) => <JobButton job={job} actOn={actOn} />, kind: 'actions' },
   ]
   const skipped = value.skipped?.length ?? 0
@@ -123,10 +123,10 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
           value={place.value.params.status ?? ''}
           onChange={(event) => setParams({ status: event.currentTarget.value || null })}
         >
-          <option value="">every job</option>
+          <option value="">All jobs</option>
           {jobStatuses.map((status) => (
             <option key={status} value={status}>
-              {jobLook[status].label.toLowerCase()} ({count(value.counts[status])})
+              {jobLook[status].label} ({count(value.counts[status])})
             </option>
           ))}
         </select>
@@ -140,7 +140,7 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
 
 type JobButtonProps = { job: Job; actOn: (job: Job, verb: 'cancel' | 'retry') => void }
 
-/** A job that is not over can be cancelled, one that did not succeed can be tried again. */
+/** Cancels an unfinished job, or retries a job that finished without success. */
 function JobButton({ job, actOn }: JobButtonProps) {
   const verb = job.finishedAt === null ? 'cancel' : job.status === 'succeeded' ? undefined : 'retry'
   if (!verb) return null

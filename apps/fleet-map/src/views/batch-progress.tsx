@@ -2,7 +2,7 @@ import type { Batch } from '../api/types.ts'
 import { count } from '../components/format.ts'
 import { jobLook, jobStatuses } from '../components/labels.tsx'
 
-/** Counts by state as one bar; the words below say the same as the colours. */
+/** Shows the job counts by state, as a bar and as text. */
 export function ProgressBar({ batch }: { batch: Batch }) {
   const present = jobStatuses.filter((status) => batch.counts[status] > 0)
   const text = present
@@ -10,7 +10,7 @@ export function ProgressBar({ batch }: { batch: Batch }) {
     .join(', ')
   return (
     <div style={{ display: 'grid', gap: 'var(--space-1)', minWidth: '180px' }}>
-      <div class="bar" role="img" aria-label={text || 'no jobs'}>
+      <div class="bar" role="img" aria-label={text || 'No jobs'}>
         {present.map((status) => (
           <span
             key={status}
@@ -21,7 +21,7 @@ export function ProgressBar({ batch }: { batch: Batch }) {
           />
         ))}
       </div>
-      <span class="label">{text || 'no jobs'}</span>
+      <span class="label">{text || 'No jobs'}</span>
     </div>
   )
 }

@@ -3,16 +3,16 @@ import { ago, count, duration, measured } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { QualityLabel } from '../components/labels.tsx'
 
-/** Every vote stands for one device-minute. */
+/** Each sample counts for one device-minute. */
 const secondsWithoutService = (cell: CoverageCell): number => Math.round(cell.samples * (1 - cell.serviceRatio)) * 60
 
-const confidenceSentence = {
-  low: 'Few samples or a single device: take it as a hint.',
-  medium: 'Enough samples for a first judgement.',
+const confidenceText = {
+  low: 'Few samples, or samples of a single device.',
+  medium: 'Enough samples for an estimate.',
   high: 'Many samples of several devices.',
 }
 
-/** What is known about one hexagon. */
+/** Shows the coverage of one cell. */
 export const CellPanel = ({ cell, onClose }: { cell: CoverageCell; onClose: () => void }) => (
   <aside class="device-panel floating" aria-label="Coverage cell">
     <header>
@@ -36,11 +36,11 @@ export const CellPanel = ({ cell, onClose }: { cell: CoverageCell; onClose: () =
           <dd>{[cell.sinrDb.p10, cell.sinrDb.p50].map((value) => value ?? '–').join(' / ')} dB</dd>
         </div>
         <div>
-          <dt>Time with service</dt>
+          <dt>Share of time with service</dt>
           <dd>{measured(cell.serviceRatio * 100, '%', 1)}</dd>
         </div>
         <div>
-          <dt>Without service</dt>
+          <dt>Time without service</dt>
           <dd>{duration(secondsWithoutService(cell))}</dd>
         </div>
         <div>
@@ -52,7 +52,7 @@ export const CellPanel = ({ cell, onClose }: { cell: CoverageCell; onClose: () =
           <dd>{count(cell.devices)}</dd>
         </div>
         <div>
-          <dt>Newest</dt>
+          <dt>Last measured</dt>
           <dd>{ago(cell.lastAt)}</dd>
         </div>
         <div>
@@ -60,7 +60,7 @@ export const CellPanel = ({ cell, onClose }: { cell: CoverageCell; onClose: () =
           <dd>{cell.confidence}</dd>
         </div>
       </dl>
-      <p class="label">{confidenceSentence[cell.confidence]}</p>
+      <p class="label">{confidenceText[cell.confidence]}</p>
     </section>
   </aside>
 )

@@ -11,14 +11,14 @@ type DeadZonesProps = {
   onClose: () => void
 }
 
-/** Where the fleet has no usable service: `GET /fleet/dead-zones`, the longest without service first. */
+/** Lists the areas without usable service (`GET /fleet/dead-zones`), longest time without service first. */
 export function DeadZones({ zones, selectedId, onSelect, onClose }: DeadZonesProps) {
   return (
     <aside class="device-panel floating" aria-label="Dead zones">
       <header>
         <div>
           <h2>Dead zones</h2>
-          <p class="label">Service less than 90 % of the time, or a signal too weak to use</p>
+          <p class="label">Service for less than 90 % of the time, or unusable signal</p>
         </div>
         <button type="button" class="button quiet icon" aria-label="Close" onClick={onClose}>
           <Icon name="close" />
@@ -29,7 +29,7 @@ export function DeadZones({ zones, selectedId, onSelect, onClose }: DeadZonesPro
       ) : zones.error ? (
         <Failure error={zones.error} retry={zones.reload} />
       ) : (
-        <Loading label="Reading the dead zones" />
+        <Loading label="Loading dead zones" />
       )}
     </aside>
   )
@@ -40,7 +40,7 @@ function ZoneList({
   selectedId,
   onSelect,
 }: { zones: DeadZone[] } & Pick<DeadZonesProps, 'selectedId' | 'onSelect'>) {
-  if (zones.length === 0) return <p class="panel-note">No place with enough measurements is without usable service.</p>
+  if (zones.length === 0) return <p class="panel-note">No dead zones found in the measured area.</p>
   return (
     <ol class="ranking">
       {zones.map((zone, index) => (
@@ -52,12 +52,12 @@ function ZoneList({
                 {zone.noServiceS > 0 ? `${duration(zone.noServiceS)} without service` : 'Signal too weak'}
               </strong>
               <span class="hint">
-                {served(zone)} % served, {zone.areaKm2.toFixed(1)} km², {count(zone.devices)}{' '}
-                {zone.devices === 1 ? 'device' : 'devices'}, {ago(zone.lastAt)}
+                Service {served(zone)} % of the time, {zone.areaKm2.toFixed(1)} km², {count(zone.devices)}{' '}
+                {zone.devices === 1 ? 'device' : 'devices'}, measured {ago(zone.lastAt)}
               </span>
               {zone.bestPlmn ? (
                 <span class="hint">
-                  Best {zone.bestPlmn}, worst {zone.worstPlmn}
+                  Best operator {zone.bestPlmn}, worst {zone.worstPlmn}
                 </span>
               ) : null}
             </span>

@@ -19,8 +19,8 @@ export const ConfirmReboot = ({ device, onClose }: { device: Device; onClose: ()
     }}
   >
     <p>
-      The router takes the job when it next asks for work. One that stays silent for an hour is not rebooted; the job
-      then ends as expired.
+      The router receives the job when it next connects. If it does not connect within one hour, the job expires and the
+      router does not reboot.
     </p>
   </Dialog>
 )
@@ -56,14 +56,16 @@ export function ApplyDialog({ device, onClose }: { device: Device; onClose: () =
           ))}
         </select>
       </label>
-      {profiles.value && fitting.length === 0 ? <p class="label">No profile fits the model {device.model}.</p> : null}
+      {profiles.value && fitting.length === 0 ? (
+        <p class="label">No profile is available for the model {device.model}.</p>
+      ) : null}
     </Dialog>
   )
 }
 
 type ActionsProps = { device: Device; onReboot: () => void; onApply: () => void; reload: () => void }
 
-/** What can be done to a device. */
+/** The actions on a device. */
 export function Actions({ device, onReboot, onApply, reload }: ActionsProps) {
   const [error, setError] = useState<ApiError>()
   const disabled = device.status === 'disabled'

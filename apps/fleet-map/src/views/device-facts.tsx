@@ -5,8 +5,8 @@ import { jobLook, kindLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
 import { numberOf, textOf } from '../state/history.ts'
 
-/** Where the device stayed, newest first. */
-export function Stays({ deviceId, sinceMinutes }: { deviceId: string; sinceMinutes: number }) {
+/** Lists where the device stood still, newest first. */
+export function Dwells({ deviceId, sinceMinutes }: { deviceId: string; sinceMinutes: number }) {
   const dwells = useResource(`dwells ${deviceId} ${sinceMinutes}`, (signal) =>
     call<Page<Dwell>>('/fleet/dwells', { signal, query: { deviceId, sinceMinutes, limit: 10 } }),
   )
@@ -15,7 +15,7 @@ export function Stays({ deviceId, sinceMinutes }: { deviceId: string; sinceMinut
   if (items.length === 0) return null
   return (
     <section>
-      <h2>Stays</h2>
+      <h2>Dwells</h2>
       <ul style={{ display: 'grid', gap: 'var(--space-2)' }}>
         {items.map((dwell) => (
           <li key={dwell.id}>
@@ -23,7 +23,7 @@ export function Stays({ deviceId, sinceMinutes }: { deviceId: string; sinceMinut
             <span class="label">
               {' '}
               from {moment(dwell.arrivedAt)}
-              {dwell.departedAt === null ? ', still there' : ''}
+              {dwell.departedAt === null ? ', ongoing' : ''}
               {dwell.noServiceS ? `, ${duration(dwell.noServiceS)} without service` : ''}
             </span>
           </li>
@@ -33,7 +33,7 @@ export function Stays({ deviceId, sinceMinutes }: { deviceId: string; sinceMinut
   )
 }
 
-/** Connection and system as last reported. */
+/** The last reported connection and system values. */
 export function Health({
   system,
   connection,
@@ -66,7 +66,7 @@ export function Health({
           <dd>{measured(numberOf(system?.temperatureC), '°C')}</dd>
         </div>
         <div>
-          <dt>Supply</dt>
+          <dt>Supply voltage</dt>
           <dd>{measured(numberOf(system?.inputVoltageV), 'V', 1)}</dd>
         </div>
         <div>
@@ -79,7 +79,7 @@ export function Health({
   )
 }
 
-/** The device's newest jobs, live. */
+/** The device's newest jobs, updated every 5 seconds. */
 export function DeviceJobs({ deviceId }: { deviceId: string }) {
   const jobs = useResource(
     `jobs ${deviceId}`,

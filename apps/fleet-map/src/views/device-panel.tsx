@@ -8,7 +8,7 @@ import { Failure } from '../components/states.tsx'
 import { readLatest } from '../state/history.ts'
 import type { RadioHistory } from '../state/trail.ts'
 import { Actions, ApplyDialog, ConfirmReboot } from './device-actions.tsx'
-import { DeviceJobs, Health, Stays } from './device-facts.tsx'
+import { DeviceJobs, Dwells, Health } from './device-facts.tsx'
 import { Charts, SignalNow } from './device-signal.tsx'
 
 type DevicePanelProps = {
@@ -20,7 +20,7 @@ type DevicePanelProps = {
   onClose: () => void
 }
 
-/** Everything about one device: status, signal and what limits it, charts, dwells, health, jobs and what can be done. */
+/** Shows one device: status, actions, signal, charts, dwells, health and jobs. */
 export function DevicePanel({ deviceId, onMap, radio, sinceMinutes, atMs, onClose }: DevicePanelProps) {
   const [dialog, setDialog] = useState<'reboot' | 'apply' | null>(null)
   const device = useResource(`device ${deviceId}`, (signal) => call<Device>(`/devices/${deviceId}`, { signal }), {
@@ -51,7 +51,7 @@ export function DevicePanel({ deviceId, onMap, radio, sinceMinutes, atMs, onClos
       ) : null}
       <SignalNow onMap={onMap} />
       <Charts radio={radio} deviceId={deviceId} sinceMinutes={sinceMinutes} atMs={atMs} />
-      <Stays deviceId={deviceId} sinceMinutes={sinceMinutes} />
+      <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} />
       <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
       <DeviceJobs deviceId={deviceId} />
       {dialog === 'reboot' && device.value ? (

@@ -8,38 +8,38 @@ import { Failure, Loading } from '../components/states.tsx'
 import { type HistoryRow, numberOf, readHistory } from '../state/history.ts'
 import { type RadioHistory, silenceMs } from '../state/trail.ts'
 
-const alignmentSentence: Record<string, string> = {
-  exact: 'at a fix',
-  interpolated: 'between two fixes',
-  dwell: 'while standing here',
-  device: 'by the router itself',
-  held: 'last fix, held',
-  none: 'position unknown',
+const alignmentLabel: Record<string, string> = {
+  exact: 'GNSS fix',
+  interpolated: 'Between two fixes',
+  dwell: 'Dwell position',
+  device: 'Reported by the router',
+  held: 'Last known fix',
+  none: 'Unknown',
 }
 
-/** A router on its way measures more often than it has a fix; what came after the last one is placed by the next. */
+/** Describes where a measurement was taken. A measurement after the last fix gets its position from the next fix. */
 function placeOf({ alignment, ts }: NonNullable<MapDevice['signal']>, fix: MapDevice['location']): string {
-  if (alignment === 'none' && fix && ts > fix.ts) return 'known with the next fix'
-  return alignmentSentence[alignment] ?? alignment
+  if (alignment === 'none' && fix && ts > fix.ts) return 'Waiting for the next fix'
+  return alignmentLabel[alignment] ?? alignment
 }
 
-/** The newest measurement, what limits it, and how surely its place is known. */
+/** Shows the newest measurement, what limits it, and the accuracy of its position. */
 export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
   const signal = onMap?.signal
   if (!signal)
     return (
       <section>
         <h2>Signal</h2>
-        <p class="label">No signal was reported in this window.</p>
+        <p class="label">No signal reported in this time range.</p>
       </section>
     )
   return (
     <section>
-      <h2>Signal now</h2>
+      <h2>Current signal</h2>
       <div style={{ display: 'flex', gap: 'var(--space-3)', alignItems: 'center' }}>
         <QualityLabel quality={signal.quality} rat={signal.rat} />
         <span class="label">
-          {signal.qualityBasis ? `limited by ${signal.qualityBasis.replace(/(Dbm|Db)$/, '').toUpperCase()}` : ''}
+          {signal.qualityBasis ? `Limited by ${signal.qualityBasis.replace(/(Dbm|Db)$/, '').toUpperCase()}` : ''}
         </span>
       </div>
       <dl class="facts">
@@ -70,7 +70,7 @@ export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
           <dd>{ago(signal.ts)}</dd>
         </div>
         <div>
-          <dt>Measured where</dt>
+          <dt>Position</dt>
           <dd>
             {placeOf(signal, onMap.location)}
             {signal.alignErrorM === null ? '' : ` (± ${Math.round(signal.alignErrorM)} m)`}
@@ -87,7 +87,7 @@ export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
         ) : null}
         {onMap.dwell ? (
           <div>
-            <dt>Standing for</dt>
+            <dt>Dwelling for</dt>
             <dd>{duration(onMap.dwell.durationS)}</dd>
           </div>
         ) : null}
@@ -103,7 +103,7 @@ type ChartsProps = {
   atMs: number | null
 }
 
-/** Signal and latency over time. */
+/** Charts signal and latency over time. */
 export function Charts({ radio, deviceId, sinceMinutes, atMs }: ChartsProps) {
   const connection = useResource(
     `latency ${deviceId} ${sinceMinutes}`,
@@ -132,19 +132,20 @@ export function Charts({ radio, deviceId, sinceMinutes, atMs }: ChartsProps) {
     <section>
       <h2>History</h2>
       {radio.error ? <Failure error={radio.error} retry={radio.reload} /> : null}
-      {!value && !radio.error ? <Loading rows={4} label="Reading history" /> : null}
+      {!value && !radio.error ? <Loading rows={4} label="Loading history" /> : null}
       {value && value.times.length > 0 ? (
         <>
           <Chart title="RSRP" times={value.times} series={signalSeries} marks={value.marks} cursorMs={atMs} />
           <Chart title="SINR" times={value.times} series={sinrSeries} marks={value.marks} cursorMs={atMs} />
           {value.marks.length > 0 ? (
             <p class="label">
-              {value.marks.length} changes of cell, operator or radio (ticks); the last: {value.marks.at(-1)?.label}
+              Ticks mark {value.marks.length} changes of cell, operator or radio technology. Last change:{' '}
+              {value.marks.at(-1)?.label}
             </p>
           ) : null}
         </>
       ) : null}
-      {value && value.times.length === 0 ? <p class="label">Nothing was reported in this window.</p> : null}
+      {value && value.times.length === 0 ? <p class="label">No reports in this time range.</p> : null}
       {latency.times.length > 0 ? (
         <Chart title="Latency" times={latency.times} series={latency.series} height={100} cursorMs={atMs} />
       ) : null}

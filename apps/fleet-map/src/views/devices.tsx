@@ -13,7 +13,7 @@ import { linkTo, place, setParams } from '../state/url.ts'
 import { ImportDialog } from './import-dialog.tsx'
 import { OrganizationPicker } from './shell.tsx'
 
-/** All devices as a table: search, filter, add, import, export. */
+/** Lists devices with search and filters; adds, imports and exports devices. */
 export function DevicesView() {
   const { q = '', status = '', tag = '' } = place.value.params
   const query = { orgId: organizationId.value, q: q.length >= 2 ? q : '', status, tag: tag ? tag.split(',') : null }
@@ -79,11 +79,11 @@ export function DevicesView() {
         {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
         {list.loading && list.items.length === 0 ? <Loading /> : null}
         {!list.loading && !list.error && list.items.length === 0 ? (
-          <Empty title={q || status || tag ? 'No device matches' : 'No devices yet'}>
+          <Empty title={q || status || tag ? 'No matching devices' : 'No devices yet'}>
             <p>
               {q || status || tag
-                ? 'Change the search or the filters.'
-                : 'Add one, import a CSV, or let routers enroll themselves.'}
+                ? 'Change the search text or the filters.'
+                : 'Add a device, import a CSV file, or enroll routers with an enrollment key.'}
             </p>
           </Empty>
         ) : null}
@@ -151,7 +151,7 @@ function AddDialog({ onClose, onAdded }: { onClose: () => void; onAdded: () => v
       <div ref={fields} style={{ display: 'grid', gap: 'var(--space-3)' }}>
         <OrganizationPicker allowAll={false} />
         <label class="field">
-          <span>Serial (permanent)</span>
+          <span>Serial (cannot be changed later)</span>
           <input class="input" name="serial" required maxLength={64} />
         </label>
         <label class="field">

@@ -14,7 +14,7 @@ const rats = ['nr-sa', 'nr-nsa', 'lte', 'lte-m', 'nb-iot', 'hspa', 'umts', 'gsm'
 export const windows: { minutes: number; label: string }[] = [
   { minutes: 60, label: 'Last hour' },
   { minutes: 360, label: 'Last 6 hours' },
-  { minutes: 1_440, label: 'Last day' },
+  { minutes: 1_440, label: 'Last 24 hours' },
   { minutes: 10_080, label: 'Last 7 days' },
   { minutes: 43_200, label: 'Last 30 days' },
 ]
@@ -24,11 +24,11 @@ type FiltersProps = {
   total: number
   phase: string
   operators: { plmn: string; name: string }[]
-  /** Why there are no hexagons, when there should be some. */
-  coverageError: ApiError | undefined
+  /** Set when the coverage could not be read. */
+  coverageError?: ApiError | undefined
 }
 
-/** What the map shows, all of it kept in the address. */
+/** The filters of the map. Their values are kept in the address. */
 export function Filters({ shown, total, phase, operators, coverageError }: FiltersProps) {
   const [open, setOpen] = useState(false)
   const { params } = place.value
@@ -44,20 +44,20 @@ export function Filters({ shown, total, phase, operators, coverageError }: Filte
       <div class="map-filters-head">
         <p class="map-count" aria-live="polite">
           {phase === 'loading' && total === 0 ? (
-            'Reading the fleet …'
+            'Loading devices …'
           ) : (
             <>
               <strong>{count(shown)}</strong>
               {shown === total ? 'devices' : `of ${count(total)} devices`}
             </>
           )}
-          {phase === 'stale' ? <span style={{ color: 'var(--warn)' }}>· reconnecting</span> : null}
+          {phase === 'stale' ? <span style={{ color: 'var(--warn)' }}>· Reconnecting</span> : null}
         </p>
         <button
           type="button"
           class="button quiet icon narrow-only"
           aria-expanded={open}
-          aria-label={open ? 'Hide the filters' : 'Show the filters'}
+          aria-label={open ? 'Hide filters' : 'Show filters'}
           onClick={() => setOpen(!open)}
         >
           <Icon name="filter" />
@@ -97,12 +97,12 @@ export function Filters({ shown, total, phase, operators, coverageError }: Filte
             </select>
           </label>
           <label class="field">
-            <span>Radio</span>
+            <span>Radio technology</span>
             <select class="input" {...choice('rat')}>
               <option value="">Any</option>
               {rats.map((rat) => (
                 <option key={rat} value={rat}>
-                  {rat === 'none' ? 'no service' : rat.toUpperCase()}
+                  {rat === 'none' ? 'No service' : rat.toUpperCase()}
                 </option>
               ))}
             </select>
@@ -131,7 +131,7 @@ export function Filters({ shown, total, phase, operators, coverageError }: Filte
           </label>
         </div>
         <label class="field">
-          <span>Time</span>
+          <span>Time range</span>
           <select class="input" {...choice('window')}>
             {windows.map(({ minutes, label }) => (
               <option key={minutes} value={minutes === 1_440 ? '' : String(minutes)}>
@@ -162,20 +162,20 @@ export function Filters({ shown, total, phase, operators, coverageError }: Filte
             ))}
           </div>
         </fieldset>
-        {coverageError ? <p class="label">No coverage: {coverageError.message}</p> : null}
+        {coverageError ? <p class="label">Coverage unavailable: {coverageError.message}</p> : null}
         <div class="pair">
           <PanelButton panel="dead-zones" label="Dead zones" />
           <PanelButton panel="route" label="Route forecast" />
         </div>
         <button type="button" class="button small" onClick={() => setParams({ as: asTable ? null : 'table' })}>
-          <Icon name={asTable ? 'map' : 'table'} size={14} /> {asTable ? 'As a map' : 'As a table'}
+          <Icon name={asTable ? 'map' : 'table'} size={14} /> {asTable ? 'Show map' : 'Show table'}
         </button>
       </div>
     </aside>
   )
 }
 
-/** Opens one of the map's panels, or closes it. */
+/** Opens or closes a panel of the map. */
 function PanelButton({ panel, label }: { panel: string; label: string }) {
   const isOpen = place.value.params.panel === panel
   return (

@@ -7,7 +7,7 @@ import { linkTo, place, setParams } from '../state/url.ts'
 
 const mostRows = 500
 
-// The filters stay as they are; only the picture changes.
+// Links to the map keep the filters.
 const onMap = (deviceId: string) =>
   linkTo('map', { device: deviceId }, Object.keys(place.value.params).filter(isFilter))
 const isFilter = (name: string) => !['as', 'lon', 'lat', 'z', 'cell', 't', 'panel'].includes(name)
@@ -22,13 +22,13 @@ const columns: Column<MapDevice>[] = [
   { title: 'RSRP', cell: ({ signal }) => measured(signal?.rsrpDbm, 'dBm'), kind: 'number' },
   {
     title: 'Position',
-    cell: ({ location }) => (location ? `${location.lat.toFixed(4)}, ${location.lon.toFixed(4)}` : 'unknown'),
+    cell: ({ location }) => (location ? `${location.lat.toFixed(4)}, ${location.lon.toFixed(4)}` : 'Unknown'),
     optional: true,
   },
-  { title: 'Reported', cell: ({ signal, location }) => ago(signal?.ts ?? location?.ts ?? null), optional: true },
+  { title: 'Last report', cell: ({ signal, location }) => ago(signal?.ts ?? location?.ts ?? null), optional: true },
 ]
 
-/** The map as a table: for keyboards, screen readers and browsers that draw no map. */
+/** The fleet as a table, for keyboard users, screen readers and browsers without a map. */
 export function FleetTable({ devices, phase }: { devices: readonly MapDevice[]; phase: string }) {
   return (
     <div class="page">
@@ -36,11 +36,11 @@ export function FleetTable({ devices, phase }: { devices: readonly MapDevice[]; 
         <div class="page-head">
           <h1>Fleet</h1>
           <button type="button" class="button" onClick={() => setParams({ as: null })}>
-            Show the map
+            Show map
           </button>
         </div>
         {phase === 'loading' && devices.length === 0 ? <Loading /> : null}
-        {phase !== 'loading' && devices.length === 0 ? <Empty title="No device matches" /> : null}
+        {phase !== 'loading' && devices.length === 0 ? <Empty title="No matching devices" /> : null}
         {devices.length > 0 ? (
           <Table
             caption="Devices with position and signal"
@@ -51,7 +51,7 @@ export function FleetTable({ devices, phase }: { devices: readonly MapDevice[]; 
         ) : null}
         {devices.length > mostRows ? (
           <p class="label">
-            The first {mostRows} of {count(devices.length)}. Narrow the filters to see others.
+            Showing the first {mostRows} of {count(devices.length)} devices. Use the filters to narrow the list.
           </p>
         ) : null}
       </div>

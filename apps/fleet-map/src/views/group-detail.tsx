@@ -13,13 +13,13 @@ import { goTo, linkTo } from '../state/url.ts'
 import { GroupDialog } from './group-dialog.tsx'
 import { MemberDialog } from './member-dialog.tsx'
 
-const membershipWords: Record<GroupMember['membership'], string> = {
-  explicit: 'hand',
-  smartTag: 'tag',
-  both: 'hand and tag',
+const membershipLabels: Record<GroupMember['membership'], string> = {
+  explicit: 'Manual',
+  smartTag: 'Smart tag',
+  both: 'Manual and smart tag',
 }
 
-/** One group: its members, and what can be done to all of them. */
+/** Shows a group's members and the actions on the whole group. */
 export function GroupDetail({ org, id }: { org: string; id: string }) {
   const [dialog, setDialog] = useState<'reboot' | 'edit' | 'add' | 'delete' | null>(null)
   const members = usePages<GroupMember>(`/orgs/${org}/groups/${id}/devices`, {})
@@ -38,7 +38,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
     { title: 'Name', cell: (device) => <a href={linkTo('map', { device: device.id })}>{device.name}</a> },
     { title: 'Status', cell: ({ status }) => <StatusLabel status={status} /> },
     { title: 'Serial', cell: ({ serial }) => <code>{serial}</code>, optional: true },
-    { title: 'Belongs by', cell: ({ membership }) => membershipWords[membership], optional: true },
+    { title: 'Membership', cell: ({ membership }) => membershipLabels[membership], optional: true },
     { title: 'Last seen', cell: ({ lastSeenAt }) => ago(lastSeenAt) },
     {
       title: 'Actions',
@@ -58,7 +58,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
           <a href={linkTo('groups')}>Groups</a> / {group?.name ?? '…'}
         </h1>
         <a class="button" href={linkTo('map', { group: id })}>
-          Show on the map
+          Show on map
         </a>
         <button type="button" class="button" onClick={() => setDialog('add')}>
           Add devices
@@ -75,14 +75,14 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
       </div>
       {group ? (
         <p class="label">
-          {count(group.effectiveDeviceCount)} devices, {count(group.explicitDeviceCount)} added by hand
-          {group.smartTags.length > 0 ? `, the others by ${group.smartTags.join(', ')}` : ''}
+          {count(group.effectiveDeviceCount)} devices, {count(group.explicitDeviceCount)} added manually
+          {group.smartTags.length > 0 ? `. Smart tags: ${group.smartTags.join(', ')}` : ''}
         </p>
       ) : null}
       {members.error ? <Failure error={members.error} retry={members.reload} /> : null}
       {members.loading && members.items.length === 0 ? <Loading /> : null}
       {!members.loading && members.items.length === 0 && !members.error ? (
-        <Empty title="No device belongs to this group" />
+        <Empty title="This group has no devices" />
       ) : null}
       {members.items.length > 0 ? (
         <Table caption="Members" columns={columns} rows={members.items} keyOf={({ id: deviceId }) => deviceId} />
@@ -125,7 +125,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
             goTo('jobs', { batch: batch.id })
           }}
         >
-          <p>Every device gets its own job. Routers that are asleep take it when they come back, for up to an hour.</p>
+          <p>Each device gets its own job. Offline routers receive it when they reconnect within one hour.</p>
         </Dialog>
       ) : null}
       {dialog === 'delete' ? (
@@ -139,7 +139,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
             goTo('groups')
           }}
         >
-          <p>Its devices stay.</p>
+          <p>The devices in the group are not deleted.</p>
         </Dialog>
       ) : null}
     </>

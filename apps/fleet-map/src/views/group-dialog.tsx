@@ -16,7 +16,7 @@ type GroupDialogProps = {
   onSave: (body: { name: string; smartTags: string[] }) => Promise<void>
 }
 
-/** Name and smart tags of a new or an existing group. */
+/** Edits the name and smart tags of a new or existing group. */
 export function GroupDialog({ title, submitLabel, group, onClose, onSave }: GroupDialogProps) {
   const name = useRef<HTMLInputElement>(null)
   const tags = useRef<HTMLInputElement>(null)
@@ -32,7 +32,7 @@ export function GroupDialog({ title, submitLabel, group, onClose, onSave }: Grou
         <input ref={name} class="input" required maxLength={200} defaultValue={group?.name ?? ''} />
       </label>
       <label class="field">
-        <span>Smart tags, separated by commas: devices with any of them belong to the group</span>
+        <span>Smart tags, separated by commas. Devices with any of these tags belong to the group.</span>
         <input ref={tags} class="input" defaultValue={group?.smartTags.join(', ') ?? ''} />
       </label>
     </Dialog>

@@ -12,7 +12,7 @@ import { GroupDetail } from './group-detail.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { OrganizationPicker, WithoutOrganization } from './shell.tsx'
 
-/** Groups of the organization, and the members of the one that is chosen. */
+/** Lists the organization's groups, or shows the selected group. */
 export function GroupsView() {
   const org = homeOrganizationId.value
   const chosen = place.value.params.group
@@ -29,12 +29,12 @@ const columns: Column<Group>[] = [
   { title: 'Smart tags', cell: ({ smartTags }) => <Chips words={smartTags} /> },
   { title: 'Devices', cell: ({ effectiveDeviceCount }) => count(effectiveDeviceCount), kind: 'number' },
   {
-    title: 'Added by hand',
+    title: 'Added manually',
     cell: ({ explicitDeviceCount }) => count(explicitDeviceCount),
     kind: 'number',
     optional: true,
   },
-  { title: 'Changed', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
+  { title: 'Updated', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
 ]
 
 function GroupList({ org }: { org: string }) {
@@ -53,7 +53,7 @@ function GroupList({ org }: { org: string }) {
       {list.loading && list.items.length === 0 ? <Loading /> : null}
       {!list.loading && !list.error && list.items.length === 0 ? (
         <Empty title="No groups yet">
-          <p>A group collects devices by hand or by tag, and takes a job for all of them at once.</p>
+          <p>A group contains devices that you add manually or select by tag. You can run a job on the whole group.</p>
         </Empty>
       ) : null}
       {list.items.length > 0 ? (

@@ -9,7 +9,7 @@ type ImportAnswer = {
   results: { index: number; status: 'created' | 'failed'; id?: string; code?: string; detail?: string }[]
 }
 
-/** Imports a CSV file and says of every row that failed why it did. */
+/** Imports devices from a CSV file and lists the rows that failed, with reasons. */
 export function ImportDialog({ onClose, onImported }: { onClose: () => void; onImported: () => void }) {
   const input = useRef<HTMLInputElement>(null)
   const [answer, setAnswer] = useState<ImportAnswer>()
@@ -34,8 +34,8 @@ export function ImportDialog({ onClose, onImported }: { onClose: () => void; onI
       }}
     >
       <p>
-        The first line names the columns: <code>serial,name,model,tags</code>. Tags are separated by semicolons. Rows
-        that fail are listed; the others are created.
+        The first line must contain the column names <code>serial,name,model,tags</code>. Separate tags with semicolons.
+        Invalid rows are skipped and listed here.
       </p>
       <OrganizationPicker allowAll={false} />
       <label class="field">

@@ -11,7 +11,7 @@ import { BatchDetail } from './batch-detail.tsx'
 import { ProgressBar } from './batch-progress.tsx'
 import { OrganizationPicker, WithoutOrganization } from './shell.tsx'
 
-/** Batches of jobs, live, and the one that is chosen with what happened to each device. */
+/** Lists job batches, or shows the selected batch. */
 export function JobsView() {
   const org = homeOrganizationId.value
   const chosen = place.value.params.batch
@@ -32,7 +32,7 @@ function BatchList({ org }: { org: string }) {
   const groups = useResource(`groups ${org}`, () => all<Group>(`/orgs/${org}/groups`))
   const targetOf = ({ target, total }: Batch) =>
     groups.value?.find(({ id }) => id === target.groupId)?.name ??
-    (target.groupId ? 'Deleted group' : total === 1 ? 'One device' : 'Chosen devices')
+    (target.groupId ? 'Deleted group' : total === 1 ? 'One device' : 'Selected devices')
   const items = list.value?.items ?? []
   const columns: Column<Batch>[] = [
     {
@@ -55,9 +55,7 @@ function BatchList({ org }: { org: string }) {
       {!list.value && !list.error ? <Loading /> : null}
       {list.value && items.length === 0 ? (
         <Empty title="No jobs yet">
-          <p>
-            Reboot a group or apply a profile: every device gets its own job, and this page shows what became of each.
-          </p>
+          <p>Reboot a group or apply a profile to create jobs. Each device gets its own job.</p>
         </Empty>
       ) : null}
       {items.length > 0 ? <Table caption="Job batches" columns={columns} rows={items} keyOf={({ id }) => id} /> : null}

@@ -6,8 +6,8 @@ import { serviceBounds, type Thresholds } from '../state/coverage.ts'
 const order: Quality[] = ['excellent', 'good', 'fair', 'poor', 'none']
 
 const metricTitle: Record<CoverageMetric, string> = {
-  rsrp: 'RSRP, median',
-  sinr: 'SINR, median',
+  rsrp: 'Median RSRP',
+  sinr: 'Median SINR',
   service: 'Time with service',
 }
 
@@ -19,10 +19,10 @@ function bounds(metric: CoverageMetric, thresholds: Thresholds): string[] {
   )
 }
 
-// On a phone the map needs the room; the legend waits behind its title.
+// Small screens start with a closed legend to leave room for the map.
 const startsOpen = matchMedia('(min-width: 1001px) and (min-height: 620px)').matches
 
-/** What the colours and shapes mean, with the service's own thresholds. */
+/** Explains the colours and shapes of the map, with the service's thresholds. */
 export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresholds: Thresholds }) {
   const limits = bounds(metric, thresholds)
   return (
@@ -52,17 +52,17 @@ export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresho
           <Mark d="M2.5 2.5h9v9h-9z" /> Standing
         </li>
         <li>
-          <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> Silent 15 min
+          <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> Silent ≥ 15 min
         </li>
         <li>
-          <span class="stay" /> Stay
+          <span class="dwell" /> Dwell
         </li>
       </ul>
     </details>
   )
 }
 
-/** A device's shape on the map, as the legend shows it. */
+/** The shape of a device on the map. */
 const Mark = ({ d, hollow = false }: { d: string; hollow?: boolean }) => (
   <svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">
     <path d={d} fill={hollow ? 'none' : 'currentColor'} stroke="currentColor" stroke-width={hollow ? 2 : 0} />

@@ -18,9 +18,9 @@ export type MapSurfaceProps = SurfaceEvents & {
   zone: readonly string[]
   route: DrawnRoute | null
   drawing: boolean
-  /** A box to bring into view; a new object moves the map. */
+  /** The area to show. A new object moves the map. */
   fit: { bounds: Bounds; padding: Padding } | null
-  /** A place that panels must not cover; a new object moves the map if they do. */
+  /** A position that panels must not cover. A new object moves the map if necessary. */
   reveal: Reveal | null
   onReady: (surface: Surface) => void
 }
@@ -29,13 +29,13 @@ function openSurface(container: HTMLElement, start: View, events: SurfaceEvents)
   try {
     return createWebglSurface(container, start, events)
   } catch {
-    // MapLibre throws from its constructor where the browser has no WebGL2, and leaves its elements behind.
+    // Without WebGL2, MapLibre's constructor throws and leaves its elements in the container.
     container.replaceChildren()
     return createCanvasSurface(container, start, events)
   }
 }
 
-/** Holds the drawing surface and passes it what changed, nothing else: the picture never flickers. */
+/** Owns the drawing surface. Passes only changed properties to it, so the map does not flicker. */
 export function MapSurface(props: MapSurfaceProps) {
   const container = useRef<HTMLDivElement>(null)
   const events = useRef<SurfaceEvents>(props)

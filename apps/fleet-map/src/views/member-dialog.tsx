@@ -6,7 +6,7 @@ import { useResource } from '../components/resource.ts'
 
 type MemberDialogProps = { org: string; groupId: string; onClose: () => void; onAdded: () => void }
 
-/** Finds devices by name or serial and adds the chosen ones to the group by hand. */
+/** Searches for devices and adds the selected ones to the group. */
 export function MemberDialog({ org, groupId, onClose, onAdded }: MemberDialogProps) {
   const [q, setQ] = useState('')
   const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map())
@@ -45,7 +45,7 @@ export function MemberDialog({ org, groupId, onClose, onAdded }: MemberDialogPro
           </li>
         ))}
       </ul>
-      {chosen.size > 0 ? <p class="label">Chosen: {[...chosen.values()].join(', ')}</p> : null}
+      {chosen.size > 0 ? <p class="label">Selected: {[...chosen.values()].join(', ')}</p> : null}
     </Dialog>
   )
 }

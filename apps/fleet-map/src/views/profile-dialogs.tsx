@@ -8,7 +8,7 @@ import { goTo } from '../state/url.ts'
 
 type ProfileDialogProps = { org: string; profile: Profile | undefined; onClose: () => void; onSaved: () => void }
 
-/** Edits a profile as JSON; secrets that are set stand as placeholders. */
+/** Edits a profile as JSON. Placeholders stand for secrets that are set. */
 export function ProfileDialog({ org, profile, onClose, onSaved }: ProfileDialogProps) {
   const name = useRef<HTMLInputElement>(null)
   const model = useRef<HTMLInputElement>(null)
@@ -18,7 +18,7 @@ export function ProfileDialog({ org, profile, onClose, onSaved }: ProfileDialogP
     try {
       parsed = JSON.parse(settings.current?.value ?? '') as Json
     } catch (error) {
-      throw new ApiError(0, 'json', `The settings are not JSON: ${(error as Error).message}`)
+      throw new ApiError(0, 'json', `Invalid JSON in the settings: ${(error as Error).message}`)
     }
     if (!isObject(parsed)) throw new ApiError(0, 'json', 'The settings must be a JSON object.')
     const facts = { name: name.current?.value.trim() ?? '', model: model.current?.value.trim() || null }
@@ -46,7 +46,7 @@ export function ProfileDialog({ org, profile, onClose, onSaved }: ProfileDialogP
         <input ref={name} class="input" required maxLength={200} defaultValue={profile?.name ?? ''} />
       </label>
       <label class="field">
-        <span>Model (empty: any)</span>
+        <span>Model (leave empty for any model)</span>
         <input ref={model} class="input" maxLength={200} defaultValue={profile?.model ?? ''} />
       </label>
       <label class="field">
@@ -57,16 +57,16 @@ export function ProfileDialog({ org, profile, onClose, onSaved }: ProfileDialogP
           spellcheck={false}
           rows={14}
           defaultValue={JSON.stringify(
-            profile?.settings ?? { wifi: { ssid: 'fleet', passphrase: { $secret: 'choose one' } } },
+            profile?.settings ?? { wifi: { ssid: 'fleet', passphrase: { $secret: 'change-me' } } },
             null,
             2,
           )}
         />
       </label>
       <p class="label">
-        A value that is set shows as <code>{'{"$secret": {"set": true, …}}'}</code>: leave it to keep the secret, write{' '}
-        <code>{'{"$secret": "new value"}'}</code> to replace it. Keys such as password, token or psk are secret by
-        themselves.
+        A secret that is set appears as <code>{'{"$secret": {"set": true, …}}'}</code>. Leave it unchanged to keep the
+        secret, or enter <code>{'{"$secret": "new value"}'}</code> to replace it. Values of keys such as password, token
+        and psk are always secret.
       </p>
     </Dialog>
   )
@@ -99,7 +99,7 @@ export function ApplyToGroup({ org, profile, onClose }: { org: string; profile: 
           ))}
         </select>
       </label>
-      <p class="label">Version {profile.version} is pinned: later edits do not change these jobs.</p>
+      <p class="label">The jobs use version {profile.version}. Later edits do not change them.</p>
     </Dialog>
   )
 }

@@ -10,7 +10,7 @@ import { homeOrganizationId } from '../state/session.ts'
 import { ApplyToGroup, ProfileDialog } from './profile-dialogs.tsx'
 import { OrganizationPicker, WithoutOrganization } from './shell.tsx'
 
-/** Config profiles: what routers are told. Secrets can be set and replaced, never read back. */
+/** Lists config profiles. Secrets can be set and replaced, but never read. */
 export function ProfilesView() {
   const org = homeOrganizationId.value
   const list = usePages<Profile>(org ? `/orgs/${org}/configs` : null, {})
@@ -27,14 +27,14 @@ export function ProfilesView() {
         </>
       ),
     },
-    { title: 'Model', cell: ({ model }) => model ?? 'any', optional: true },
+    { title: 'Model', cell: ({ model }) => model ?? 'Any', optional: true },
     { title: 'Version', cell: ({ version }) => version, kind: 'number', optional: true },
     {
       title: 'Secrets',
       cell: ({ settings }) => <Chips words={secretPaths(settings).map((path) => `${path} set`)} />,
       optional: true,
     },
-    { title: 'Changed', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
+    { title: 'Updated', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
     {
       title: 'Actions',
       kind: 'actions',
@@ -64,7 +64,9 @@ export function ProfilesView() {
         {list.loading && list.items.length === 0 ? <Loading /> : null}
         {!list.loading && !list.error && list.items.length === 0 ? (
           <Empty title="No profiles yet">
-            <p>A profile holds settings for routers, its secrets encrypted. Applying it makes one job a device.</p>
+            <p>
+              A profile contains router settings and encrypted secrets. Applying a profile creates one job per device.
+            </p>
           </Empty>
         ) : null}
         {list.items.length > 0 ? (

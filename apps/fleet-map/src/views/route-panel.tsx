@@ -22,35 +22,35 @@ import '../styles/route.css'
 import { RouteResult } from './route-result.tsx'
 
 type RoutePanelProps = {
-  /** `sinceMinutes` null: the forecast's own default of 30 days. */
+  /** `sinceMinutes` null uses the service's default of 30 days. */
   filter: { orgId: string; plmn: string; sinceMinutes: number | null }
   operators: readonly { plmn: string; name: string }[]
-  /** The middle of the map, for readers who add points by keyboard. */
-  middle: () => { lon: number; lat: number }
+  /** Returns the centre of the map, where keyboard users add points. */
+  centre: () => { lon: number; lat: number }
   onShow: (path: readonly LonLat[]) => void
   onClose: () => void
 }
 
 const shortestSegmentM = 100
 const longestSegmentM = 1_000
-// More segments than this the panel has no pixels for.
+// The chart has no room for more segments.
 const usefulSegments = 2_000
 
 const segmentLengthM = (lengthM: number): number =>
   Math.min(longestSegmentM, Math.max(shortestSegmentM, Math.ceil(lengthM / usefulSegments / 50) * 50))
 
-/** Draw a route or open a file, and see what the fleet measured along it. */
-export function RoutePanel({ filter, operators, middle, onShow, onClose }: RoutePanelProps) {
+/** Draws a route or opens a route file, and shows the signal that the fleet measured along it. */
+export function RoutePanel({ filter, operators, centre, onShow, onClose }: RoutePanelProps) {
   const { path, drawing, name } = route.value
   const [fileError, setFileError] = useState<string>()
   const lengthM = useMemo(() => lengthOf(path), [path])
   useEffect(followAddress, [place.value.params.route])
 
-  const isAsked = !drawing && path.length >= 2
+  const isComplete = !drawing && path.length >= 2
   const forecast = useResource<RouteForecast | undefined>(
-    isAsked ? JSON.stringify(['route', path, filter]) : 'no route',
+    isComplete ? JSON.stringify(['route', path, filter]) : 'no route',
     async (signal) =>
-      isAsked
+      isComplete
         ? call<RouteForecast>('/fleet/forecast', {
             method: 'POST',
             signal,
@@ -64,7 +64,7 @@ export function RoutePanel({ filter, operators, middle, onShow, onClose }: Route
           })
         : undefined,
   )
-  const found = isAsked ? forecast.value : undefined
+  const found = isComplete ? forecast.value : undefined
   const drawn = useMemo(() => found && drawForecast(path, found), [path, found])
   useEffect(() => {
     drawnRoute.value = drawn ?? { stretches: [], marks: [], draft: path }
@@ -76,7 +76,7 @@ export function RoutePanel({ filter, operators, middle, onShow, onClose }: Route
     [],
   )
   useDrawingKeys()
-  // A route from a link is brought into view; one that was clicked lies there already.
+  // Show the whole route of a link or file. A route that was drawn by clicks is already visible.
   const clicked = useRef(false)
   clicked.current ||= drawing && path.length > 0
   useEffect(() => {
@@ -102,7 +102,7 @@ export function RoutePanel({ filter, operators, middle, onShow, onClose }: Route
         <div>
           <h2>Route forecast</h2>
           <p class="label" aria-live="polite">
-            {path.length < 2 ? 'The signal to expect along a way' : `${name ? `${name}, ` : ''}${kilometres(lengthM)}`}
+            {path.length < 2 ? 'Expected signal along a route' : `${name ? `${name}, ` : ''}${kilometres(lengthM)}`}
           </p>
         </div>
         <button type="button" class="button quiet icon" aria-label="Close" onClick={onClose}>
@@ -120,8 +120,8 @@ export function RoutePanel({ filter, operators, middle, onShow, onClose }: Route
               <button type="button" class="button small" disabled={path.length === 0} onClick={undoPoint}>
                 Undo
               </button>
-              <button type="button" class="button small" onClick={() => addPoint(pointOf(middle()))}>
-                Add map centre
+              <button type="button" class="button small" onClick={() => addPoint(pointOf(centre()))}>
+                Add point at map centre
               </button>
             </>
           ) : (
@@ -154,12 +154,12 @@ export function RoutePanel({ filter, operators, middle, onShow, onClose }: Route
           </div>
         ) : null}
       </section>
-      {!isAsked ? null : found ? (
+      {!isComplete ? null : found ? (
         <RouteResult forecast={found} operators={operators} path={path} onShow={onShow} />
       ) : forecast.error ? (
         <Failure error={forecast.error} retry={forecast.reload} />
       ) : (
-        <Loading label="Reading the forecast" />
+        <Loading label="Loading the forecast" />
       )}
     </aside>
   )
@@ -168,12 +168,12 @@ export function RoutePanel({ filter, operators, middle, onShow, onClose }: Route
 const DrawingHelp = ({ points }: { points: number }) => (
   <p class="label">
     {points === 0
-      ? 'Click the map where the route begins, or drop a GPX or GeoJSON file.'
-      : 'Click the next point. Finish with a double click or Enter; Backspace takes a point back.'}
+      ? 'Click the map to set the start of the route, or drop a GPX or GeoJSON file.'
+      : 'Click to add points. Double-click or press Enter to finish. Press Backspace to remove the last point.'}
   </p>
 )
 
-// A metre is as exact as a click.
+// Five decimals are about one metre, the accuracy of a click.
 const pointOf = ({ lon, lat }: { lon: number; lat: number }): LonLat => [
   Math.round(lon * 1e5) / 1e5,
   Math.round(lat * 1e5) / 1e5,
@@ -182,7 +182,7 @@ const pointOf = ({ lon, lat }: { lon: number; lat: number }): LonLat => [
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && target.closest('input, textarea, select, button, a, summary') !== null
 
-/** Enter finishes, Backspace takes a point back; not while the reader is in a field or on a button. */
+/** Enter finishes the route and Backspace removes the last point, except while a field or button has the focus. */
 function useDrawingKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -197,7 +197,7 @@ function useDrawingKeys(): void {
   }, [])
 }
 
-/** Opens a file that is dropped anywhere on the page while the panel is open. */
+/** Opens a file dropped anywhere on the page while the panel is open. */
 function useDroppedFile(open: (file: File | undefined) => void): void {
   const newest = useRef(open)
   newest.current = open

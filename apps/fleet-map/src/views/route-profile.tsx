@@ -14,7 +14,7 @@ type RouteProfileProps = {
   deadZones: readonly { fromM: number; toM: number }[]
 }
 
-/** RSRP along the route: the median as a line, p10 to p90 as a band around it, gaps where nothing is known. */
+/** Charts RSRP along the route: the median as a line, p10 to p90 as a band, and gaps where nothing was measured. */
 export function RouteProfile({ segments, lengthM, deadZones }: RouteProfileProps) {
   const frame = useRef<HTMLDivElement>(null)
   const look = theme.value
@@ -26,19 +26,24 @@ export function RouteProfile({ segments, lengthM, deadZones }: RouteProfileProps
     const accent = color('--accent')
     const value = (_: uPlot, dbm: number | null) => (dbm === null ? '–' : `${dbm}`.replace('-', '−'))
     const edge = { stroke: 'transparent', points: { show: false }, value }
-    // Without a pointer the legend tells where the known part begins.
+    // Without a pointer, the legend shows the first measured segment.
     const firstKnown = 2 * segments.findIndex(({ rsrpDbm }) => rsrpDbm !== null)
-    const tell = (plot: uPlot) => plot.setLegend({ idx: Math.max(0, firstKnown) }, false)
+    const showDefault = (plot: uPlot) => plot.setLegend({ idx: Math.max(0, firstKnown) }, false)
     const plot = new uPlot(
       {
         width: container.clientWidth,
         height: heightPx,
-        padding: [8, 8, 0, 0],
+        padding: [8, 20, 0, 0],
         cursor: { y: false, points: { show: false } },
         scales: { x: { time: false, range: [0, lengthM / 1_000] } },
         axes: [
           { ...axis, size: 26, space: 48, values: (_: uPlot, km: number[]) => km.map((one) => `${one} km`) },
-          { ...axis, size: 44, space: 24 },
+          {
+            ...axis,
+            size: 44,
+            space: 24,
+            values: (_: uPlot, dbm: number[]) => dbm.map((one) => `${one}`.replace('-', '−')),
+          },
         ],
         series: [
           { label: 'Distance', value: (_: uPlot, km: number | null) => (km === null ? '' : `${km.toFixed(1)} km`) },
@@ -49,13 +54,13 @@ export function RouteProfile({ segments, lengthM, deadZones }: RouteProfileProps
         bands: [{ series: [1, 3], fill: `${accent}55` }],
         hooks: {
           drawClear: [(plot) => shadeDead(plot, deadZones)],
-          setCursor: [(plot) => (plot.cursor.left ?? -1) < 0 && tell(plot)],
+          setCursor: [(plot) => (plot.cursor.left ?? -1) < 0 && showDefault(plot)],
         },
       },
       profileOf(segments) as uPlot.AlignedData,
       container,
     )
-    tell(plot)
+    showDefault(plot)
     const observer = new ResizeObserver(() => plot.setSize({ width: container.clientWidth, height: heightPx }))
     observer.observe(container)
     return () => {
@@ -65,13 +70,13 @@ export function RouteProfile({ segments, lengthM, deadZones }: RouteProfileProps
   }, [segments, lengthM, deadZones, look])
   return (
     <figure>
-      <figcaption class="label">RSRP along the route, median with p10 to p90</figcaption>
+      <figcaption class="label">RSRP along the route (median, p10–p90)</figcaption>
       <div ref={frame} role="img" aria-label={summaryOf(segments)} />
     </figure>
   )
 }
 
-/** Hatches the dead stretches behind the curve, as the line on the map is broken there. */
+/** Hatches the dead zones behind the curve. */
 function shadeDead(plot: uPlot, deadZones: RouteProfileProps['deadZones']): void {
   const { ctx, bbox } = plot
   const spacingPx = 6 * devicePixelRatio
@@ -99,7 +104,7 @@ function shadeDead(plot: uPlot, deadZones: RouteProfileProps['deadZones']): void
   ctx.restore()
 }
 
-/** Kilometres, p90, median and p10, each segment from its start to its end, so that steps stand where they are. */
+/** Returns columns of kilometres, p90, median and p10, with two points per segment so that the line has steps. */
 function profileOf(segments: readonly ForecastSegment[]): (number | null)[][] {
   const columns: (number | null)[][] = [[], [], [], []]
   const push = (metres: number, { rsrpDbm }: ForecastSegment) => {
@@ -115,10 +120,10 @@ function profileOf(segments: readonly ForecastSegment[]): (number | null)[][] {
   return columns
 }
 
-/** What a screen reader says instead of the picture. */
+/** Describes the chart for screen readers. */
 function summaryOf(segments: readonly ForecastSegment[]): string {
   const medians = segments.flatMap(({ rsrpDbm }) => rsrpDbm?.p50 ?? [])
-  if (medians.length === 0) return 'RSRP along the route is unknown'
+  if (medians.length === 0) return 'RSRP along the route: no measurements'
   const low = medians.reduce((a, b) => Math.min(a, b))
   const high = medians.reduce((a, b) => Math.max(a, b))
   return `RSRP along the route: median between ${low} and ${high} dBm`

@@ -11,7 +11,7 @@ type RouteResultProps = {
   onShow: (path: readonly LonLat[]) => void
 }
 
-/** A forecast in figures: how much is known, the profile, the dead zones ahead, and the operators. */
+/** Shows a forecast: measured length, signal profile, dead zones and operators. */
 export function RouteResult({ forecast, operators, path, onShow }: RouteResultProps) {
   const { summary, lengthM, segments, window } = forecast
   const { knownM, deadM, poorM, deadZones } = summary
@@ -20,28 +20,24 @@ export function RouteResult({ forecast, operators, path, onShow }: RouteResultPr
     return (plmn: string) => names.get(plmn) || plmn
   }, [operators])
   if (knownM === 0) {
-    return (
-      <p class="panel-note">
-        No router of this fleet has measured anything along this route. Choose a longer time or another way.
-      </p>
-    )
+    return <p class="panel-note">No measurements along this route. Choose a longer time range or another route.</p>
   }
   return (
     <>
       <section>
         <dl class="facts route-facts">
-          <Fact title="Known" metres={knownM} ofM={lengthM} />
-          <Fact title="Dead" metres={deadM} ofM={lengthM} />
-          <Fact title="Poor" metres={poorM} ofM={lengthM} />
+          <Fact title="Measured" metres={knownM} ofM={lengthM} />
+          <Fact title="Dead zones" metres={deadM} ofM={lengthM} />
+          <Fact title="Poor signal" metres={poorM} ofM={lengthM} />
         </dl>
-        {window.limitedBy === 'plan' ? <p class="label">The plan’s history limits what the forecast knows.</p> : null}
+        {window.limitedBy === 'plan' ? <p class="label">Your plan limits how far back the forecast looks.</p> : null}
         <RouteProfile segments={segments} lengthM={lengthM} deadZones={deadZones} />
         <RouteLegend />
       </section>
       <section>
-        <h3>Dead zones ahead</h3>
+        <h3>Dead zones</h3>
         {deadZones.length === 0 ? (
-          <p class="label">None on the known part of the route.</p>
+          <p class="label">No dead zones on the measured part of the route.</p>
         ) : (
           <ol class="ranking inset">
             {deadZones.map(({ fromM, toM, lengthM: zoneM }, index) => (
@@ -49,7 +45,7 @@ export function RouteResult({ forecast, operators, path, onShow }: RouteResultPr
                 <button type="button" onClick={() => onShow(pathCutter(path)(fromM, toM))}>
                   <span class="route-number">{index + 1}</span>
                   <span>
-                    <strong>After {kilometres(fromM)}</strong>
+                    <strong>At {kilometres(fromM)}</strong>
                     <span class="hint">{kilometres(zoneM)} without usable service</span>
                   </span>
                 </button>
@@ -87,10 +83,10 @@ const RouteLegend = () => (
       </li>
     ))}
     <li>
-      <span class="route-line dead" /> Dead
+      <span class="route-line dead" /> Dead zone
     </li>
     <li>
-      <span class="route-line unknown" /> Unknown
+      <span class="route-line unknown" /> No measurements
     </li>
   </ul>
 )
@@ -116,7 +112,7 @@ function Operators({
           <tr>
             <th scope="col">Operator</th>
             <th scope="col" class="number">
-              Known
+              Measured
             </th>
             <th scope="col" class="number">
               Dead

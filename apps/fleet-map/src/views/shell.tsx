@@ -14,7 +14,7 @@ const views: { view: string; label: string; icon: IconName }[] = [
   { view: 'jobs', label: 'Jobs', icon: 'jobs' },
 ]
 
-/** The frame around every view: navigation, theme, sign-out. */
+/** The frame around every view: navigation, theme and sign-out. */
 export const Shell = ({ children }: { children: ComponentChildren }) => (
   <div class="shell">
     <button type="button" class="skip-link" onClick={focusContent}>
@@ -44,12 +44,12 @@ export const Shell = ({ children }: { children: ComponentChildren }) => (
   </div>
 )
 
-// A button, since the address after # names the view and a link would change it.
+// A link would change the part of the address after `#`, which names the view.
 function focusContent() {
   document.getElementById('content')?.focus()
 }
 
-/** In the place of a view that works inside one organization, as long as none is known. */
+/** Replaces a view that needs an organization while none is available. */
 export const WithoutOrganization = () =>
   organizations.value === undefined ? (
     <Loading />
@@ -57,13 +57,13 @@ export const WithoutOrganization = () =>
     <div class="state" role="alert">
       <strong>No organization</strong>
       <p>
-        Your key names no organization that this page could show. Ask an administrator of yours for the scope{' '}
+        This view needs an organization, and your API key cannot read any. Ask an administrator for the scope{' '}
         <code>org:read</code>.
       </p>
     </div>
   )
 
-/** Chooses an organization; stays away when there is nothing to choose from. */
+/** Selects an organization. Renders nothing when there are fewer than two. */
 export function OrganizationPicker({ allowAll }: { allowAll: boolean }) {
   const list = organizations.value ?? []
   if (list.length < 2) return null

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import { ApiError, call, keyWasRefused, signIn } from '../api/client.ts'
 import { FailureNotice } from '../components/notice.tsx'
 
-/** Asks for the API key once and tries it before keeping it for this tab. */
+/** Asks for the API key, checks it with the service, and keeps it for this browser tab. */
 export function SignIn() {
   const [error, setError] = useState(
-    keyWasRefused.value ? 'The key was revoked or has expired: sign in again.' : undefined,
+    keyWasRefused.value ? 'The API key was revoked or has expired. Sign in again.' : undefined,
   )
   const [busy, setBusy] = useState(false)
   const submit = async (event: Event) => {
@@ -18,11 +18,7 @@ export function SignIn() {
       signIn(key)
     } catch (failure) {
       const refused = failure instanceof ApiError && failure.status === 401
-      setError(
-        refused
-          ? 'The service does not know this key. It may have been revoked, have expired or be mistyped.'
-          : (failure as Error).message,
-      )
+      setError(refused ? 'Invalid API key. It may be mistyped, revoked or expired.' : (failure as Error).message)
       setBusy(false)
     }
   }
@@ -33,7 +29,7 @@ export function SignIn() {
         <div>
           <h1>Routerfleet</h1>
           <p style={{ color: 'var(--text-soft)', marginTop: 'var(--space-1)' }}>
-            Where every router is, and how good its signal was exactly there.
+            Position, signal and jobs of every router in your fleet.
           </p>
         </div>
         <label class="field">
@@ -45,8 +41,8 @@ export function SignIn() {
           {busy ? 'Signing in …' : 'Sign in'}
         </button>
         <p style={{ color: 'var(--text-faint)', fontSize: 'var(--text-s)' }}>
-          A local start writes its demo key as <code>demoKey</code> to <code>access.json</code> in its data folder. The
-          key stays in this tab and is forgotten when it closes.
+          After a local start, the demo key is <code>demoKey</code> in <code>access.json</code> in the data folder. This
+          page keeps the key until you close the tab.
         </p>
       </form>
     </main>

@@ -7,7 +7,7 @@ type TimelineProps = { fromMs: number; toMs: number; atMs: number | null; name: 
 
 const stepsPerRun = 200
 
-/** One slider for the trail, the charts and the place of the selected device; at its right end it follows the present. */
+/** The time slider of the selected device's trail, charts and position. Its right end means now. */
 export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps) {
   const [playing, setPlaying] = useState(false)
   const value = Math.min(toMs, Math.max(fromMs, atMs ?? toMs))
@@ -30,7 +30,7 @@ export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps)
         <button
           type="button"
           class="button quiet icon"
-          aria-label={playing ? 'Pause' : 'Play the trail'}
+          aria-label={playing ? 'Pause' : 'Play trail'}
           onClick={() => {
             if (!playing && value >= toMs) show(fromMs)
             setPlaying(!playing)
@@ -48,7 +48,7 @@ export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps)
       </div>
       <input
         type="range"
-        aria-label={`Moment on the trail of ${name}`}
+        aria-label={`Time on the trail of ${name}`}
         aria-valuetext={moment(value)}
         min={fromMs}
         max={toMs}
@@ -58,7 +58,7 @@ export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps)
       />
       <div class="row ends">
         <span style={{ marginRight: 'auto' }}>{moment(fromMs)}</span>
-        {limitedBy === 'plan' ? <span>The plan keeps no more than this</span> : null}
+        {limitedBy === 'plan' ? <span>History is limited by your plan</span> : null}
         <span>{moment(toMs)}</span>
       </div>
     </section>

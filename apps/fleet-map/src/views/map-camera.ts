@@ -1,0 +1,83 @@
+import type { RefObject } from 'preact'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import type { MapDevice } from '../api/types.ts'
+import { type Bounds, boundsOf, type Padding, type Reveal, type Surface, type View } from '../map/surface.ts'
+import { place, setParams } from '../state/url.ts'
+
+/** The part of the world that the map shows. */
+export type Viewport = { view: View; bounds: Bounds }
+
+const world: View = { lon: 8, lat: 30, zoom: 1.6 }
+const marginPx = 32
+
+type CameraSubject = {
+  devices: ReadonlyMap<string, MapDevice>
+  selected: MapDevice | undefined
+  selectedId: string | null
+}
+
+/**
+ * Owns where the map looks. It starts at the view in the address, or at the whole fleet once the fleet is known. It
+ * keeps a newly selected device clear of the panels in `chrome`, and writes every move into the address.
+ */
+export function useMapCamera(chrome: RefObject<HTMLElement | null>, { devices, selected, selectedId }: CameraSubject) {
+  const [start] = useState(startView)
+  const [viewport, setViewport] = useState<Viewport>()
+  const [fit, setFit] = useState<{ bounds: Bounds; padding: Padding } | null>(null)
+  const [reveal, setReveal] = useState<Reveal | null>(null)
+  const hasChosenView = useRef(Boolean(place.value.params.z || place.value.params.route))
+  const revealedId = useRef<string | null>(null)
+
+  /** Moves the map so that it shows this box; null moves nothing. */
+  const show = useCallback((bounds: Bounds | null) => {
+    if (!bounds) return
+    hasChosenView.current = true
+    setFit({ bounds, padding: freePadding(chrome.current) })
+  }, [])
+
+  useEffect(() => {
+    if (hasChosenView.current) return
+    const subjects = selected ? [selected] : [...devices.values()]
+    show(boundsOf(subjects.flatMap(({ location }) => location ?? [])))
+  }, [devices])
+
+  useEffect(() => {
+    if (revealedId.current === selectedId || (selectedId && !selected?.location)) return
+    revealedId.current = selectedId
+    if (selected?.location) setReveal({ at: selected.location, padding: freePadding(chrome.current) })
+  }, [selectedId, selected])
+
+  const onMove = useCallback((view: View, bounds: Bounds) => {
+    setViewport({ view, bounds })
+    const { lon, lat, zoom } = view
+    setParams({ lon: lon.toFixed(4), lat: lat.toFixed(4), z: zoom.toFixed(2) }, { replace: true })
+  }, [])
+  const onReady = useCallback((surface: Surface) => setViewport({ view: start, bounds: surface.bounds() }), [])
+
+  return { start, viewport, fit, reveal, show, onMove, onReady }
+}
+
+function startView(): View {
+  const { lon, lat, z } = place.value.params
+  const view = { lon: Number(lon), lat: Number(lat), zoom: Number(z) }
+  return z && Object.values(view).every(Number.isFinite) ? view : world
+}
+
+/**
+ * Returns the padding that keeps a view clear of the filters and panels. On wide screens the filters are on the left
+ * and panels on the right; on narrow screens the filters are at the top and panels at the bottom.
+ */
+function freePadding(chrome: HTMLElement | null): Padding {
+  const find = (selector: string) => chrome?.querySelector<HTMLElement>(selector) ?? undefined
+  const [filters, panel, timeline] = [find('.map-filters'), find('.device-panel'), find('.timeline')]
+  const padding = { left: marginPx, top: marginPx, right: marginPx, bottom: marginPx }
+  if (!filters || !chrome) return padding
+  const isWide = filters.offsetWidth < chrome.clientWidth / 2
+  const atBottom = timeline ?? (isWide ? undefined : panel)
+  if (atBottom) padding.bottom += chrome.clientHeight - atBottom.offsetTop
+  if (isWide) {
+    padding.left += filters.offsetLeft + filters.offsetWidth
+    if (panel) padding.right += chrome.clientWidth - panel.offsetLeft
+  } else padding.top += filters.offsetTop + filters.offsetHeight
+  return padding
+}
