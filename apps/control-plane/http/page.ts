@@ -23,6 +23,7 @@ const pageHeaders = secureHeaders({
     formAction: ["'none'"],
     frameAncestors: ["'none'"],
   },
+  xFrameOptions: 'DENY',
   // The proxy that ends TLS decides on HTTPS for its whole domain.
   strictTransportSecurity: false,
 })

@@ -1,14 +1,12 @@
 import type { Position } from 'geojson'
 import type { Dwell } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
+import type { PixelOf } from './canvas-camera.ts'
 import { routeFeatures, routePoints, trailFeatures } from './features.ts'
 import type { HexAnswer } from './hexes.worker.ts'
 import { colorOf } from './palette.ts'
 import type { MapTheme } from './style.ts'
 import type { TrailPoint } from './surface.ts'
-
-/** Returns the canvas pixel of a position. */
-export type PixelOf = (position: Position) => [x: number, y: number]
 
 const widths: Record<string, number> = { dead: 7, known: 5, unknown: 2.5 }
 const dashes: Record<string, number[]> = { dead: [5, 4], known: [], unknown: [3, 4] }

@@ -199,13 +199,14 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       layout: { 'icon-image': ['get', 'image'], 'symbol-sort-key': ['get', 'order'], 'icon-padding': 6 },
     },
     {
-      // Numbers of dead zones. Where two would overlap, only one is drawn until the reader zooms in.
+      // Numbers of dead zones. Where two would overlap, only the lower one is drawn until the reader zooms in.
       id: 'route-numbers',
       type: 'symbol',
       source: 'route-points',
       filter: ['!=', ['get', 'label'], ''],
       layout: {
         'icon-image': zoneNumberIcon,
+        'symbol-sort-key': ['to-number', ['get', 'label']],
         'text-field': ['get', 'label'],
         'text-font': ['sans-serif'],
         'text-size': 12,

@@ -1,43 +1,23 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { call } from '../api/client.ts'
 import { Icon } from '../components/icon.tsx'
-import { useResource } from '../components/resource.ts'
 import { Failure, Loading } from '../components/states.tsx'
-import { drawForecast } from '../route/drawn.ts'
 import { kilometres, type LonLat, lengthOf } from '../route/geometry.ts'
 import { readRouteFile } from '../route/read-file.ts'
-import type { RouteForecast } from '../route/types.ts'
-import {
-  addPoint,
-  clearRoute,
-  drawnRoute,
-  finishRoute,
-  followAddress,
-  route,
-  setRoute,
-  undoPoint,
-} from '../state/route.ts'
+import { addPoint, clearRoute, finishRoute, followAddress, route, setRoute, undoPoint } from '../state/route.ts'
 import { place } from '../state/url.ts'
 import '../styles/route.css'
+import { type RouteFilter, useRouteForecast } from './route-forecast.ts'
+import { useDrawingKeys, useDroppedFile } from './route-input.ts'
 import { RouteResult } from './route-result.tsx'
 
 type RoutePanelProps = {
-  /** `sinceMinutes` null uses the service's default of 30 days. */
-  filter: { orgId: string; plmn: string; sinceMinutes: number | null }
+  filter: RouteFilter
   operators: readonly { plmn: string; name: string }[]
   /** Returns the centre of the map, where keyboard users add points. */
   centre: () => { lon: number; lat: number }
   onShow: (path: readonly LonLat[]) => void
   onClose: () => void
 }
-
-const shortestSegmentM = 100
-const longestSegmentM = 1_000
-// The chart has no room for more segments.
-const usefulSegments = 2_000
-
-const segmentLengthM = (lengthM: number): number =>
-  Math.min(longestSegmentM, Math.max(shortestSegmentM, Math.ceil(lengthM / usefulSegments / 50) * 50))
 
 /** Draws a route or opens a route file, and shows the signal that the fleet measured along it. */
 export function RoutePanel({ filter, operators, centre, onShow, onClose }: RoutePanelProps) {
@@ -46,42 +26,16 @@ export function RoutePanel({ filter, operators, centre, onShow, onClose }: Route
   const lengthM = useMemo(() => lengthOf(path), [path])
   useEffect(followAddress, [place.value.params.route])
 
-  const isComplete = !drawing && path.length >= 2
-  const forecast = useResource<RouteForecast | undefined>(
-    isComplete ? JSON.stringify(['route', path, filter]) : 'no route',
-    async (signal) =>
-      isComplete
-        ? call<RouteForecast>('/fleet/forecast', {
-            method: 'POST',
-            signal,
-            body: {
-              path,
-              everyM: segmentLengthM(lengthM),
-              ...(filter.orgId && { orgId: filter.orgId }),
-              ...(filter.plmn && { plmn: filter.plmn }),
-              ...(filter.sinceMinutes && { sinceMinutes: filter.sinceMinutes }),
-            },
-          })
-        : undefined,
-  )
-  const found = isComplete ? forecast.value : undefined
-  const drawn = useMemo(() => found && drawForecast(path, found), [path, found])
-  useEffect(() => {
-    drawnRoute.value = drawn ?? { stretches: [], marks: [], draft: path }
-  }, [drawn, path])
-  useEffect(
-    () => () => {
-      drawnRoute.value = null
-    },
-    [],
-  )
+  const { isComplete, forecast } = useRouteForecast(route.value, lengthM, filter)
+  const found = forecast.value
   useDrawingKeys()
-  // Show the whole route of a link or file. A route that was drawn by clicks is already visible.
+  // Show the whole route of a link or file, also after the result has made the panel larger. A route that was drawn by
+  // clicks is already visible.
   const clicked = useRef(false)
   clicked.current ||= drawing && path.length > 0
   useEffect(() => {
     if (!clicked.current && path.length >= 2) onShow(path)
-  }, [path])
+  }, [path, found === undefined])
 
   const open = async (file: File | undefined) => {
     if (!file) return
@@ -178,40 +132,3 @@ const pointOf = ({ lon, lat }: { lon: number; lat: number }): LonLat => [
   Math.round(lon * 1e5) / 1e5,
   Math.round(lat * 1e5) / 1e5,
 ]
-
-const isTyping = (target: EventTarget | null) =>
-  target instanceof HTMLElement && target.closest('input, textarea, select, button, a, summary') !== null
-
-/** Enter finishes the route and Backspace removes the last point, except while a field or button has the focus. */
-function useDrawingKeys(): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (!route.value.drawing || isTyping(event.target)) return
-      if (event.key === 'Enter') finishRoute()
-      else if (event.key === 'Backspace' || event.key === 'Delete') undoPoint()
-      else return
-      event.preventDefault()
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  }, [])
-}
-
-/** Opens a file dropped anywhere on the page while the panel is open. */
-function useDroppedFile(open: (file: File | undefined) => void): void {
-  const newest = useRef(open)
-  newest.current = open
-  useEffect(() => {
-    const allow = (event: DragEvent) => event.preventDefault()
-    const drop = (event: DragEvent) => {
-      event.preventDefault()
-      newest.current(event.dataTransfer?.files[0])
-    }
-    addEventListener('dragover', allow)
-    addEventListener('drop', drop)
-    return () => {
-      removeEventListener('dragover', allow)
-      removeEventListener('drop', drop)
-    }
-  }, [])
-}
