@@ -24,7 +24,9 @@ async function buildPage() {
   const page = join(repository, 'apps/fleet-map')
   if (!existsSync(join(page, 'index.html'))) return
   const sources = ['src', 'public'].map((name) => newestChangeMs(join(page, name)))
-  const files = ['index.html', 'docs.html', 'vite.config.ts', 'atlas.ts'].map((name) => statSync(join(page, name)).mtimeMs)
+  const files = ['index.html', 'docs.html', 'vite.config.ts', 'atlas.ts'].map(
+    (name) => statSync(join(page, name)).mtimeMs,
+  )
   const built = join(page, 'dist/index.html')
   if (existsSync(built) && statSync(built).mtimeMs > Math.max(...sources, ...files)) return
   console.log('Building the fleet map page …')
