@@ -440,7 +440,7 @@ test.for(['', '/tools/routerfleet'])(
       .poll(() => operations.count(), { timeout: minute })
       .toBe(Object.values(paths).flatMap((methods) => Object.keys(methods)).length)
     await page.getByRole('button', { name: 'Authorize' }).first().click()
-    await page.getByLabel('auth-bearer-value').fill(product.demoKey)
+    await page.getByLabel('auth-bearer-value').first().fill(product.demoKey)
     await page.getByRole('button', { name: 'Apply credentials' }).first().click()
     await page.getByRole('button', { name: 'Close' }).first().click()
     const listDevices = page.locator('#operations-Devices-getDevices')

@@ -1,14 +1,13 @@
 // The package ships no types. These are the options that the API reference uses.
 declare module 'swagger-ui-dist/swagger-ui-es-bundle.js' {
   export type SwaggerUiOptions = {
-    url: string
+    spec: object
     domNode: HTMLElement | null
     deepLinking: boolean
     docExpansion: 'list' | 'full' | 'none'
     filter: boolean
     showExtensions: boolean
     defaultModelsExpandDepth: number
-    validatorUrl: string | null
     persistAuthorization: boolean
   }
   export default function SwaggerUI(options: SwaggerUiOptions): unknown
