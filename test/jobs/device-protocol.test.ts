@@ -65,6 +65,6 @@ test('the shell client of docs/device-protocol.md enrolls, reports, takes a rebo
     return now.status === 'succeeded' && now
   })
   if (again.pid) process.kill(-again.pid)
-  expect(confirmed).toMatchObject({ attempt: 1, result: 'Up again.' })
+  expect(confirmed).toMatchObject({ attempt: 1, result: 'Restarted.' })
   expect(confirmed.history.map(({ status }) => status)).toEqual(['queued', 'dispatched', 'inProgress', 'succeeded'])
 })
