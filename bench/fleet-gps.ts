@@ -23,15 +23,15 @@ const fullSizes: Size[] = [
   { devices: 100_000, minutes: 5, rounds: 30, samplesPerSecond: 10_000, targetMs: 400 },
 ]
 
-/** What a map draws of each device, without what it only shows when one is looked at. */
+/** The fields that a map draws for each device, without those for a selected device. */
 const drawn = 'fields=name,status,location.lat,location.lon,signal.rsrpDbm,signal.quality'
 const columnar = '/fleet/gps?format=columnar'
 
-/** Fleet GPS over HTTP, beside the time it takes to serialize and compress the same answer from memory. */
+/** Fleet GPS over HTTP, compared with serializing and compressing the same response from memory. */
 export const fleetGps: Bench = {
   name: 'fleet-gps',
   about:
-    'GET /fleet/gps over HTTP (zstd) while ingest takes reports, beside serializing and compressing the same answer from memory.',
+    'GET /fleet/gps over HTTP (zstd) while ingest accepts reports, compared with serializing and compressing the same response from memory.',
   async run({ quick, devices, minutes }) {
     const figures: Figure[] = []
     const sizes = quick ? quickSizes : fullSizes.filter((size) => devices === undefined || size.devices === devices)
@@ -57,7 +57,7 @@ async function measure(stack: BenchStack, size: Size): Promise<Figure[]> {
   try {
     return [
       {
-        name: name('first answer, nothing in memory'),
+        name: name('first response, empty cache'),
         value: `${(await timed(() => read(api, columnar + scope))).toFixed(0)} ms`,
       },
       await against(
@@ -67,9 +67,9 @@ async function measure(stack: BenchStack, size: Size): Promise<Figure[]> {
         rounds,
         `p95 < ${targetMs} ms, < 1.2 MB`,
       ),
-      await against(name('what a map draws of each'), api, `${columnar}${scope}&include=devices&${drawn}`, rounds),
+      await against(name('fields that a map draws'), api, `${columnar}${scope}&include=devices&${drawn}`, rounds),
       await against(name('bbox of a city'), api, `${columnar}${scope}&bbox=-8.5,51.85,-8.4,51.93`, rounds, '< 60 ms'),
-      await sinceFigure(name('since 5 s ago, a twelfth changed'), stack, api, fleet, rounds / 2),
+      await sinceFigure(name('since 5 s ago, one twelfth changed'), stack, api, fleet, rounds / 2),
       await notModifiedFigure(name('304'), api, `${columnar}${scope}&include=devices`, rounds),
       {
         name: name('ingest meanwhile'),
@@ -97,7 +97,7 @@ async function against(name: string, api: ServedApi, path: string, rounds: numbe
   const served: number[] = []
   const floor: number[] = []
   for (let round = 0; round < rounds; round++) {
-    // Answers are shared for a second: each round measures one that has to be made.
+    // Responses are shared for one second, so each round waits and measures a new one.
     await pause(1_100)
     served.push(await timed(() => read(api, path)))
     floor.push(await timed(() => compress(JSON.stringify(value), compression)))
@@ -152,7 +152,7 @@ async function notModifiedFigure(name: string, api: ServedApi, path: string, rou
     etag = answer.headers.etag ?? etag
     await pause(100)
   }
-  if (unmodified === 0) throw new Error('Nothing was ever unmodified.')
+  if (unmodified === 0) throw new Error('No response was 304.')
   return {
     name,
     value: `p50 ${median(times).toFixed(1)} ms, p95 ${percentile(times, 95).toFixed(1)} ms; ${unmodified} of ${times.length}`,

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-// The least a telemetry server could do: read the body and answer 202. With PARSE=1 it also parses the JSON.
+// The minimum of a telemetry server: read the body and respond with 202. With PARSE=1, also parse the JSON.
 const parse = process.env.PARSE === '1'
 
 const server = createServer((request, response) => {

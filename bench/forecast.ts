@@ -21,11 +21,11 @@ const everyM = 100
 const minutes = 43_200
 const days = 30
 
-/** The forecast of a long route over HTTP, beside the bare SQL that counts the votes of its finest cells. */
+/** The forecast of a long route over HTTP, compared with plain SQL that counts the votes of its finest cells. */
 export const forecast: Bench = {
   name: 'forecast',
   about:
-    'POST /fleet/forecast, 500 km in segments of 100 m, a month of votes on ten such roads, beside bare SQL over the finest cells.',
+    'POST /fleet/forecast, 500 km in segments of 100 m, a month of votes on ten such roads, compared with plain SQL over the finest cells.',
   async run({ quick, devices }) {
     const size = quick ? quickSize : { ...fullSize, devices: devices ?? fullSize.devices }
     return withBenchStack((stack) => measure(stack, size))
@@ -51,7 +51,7 @@ async function measure(stack: BenchStack, size: Size): Promise<Figure[]> {
   try {
     const [cold, floor, warm]: [number[], number[], number[]] = [[], [], []]
     for (let round = 0; round < rounds; round++) {
-      // Another window is another question: nothing of it is in memory.
+      // A different window is not in the cache.
       cold.push(await timed(() => api.post('/fleet/forecast', ask(minutes - round))))
       floor.push(await timed(() => countFinest(questdb, fleet.organizationId, path)))
       warm.push(await timed(() => api.post('/fleet/forecast', ask(minutes - round))))
@@ -59,11 +59,11 @@ async function measure(stack: BenchStack, size: Size): Promise<Figure[]> {
     return [
       { name: name('votes, segments'), value: await describe(questdb, api, ask(minutes)) },
       {
-        ...figure(name('first forecast of a route, nothing in memory'), cold, 'p95 < 300 ms'),
+        ...figure(name('first forecast of a route, empty cache'), cold, 'p95 < 300 ms'),
         ratio: `${(median(cold) / median(floor)).toFixed(2)} ×`,
       },
-      figure(name('the same within a minute'), warm, 'p95 < 300 ms'),
-      figure(name('bare SQL: votes of the finest cells'), floor),
+      figure(name('same route within a minute'), warm, 'p95 < 300 ms'),
+      figure(name('plain SQL: votes of the finest cells'), floor),
     ]
   } finally {
     await api.close()
@@ -89,7 +89,7 @@ async function describe(questdb: QuestdbSql, api: ServedApi, body: unknown): Pro
   return `${Number(counted?.[0]).toLocaleString('en')} votes, ${segments.length} segments, ${Math.round(summary.knownM / 1_000)} km known, ${(bytes.length / 1e6).toFixed(1)} MB`
 }
 
-/** The counts of the finest cells by the hourly view alone, as the forecast has to have them at the least. */
+/** Counts the votes of the finest cells in the hourly view, the minimum that a forecast needs. */
 async function countFinest(
   questdb: QuestdbSql,
   organizationId: string,

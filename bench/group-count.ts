@@ -14,10 +14,10 @@ import { median, percentile } from './statistics.ts'
 
 const membersAtOnce = 1_000
 
-/** A group of 100,000 effective members, most of them by smart tag, counted as the list of groups shows it. */
+/** Counting a group of 100,000 effective members, most of them by smart tag, as in the list of groups. */
 export const groupCount: Bench = {
   name: 'group-count',
-  about: 'The list of groups with one group of many effective members, beside the bare SQL that counts them.',
+  about: 'The list of groups with one group of many effective members, compared with the plain SQL that counts them.',
   async run({ quick }) {
     const members = quick ? 10_000 : 100_000
     const postgres = await openBenchPostgres()
@@ -39,7 +39,7 @@ async function measure(pool: Pool, members: number, rounds: number): Promise<Fig
     bare.push(await timed(() => pool.query(bareSql, [organizationId, groupId, ['vehicle']])))
   }
   const { items } = await listGroups(ctx, organizationId, { limit: 50, after: undefined })
-  if (items[0]?.effectiveDeviceCount !== members) throw new Error('The group was counted wrong.')
+  if (items[0]?.effectiveDeviceCount !== members) throw new Error('The group count is wrong.')
   return {
     name: `${members} effective members`,
     value: `p50 ${median(listed).toFixed(1)} ms, p99 ${percentile(listed, 99).toFixed(1)} ms; bare p50 ${median(bare).toFixed(1)} ms`,
@@ -64,7 +64,7 @@ async function seedGroup(pool: Pool, members: number) {
     },
   }
   const { group } = await createGroup(ctx, organizationId, { name: 'Vehicles', smartTags: ['vehicle'] })
-  // Four of five by smart tag, every fifth by hand.
+  // Four of five members have the smart tag, every fifth is explicit.
   for (let made = 0; made < members; made += membersAtOnce) {
     if (made % (5 * membersAtOnce) !== 0)
       await seedDevices(pool, organizationId, membersAtOnce, { tags: ['vehicle', 'eu'] })

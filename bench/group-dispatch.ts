@@ -17,14 +17,14 @@ import { median, medianRatio, percentile, shown } from './statistics.ts'
 
 const masterSecret = 'a master secret for benchmarks only'
 
-/** What one run works with: a served API, and a group whose members are in it by hand and by tag. */
+/** The environment of a run: a served API, and a group with explicit and smart tag members. */
 type Scene = { postgres: BenchPostgres; pool: Pool; api: AppProcess; key: string; fleet: JobFleet; members: number }
 
-/** A reboot of a large group: what the caller waits for, and what everybody else notices while it is dispatched. */
+/** Rebooting a large group: the response time, and the effect on other callers during the dispatch. */
 export const groupDispatch: Bench = {
   name: 'group-dispatch',
   about:
-    'POST of a group job beside the bare INSERT … SELECT of as many jobs; then its way into the queues, while other calls go on.',
+    'POST of a group job, compared with a plain INSERT … SELECT of the same number of jobs; then its dispatch, during other calls.',
   async run({ quick }) {
     const members = quick ? 10_000 : 100_000
     const postgres = await openBenchPostgres()
@@ -63,7 +63,7 @@ async function openScene(postgres: BenchPostgres, members: number): Promise<Scen
   return { postgres, pool, api, key: token, fleet, members }
 }
 
-// Jobs ask nobody but Postgres and the queues.
+// Jobs need Postgres and the queues only.
 const nobodyThere = 'http://127.0.0.1:9'
 
 async function call({ api, key }: Scene, method: 'GET' | 'POST', path: string, body?: object): Promise<string> {
@@ -104,7 +104,7 @@ async function measurePost(scene: Scene, rounds: number): Promise<Figure[]> {
     await forgetJobs(pool)
     const startMs = performance.now()
     await pool.query(bareInsert, [fleet.organizationId, fleet.groupId])
-    // The first round warms both up.
+    // The first round is the warm-up.
     if (round === 0) continue
     bare.push(performance.now() - startMs)
     served.push(tookMs)
@@ -131,7 +131,7 @@ async function measureDispatch(scene: Scene, backend: 'Redis' | 'Postgres', quic
   const bareMs = await bareOfferMs(scene, redis)
   const worker = await startWorkerProcess({ postgresUrl: postgres.url, redisUrl: redis?.url })
   try {
-    // The first one warms all up.
+    // The first round is the warm-up.
     await dispatchOnce(scene, 1_000)
     await longestStallMs(scene, worker.url)
     const rounds: Dispatched[] = []
@@ -146,7 +146,7 @@ async function measureDispatch(scene: Scene, backend: 'Redis' | 'Postgres', quic
     return [
       {
         name: `all enqueued in slices, on ${backend}`,
-        value: `${seconds(enqueuedMs)} after the call; bare addBulk of as many single entries ${seconds(bareMs)}`,
+        value: `${seconds(enqueuedMs)} after the call; plain addBulk of the same number of single entries ${seconds(bareMs)}`,
         ratio: `${(enqueuedMs / bareMs).toFixed(1)} ×`,
         target: backend === 'Redis' ? 'enqueued < 10 s at 100,000' : '',
       },
@@ -174,7 +174,7 @@ async function measureDispatch(scene: Scene, backend: 'Redis' | 'Postgres', quic
   }
 }
 
-/** What other calls take for a while, and then while one batch is created and dispatched to its last job. */
+/** Measures other calls for a while, then again during the creation and the dispatch of one batch. */
 async function dispatchOnce(scene: Scene, beforeMs: number): Promise<Dispatched> {
   const { pool, members } = scene
   await forgetJobs(pool)
@@ -194,7 +194,7 @@ async function dispatchOnce(scene: Scene, beforeMs: number): Promise<Dispatched>
   return { enqueuedMs, dispatchedMs, idleMs, duringMs: await during.stop() }
 }
 
-/** The floor: as many references added to a queue by calls of 250, with nobody working on them. */
+/** The floor: adding the same number of references to a queue in calls of 250, without a worker. */
 async function bareOfferMs({ postgres, members }: Scene, redis: TestRedis | undefined): Promise<number> {
   const backend = openQueueBackend({ postgresUrl: postgres.url, redisUrl: redis?.url }, () => {})
   try {
@@ -215,10 +215,10 @@ async function bareOfferMs({ postgres, members }: Scene, redis: TestRedis | unde
   }
 }
 
-// As often as one key may call, and a little less.
+// Slightly below the rate limit of one key.
 const callEveryMs = 15
 
-/** What other callers do: look at a device, a page of devices, the groups. */
+/** The requests of other callers: a device, a page of devices, the groups. */
 function otherCalls(scene: Scene): () => Promise<void> {
   const { organizationId, deviceIds } = scene.fleet
   const paths = [
@@ -233,7 +233,7 @@ function otherCalls(scene: Scene): () => Promise<void> {
   }
 }
 
-/** The longest delay of each process's event loop since it was last asked. */
+/** Returns the longest event loop delay of each process since the last call. */
 async function longestStallMs(scene: Scene, workerUrl: string): Promise<{ api: number; worker: number }> {
   const stallOf = (metrics: string) => Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1]) * 1_000
   const [api, worker] = await Promise.all([

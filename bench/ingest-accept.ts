@@ -10,9 +10,9 @@ type Contender = {
   name: string
   port: number
   pid: number
-  /** Not one of ours: what it refuses when the machine is crowded is not counted, and no failure. */
+  /** For servers of others: refused requests are not counted and do not fail the run. */
   mayRefuse?: boolean
-  /** Resolves when what it took is worked off, so that the next one has the machine to itself. */
+  /** Resolves when all accepted work is done, so that it does not affect the next contender. */
   rest?: () => Promise<void>
 }
 type Round = { perSecond: number; perCpuSecond: number }
@@ -33,8 +33,8 @@ const naiveTableSql = (table: string, columns: readonly string[]) =>
    TIMESTAMP(timestamp) PARTITION BY DAY WAL DEDUP UPSERT KEYS(timestamp, device_id)`
 
 /**
- * Requests in alternating rounds to every contender, after one that warms all up; samples a second by wall clock and by
- * the server's CPU.
+ * Sends requests to the contenders in alternating rounds, after one warm-up round. Returns samples per second of wall time and
+ * per second of server CPU.
  */
 async function race(
   contenders: readonly Contender[],
@@ -44,7 +44,7 @@ async function race(
   const results = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]))
   const startMs = Date.now() - 3_600_000
   for (let round = -1; round < shape.rounds; round++) {
-    // Fresh timestamps in every round: rows of an earlier one must not be replaced instead of stored.
+    // Each round uses new timestamps, so that its rows do not replace earlier ones.
     const requests = devices.map(({ token }, seed) =>
       httpRequest(
         '/telemetry',
@@ -65,11 +65,11 @@ async function race(
   return results
 }
 
-/** Accepting telemetry: durable, against a server that only parses, and against the stack one would write first. */
+/** Accepting telemetry durably, compared with a server that only parses and with a straightforward implementation. */
 export const ingestAccept: Bench = {
   name: 'ingest-accept',
   about:
-    'POST /telemetry until its fsynced 202, on one process with its writer running, against node:http + JSON.parse of the same bodies and against Hono + zod + the client library.',
+    'POST /telemetry until its 202 after fsync, on one process with its writer, compared with node:http + JSON.parse of the same bodies and with Hono + zod + the client library.',
   run: ({ quick }) => withBenchStack((stack) => measure(stack, quick)),
 }
 
@@ -106,7 +106,7 @@ async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
   }
 }
 
-/** Until the writer has nothing left of what was accepted. */
+/** Waits until the writer has stored all accepted samples. */
 async function untilStored(port: number): Promise<void> {
   for (;;) {
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
@@ -122,7 +122,7 @@ const ratio = (rounds: Map<string, Round[]>, above: string, below: string) =>
 function batchFigures(rounds: Map<string, Round[]>): Figure[] {
   return [
     {
-      name: '100 samples a request, durable, samples/s',
+      name: '100 samples per request, durable, samples/s',
       value: shown(speeds(rounds, 'ingest')),
       ratio: `${ratio(rounds, 'ingest', 'floor').toFixed(2)} × floor, ${ratio(rounds, 'ingest', 'naive').toFixed(1)} × naive`,
       target: '≥ 0.6 × floor, ≥ 5 × naive',
@@ -130,7 +130,7 @@ function batchFigures(rounds: Map<string, Round[]>): Figure[] {
     { name: 'floor: node:http + JSON.parse', value: shown(speeds(rounds, 'floor')) },
     { name: 'naive: Hono + zod + client Sender', value: shown(speeds(rounds, 'naive')) },
     {
-      name: 'samples per CPU-second of the ingest process, writer included',
+      name: 'samples per CPU second of ingest, including the writer',
       value: shown((rounds.get('ingest') ?? []).map((round) => round.perCpuSecond)),
     },
   ]
@@ -139,19 +139,19 @@ function batchFigures(rounds: Map<string, Round[]>): Figure[] {
 function singleFigures(rounds: Map<string, Round[]>): Figure[] {
   return [
     {
-      name: '1 sample a request, durable, requests/s',
+      name: '1 sample per request, durable, requests/s',
       value: shown(speeds(rounds, 'ingest')),
       ratio: `${ratio(rounds, 'ingest', 'bare').toFixed(2)} × bare`,
       target: '≥ 0.5 × bare',
     },
-    { name: 'bare: node:http that answers 202', value: shown(speeds(rounds, 'bare')) },
+    { name: 'bare: node:http that responds with 202', value: shown(speeds(rounds, 'bare')) },
     {
-      name: 'the same through the base address, requests/s',
+      name: 'same requests through the control plane, requests/s',
       value: shown(speeds(rounds, 'front')),
       ratio: `${ratio(rounds, 'front', 'ingest').toFixed(2)} × straight to ingest`,
     },
     {
-      name: 'requests per CPU-second of the control plane, which passes them on',
+      name: 'forwarded requests per CPU second of the control plane',
       value: shown((rounds.get('front') ?? []).map((round) => round.perCpuSecond)),
     },
   ]

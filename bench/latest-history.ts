@@ -9,11 +9,11 @@ import { startIngestLoad } from './steady-load.ts'
 
 const minuteMs = 60_000
 
-/** One device's latest telemetry and its history over HTTP, beside the bare SQL. */
+/** Latest telemetry and history of one device over HTTP, compared with plain SQL. */
 export const latestHistory: Bench = {
   name: 'latest-history',
   about:
-    'A device’s latest telemetry and history over HTTP while ingest takes reports, beside the bare SQL of the same rows by pg. The SQL alone finds out nothing about who may read, and sends nothing.',
+    'A device’s latest telemetry and history over HTTP while ingest accepts reports, compared with plain SQL for the same rows with pg. The SQL alone checks no permissions and sends no response.',
   run: ({ quick, devices, minutes }) =>
     withBenchStack(async (stack) => {
       const usual = quick
@@ -53,7 +53,7 @@ async function seedBusyDevice({ questdb }: BenchStack, fleet: SeededFleet): Prom
   return deviceId
 }
 
-// Not LATEST ON with a bound id: run by several workers at once it takes QuestDB 9.3.4 down (SIGSEGV).
+// Not LATEST ON with a bound id: concurrent workers crash QuestDB 9.3.4 with it (SIGSEGV).
 async function latest({ questdb }: BenchStack, api: ServedApi, fleet: SeededFleet, rounds: number): Promise<Figure> {
   const bare = async (deviceId: string) => {
     await Promise.all(

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * A process that sends prepared requests over raw sockets as fast as the server answers, `pipeline` at a time on each
- * connection, and counts the answers. It must never be the bottleneck: it parses nothing but status lines.
+ * A process that sends prepared requests over raw sockets as fast as the server responds, `pipeline` at a time per
+ * connection, and counts the responses. It parses only status lines, so that it is not the bottleneck.
  */
 export type LoadOrder = {
   port: number
-  /** Whole HTTP requests, base64; the connections share them in turn, so that each is sent as often as the others. */
+  /** Complete HTTP requests in base64. The connections take turns, so that each request is sent equally often. */
   requests: string[]
   connections: number
   pipeline: number
@@ -16,7 +16,7 @@ export type LoadReport = { accepted: number; refused: number; seconds: number; c
 
 const statusLine = Buffer.from('HTTP/1.1 ')
 
-/** Counts status lines in a stream of answers, also where one is cut by a chunk's end. */
+/** Counts the status lines in a stream of responses, including those split between chunks. */
 function statusCounter(onStatus: (status: number) => void) {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk: Buffer) => {

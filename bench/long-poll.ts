@@ -15,13 +15,13 @@ import type { Bench, Figure } from './report.ts'
 import { median, percentile } from './statistics.ts'
 
 /**
- * Many routers that wait for jobs at one ingest process: what they cost, and how soon one hears of its job. Counted is
- * what the operating system says is resident (VmRSS): the heap with its garbage, sockets, parsers, known tokens.
+ * Many routers that wait for jobs at one ingest process: memory per router, and the delay until a router receives its job.
+ * Memory is the resident size (VmRSS): heap including garbage, sockets, parsers, known tokens.
  */
 export const longPoll: Bench = {
   name: 'long-poll',
   about:
-    'Routers waiting at one ingest process for jobs, beside the same process before, which had answered others. Memory is VmRSS, 10 s after what came before; no collection is forced.',
+    'Routers that wait for jobs at one ingest process, compared with the same process before they connect. Memory is VmRSS, 10 s after the previous step, without forced garbage collection.',
   async run({ quick }) {
     const routers = quick ? 1_000 : 10_000
     const waitSeconds = quick ? 15 : 55
@@ -58,7 +58,7 @@ type Parts = {
   waitSeconds: number
 }
 
-/** What the arrival itself took is given back after a while. */
+/** Waits until the memory for accepting the connections is released. */
 const settleMs = 10_000
 
 async function measure({ ingest, fleet, tokens, jobs, waitSeconds }: Parts): Promise<Figure[]> {
@@ -66,7 +66,7 @@ async function measure({ ingest, fleet, tokens, jobs, waitSeconds }: Parts): Pro
   const before = residentBytes(ingest.pid)
   const crowd = startCrowd(ingest.url, tokens, waitSeconds)
   try {
-    // Some are always between two requests.
+    // Some routers are always between two requests.
     await until('nearly all of them wait', async () => (await waitingAt(ingest.url)) >= tokens.length * 0.98, 180_000)
     await delay(settleMs)
     const after = residentBytes(ingest.pid)
@@ -91,12 +91,12 @@ async function measure({ ingest, fleet, tokens, jobs, waitSeconds }: Parts): Pro
         target: '< 200 MB (190 MiB) more at 10,000',
       },
       {
-        name: 'after all of them asked again',
+        name: 'after all routers polled again',
         value: `${megabytes(later)} MiB resident`,
         ratio: `${((later - before) / tokens.length / 1_024).toFixed(1)} KiB each`,
       },
       {
-        name: 'a waiting router gets its job',
+        name: 'a waiting router receives its job',
         value: `p50 ${median(latencies).toFixed(1)} ms, p99 ${percentile(latencies, 99).toFixed(1)} ms after it was asked for`,
         target: 'p99 < 100 ms',
       },
@@ -107,8 +107,8 @@ async function measure({ ingest, fleet, tokens, jobs, waitSeconds }: Parts): Pro
 }
 
 /**
- * Routers that ask and do not wait: compiled code and a heap that has worked belong to the process, not to those who
- * wait at it.
+ * Warms up with routers that poll without waiting, because compiled code and a warm heap belong to the process and not to the
+ * waiting routers.
  */
 async function warmUp(url: string, tokens: readonly string[]): Promise<void> {
   const pool = new ConnectionPool({ connections: 10 })
@@ -125,13 +125,13 @@ async function warmUp(url: string, tokens: readonly string[]): Promise<void> {
   await pool.destroy()
 }
 
-/** Routers that ask again as soon as they are answered, and do not report: what they took stays with them. */
+/** Routers that poll again after each response and do not report. They keep the jobs that they took. */
 function startCrowd(url: string, tokens: readonly string[], waitSeconds: number) {
   const pool = new ConnectionPool({ connections: tokens.length, pipelining: 1, headersTimeout: 120_000 })
   const stopping = new AbortController()
   const expecting = new Map<number, () => void>()
   const wait = async (token: string, router: number) => {
-    // A thousand a second: what arrives at once waits in the listen queue and says nothing about waiting.
+    // 1,000 per second: more would wait in the listen queue and distort the measurement.
     await delay(router, undefined, { signal: stopping.signal })
     while (!stopping.signal.aborted) {
       const { statusCode, body } = await request(`${url}/device/jobs/next?waitSeconds=${waitSeconds}`, {

@@ -12,7 +12,7 @@ import { type Bench, table } from './report.ts'
 import { soak } from './soak.ts'
 import { wholePath } from './whole-path.ts'
 
-// npm run bench -- [--quick] [--only NAME] [--devices N] [--minutes N]: every figure against a floor or a peer of the same run.
+// npm run bench -- [--quick] [--only NAME] [--devices N] [--minutes N]: compares each figure with a reference of the same run.
 const benches: Bench[] = [
   ingestAccept,
   wholePath,
@@ -39,7 +39,7 @@ const numberOf = (text: string | undefined) => (text === undefined ? undefined :
 const options = { quick: values.quick, devices: numberOf(values.devices), minutes: numberOf(values.minutes) }
 const chosen = benches.filter(({ name, byNameOnly }) => (values.only ? name === values.only : !byNameOnly))
 if (chosen.length === 0) {
-  console.error(`There is no benchmark ${values.only}. There are: ${benches.map((bench) => bench.name).join(', ')}.`)
+  console.error(`Unknown benchmark ${values.only}. Benchmarks: ${benches.map((bench) => bench.name).join(', ')}.`)
   process.exit(2)
 }
 for (const bench of chosen) {

@@ -15,11 +15,11 @@ const large = [
   { devices: 100_000, cells: 50_000 },
 ]
 
-/** The page alone: its data is made beforehand, and what the service needs for it is measured by `fleet-gps`. */
+/** The page alone, with prepared data. `fleet-gps` measures what the service needs for this data. */
 export const mapPage: Bench = {
   name: 'map-page',
   about:
-    'The fleet map page in headless Chromium of 1280 × 800 px, drawn in software (SwiftShader: there is no GPU), from made-up answers over HTTP; ratios are to the same page with 200 devices.',
+    'The fleet map page in headless Chromium of 1280 × 800 px, with software rendering (SwiftShader, no GPU) and generated responses over HTTP. Ratios compare with the same page with 200 devices.',
   async run({ quick }) {
     const browser = await openChromium()
     if (!browser) return [{ name: noChromium, value: '–' }]
@@ -42,12 +42,12 @@ type Measured = Size & {
   heapBytes: number
 }
 
-/** Rounds alternate between the sizes, so that a machine that slows down slows all of them. */
+/** Rounds alternate between the sizes, so that a slower machine affects all of them. */
 async function measure(browser: Browser, sizes: readonly Size[], rounds: number): Promise<Measured[]> {
   const servers: MapServer[] = []
   for (const size of sizes) servers.push(await serveMap(built, size))
   try {
-    // The first page of a browser waits for the browser itself.
+    // The first page of a browser includes the start of the browser.
     if (servers[0]) await look(browser, servers[0])
     const seen = sizes.map((): Look[] => [])
     for (let round = 0; round < rounds; round++)
@@ -72,7 +72,7 @@ function summarize(size: Size, seen: readonly Look[]): Measured {
 
 type Look = Awaited<ReturnType<typeof look>>
 
-/** One reader with an empty cache: the first picture, panning, and what is on the heap then. */
+/** Measures one reader with an empty cache: the first picture, panning, and the heap afterwards. */
 async function look(browser: Browser, { url }: MapServer) {
   const reader = await openReader(browser, `${url}/`, { key: 'flk_bench' })
   try {
@@ -89,7 +89,7 @@ async function look(browser: Browser, { url }: MapServer) {
   }
 }
 
-/** Drags the map to and fro and returns how long each frame took. */
+/** Drags the map back and forth. Returns the duration of each frame. */
 async function pan(page: Page): Promise<number[]> {
   await page.evaluate(`(() => {
     window.frames_ = []
@@ -145,7 +145,7 @@ function describe(size: Measured, floor: Measured | undefined): Figure[] {
   ]
 }
 
-/** What crosses the wire, gzipped as `gzip -9` does it. */
+/** Returns the size after `gzip -9`. */
 async function weights(): Promise<Figure[]> {
   const entries = await readdir(built, { recursive: true, withFileTypes: true })
   const files = await Promise.all(

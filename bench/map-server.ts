@@ -13,14 +13,14 @@ type Json = Record<string, unknown>
 const compress = promisify(gzip)
 const none = { items: [], nextCursor: null }
 
-/** Serves the built page and answers what it asks for with a made-up fleet, each answer made and compressed once. */
+/** Serves the built page and a generated fleet. Each response is created and compressed once. */
 export async function serveMap(folder: string, size: { devices: number; cells: number }): Promise<MapServer> {
   const page = await openPage(folder, 'router')
-  if (!page) throw new Error(`${folder} holds no page: npm start builds it.`)
+  if (!page) throw new Error(`${folder} contains no page. Build it with npm start.`)
   const answers: Record<string, Buffer<ArrayBuffer>> = {
     '/signal-thresholds': await packed(signalThresholds.lte),
     '/fleet/gps': await packed(fleet(size.devices)),
-    // A twelfth reports within the five seconds between two polls.
+    // One twelfth of the devices report in the five seconds between two polls.
     '/fleet/gps since': await packed(fleet(Math.round(size.devices / 12))),
     '/fleet/coverage': await packed({ window, items: cells(size.cells) }),
   }
@@ -46,7 +46,7 @@ export async function serveMap(folder: string, size: { devices: number; cells: n
 const packed = async (answer: unknown) => Buffer.from(await compress(JSON.stringify(answer)))
 const window = { from: new Date(0).toISOString(), to: new Date().toISOString(), limitedBy: null }
 
-/** Evenly spread over Europe, always the same: fractions of the golden ratio and the plastic number. */
+/** Returns a deterministic, even distribution over Europe, with multiples of the golden ratio and the plastic number. */
 const place = (index: number) => ({
   lat: Math.round((38 + ((index * 0.7548776662466927) % 1) * 22) * 1e5) / 1e5,
   lon: Math.round((-8 + ((index * 0.6180339887498949) % 1) * 36) * 1e5) / 1e5,
@@ -79,7 +79,7 @@ function fleet(devices: number): Json {
   return { asOf: 'made-up', window, devices: Object.fromEntries(columns), gone: [], nextCursor: null }
 }
 
-/** As many neighbouring cells of resolution 6 as asked for, around the middle of Europe. */
+/** Returns this number of adjacent cells of resolution 6 around the middle of Europe. */
 function cells(wanted: number): Json[] {
   const rings = Math.ceil(Math.sqrt(wanted / 3))
   const lastAt = new Date().toISOString()

@@ -3,7 +3,7 @@ import { Sender } from '@questdb/nodejs-client'
 import { Hono } from 'hono'
 import { z } from 'zod'
 
-// What one would write first: Hono, a zod schema for the body, QuestDB's client. Nothing is durable before its flush.
+// A straightforward implementation: Hono, a zod schema for the body, the QuestDB client. Nothing is durable before a flush.
 const sampleSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('cellular'),
@@ -47,7 +47,7 @@ app.post('/telemetry', async (c) => {
       if (typeof value === 'number') row.floatColumn(name, value)
       else if (typeof value === 'string') row.stringColumn(name, value)
     }
-    // With auto-flush off nothing is awaited, so that requests do not tear each other's rows apart.
+    // Without auto-flush nothing is awaited, so that the rows of concurrent requests do not mix.
     void row.at(ts, 'ms')
   }
   await sender.flush()

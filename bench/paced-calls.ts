@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Calls one after the other at a steady pace until stopped; every call is timed, those that were late too. */
+/** Sends calls one after the other at a steady rate until stopped. Measures every call, including late ones. */
 export function startPacedCalls(call: () => Promise<void>, everyMs: number) {
   const timesMs: number[] = []
   const running = new Set<Promise<void>>()
@@ -24,7 +24,7 @@ export function startPacedCalls(call: () => Promise<void>, everyMs: number) {
   }
   const looping = loop()
   return {
-    /** Milliseconds of every call. Throws what the first failed call threw. */
+    /** Returns the duration of each call in milliseconds. Throws the error of the first failed call. */
     async stop(): Promise<number[]> {
       stopped = true
       await looping

@@ -7,10 +7,10 @@ import { startPostgres } from '../apps/stack/engines/postgres.ts'
 
 export type BenchPostgres = { url: string; pool: OwnedPool; close: () => Promise<void> }
 
-/** A migrated Postgres on a throw-away folder, for benchmarks that need no other engine. */
+/** A migrated Postgres in a temporary folder, for benchmarks that need no other engine. */
 export async function openBenchPostgres(): Promise<BenchPostgres> {
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-bench-'))
-  // Run by root, Postgres is another user, who has to pass through this folder.
+  // If root runs this, Postgres runs as another user, who needs access to this folder.
   await chmod(dir, 0o711)
   const postgres = await startPostgres({ dir: join(dir, 'postgres') })
   await migrate(postgres.url)

@@ -5,10 +5,10 @@ import type { LoadOrder, LoadReport } from './load-worker.ts'
 
 const ticksPerSecond = 100
 
-/** A child process that has said where it listens. */
+/** A child process with its port. */
 export type ServerProcess = { port: number; pid: number; stop: () => Promise<void> }
 
-/** Starts a server script which sends `{port}` to its parent once it listens. */
+/** Starts a server script, which sends `{port}` to its parent when it listens. */
 export async function startServerProcess(
   script: string,
   environment: Record<string, string> = {},
@@ -24,7 +24,7 @@ export async function startServerProcess(
   return { port, pid: child.pid ?? 0, stop: () => stopChild(child) }
 }
 
-/** Ends a child by SIGTERM and waits for it. */
+/** Stops a child with SIGTERM and waits for its exit. */
 export const stopChild = (child: ChildProcess): Promise<void> =>
   new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) return resolve()
@@ -32,7 +32,7 @@ export const stopChild = (child: ChildProcess): Promise<void> =>
     child.kill('SIGTERM')
   })
 
-/** Runs one order in a load process of its own. Throws when anything but 202 was answered, unless that is no news. */
+/** Runs one order in a separate load process. Throws on any response other than 202, unless `mayRefuse`. */
 export async function applyLoad(order: LoadOrder, { mayRefuse = false } = {}): Promise<LoadReport> {
   const child = fork(fileURLToPath(new URL('./load-worker.ts', import.meta.url)), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -49,7 +49,7 @@ export async function applyLoad(order: LoadOrder, { mayRefuse = false } = {}): P
   return report
 }
 
-/** CPU seconds that a process, all its threads and all its descendants have used so far (Linux; 0 elsewhere). */
+/** Returns the CPU seconds of a process and all its descendants so far (Linux; 0 elsewhere). */
 export function cpuSecondsOfTree(pid: number): number {
   const parents = new Map<number, number[]>()
   const ticks = new Map<number, number>()
@@ -68,7 +68,7 @@ export function cpuSecondsOfTree(pid: number): number {
       parents.set(Number(fields[1]), [...(parents.get(Number(fields[1])) ?? []), Number(name)])
       ticks.set(Number(name), Number(fields[11]) + Number(fields[12]))
     } catch {
-      // The process ended between listing and reading.
+      // The process exited after it was listed.
     }
   }
   const sum = (id: number): number =>

@@ -1,6 +1,6 @@
 const carrier = { rat: 'lte', plmn: '27201', operatorName: 'Operator A', band: 'B20' }
 
-/** Samples as a router in a moving vehicle reports them: RF each second, a fix each second that changes every 100 m. */
+/** Returns samples of a router in a moving vehicle: RF and a location each second, with a new fix every 100 m. */
 export function driveSamples(count: number, startMs: number, seed: number): Record<string, unknown>[] {
   const samples: Record<string, unknown>[] = []
   for (let index = 0; samples.length < count; index++) {
@@ -37,7 +37,7 @@ export function driveSamples(count: number, startMs: number, seed: number): Reco
   return samples
 }
 
-/** One sample of each kind at a moment, as a router reports them once a minute from along its way. */
+/** Returns one sample of each kind, as a moving router reports them once per minute. */
 export function minuteSamples(ts: number, seed: number): Record<string, unknown>[] {
   const minute = Math.floor(ts / 60_000)
   const leg = (minute + seed) % 40
@@ -67,7 +67,7 @@ export function minuteSamples(ts: number, seed: number): Record<string, unknown>
   ]
 }
 
-/** A whole HTTP/1.1 request as bytes. */
+/** Returns a complete HTTP/1.1 request as bytes. */
 export function httpRequest(path: string, token: string, body: string): string {
   const head = [
     `POST ${path} HTTP/1.1`,

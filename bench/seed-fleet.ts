@@ -7,7 +7,7 @@ const statements = {
       || ' ' || (ARRAY['Ferries', 'Buses', 'Freight', 'Ambulances', 'Utilities', 'Broadcast', 'Mining'])[1 + n % 7] || ' ' || n,
       'enterprise', 1000000
     FROM generate_series(1, $1) n`,
-  // Neighbouring ids belong to different organizations, as they do when all of them grow at the same time.
+  // Adjacent ids belong to different organizations, as when all organizations grow at the same time.
   devices: `
     WITH owner AS (SELECT array_agg(id ORDER BY id) AS ids FROM organization)
     INSERT INTO device (id, organization_id, serial, name, model, tags, status)
@@ -33,8 +33,8 @@ const searchIndexes = {
 const chunk = 100_000
 
 /**
- * Fills an empty database with a fleet: `devices` routers spread evenly over `organizations`. The inverted indexes are
- * dropped meanwhile and made again at the end, as one does for a bulk load.
+ * Fills an empty database with `devices` routers, distributed evenly over `organizations`. Drops the inverted indexes and
+ * creates them again at the end, which is faster for a bulk load.
  */
 export async function seedFleet(pool: Pool, size: { organizations: number; devices: number }): Promise<void> {
   for (const name of Object.keys(searchIndexes)) await pool.query(`DROP INDEX ${name}`)

@@ -5,7 +5,7 @@ import type { BenchStack } from './stack.ts'
 
 export type SeededFleet = { organizationId: string; deviceIds: string[] }
 
-/** An organization with that many devices in the registry. */
+/** Creates an organization with this number of devices. */
 export async function seedRegistry({ pool }: BenchStack, devices: number): Promise<SeededFleet> {
   const { rows: organizations } = await pool.query<{ id: string }>(
     "INSERT INTO organization (id, name, plan) VALUES (uuidv7(), 'Bench', 'enterprise') RETURNING id",
@@ -26,7 +26,7 @@ export async function seedRegistry({ pool }: BenchStack, devices: number): Promi
 
 const idsAtOnce = 2_000
 
-/** Tells QuestDB the devices and where around a city each drives, so that it can make up their rows by itself. */
+/** Inserts the devices and their positions around a city into QuestDB, so that SQL can generate their rows. */
 export async function seedDeviceTable(questdb: QuestdbSql, fleet: SeededFleet): Promise<void> {
   await questdb.query(
     'CREATE TABLE bench_device (n INT, id SYMBOL CAPACITY 131072, lat DOUBLE, lon DOUBLE, h3_10 LONG, h3_5 LONG)',
@@ -43,8 +43,8 @@ export async function seedDeviceTable(questdb: QuestdbSql, fleet: SeededFleet): 
 }
 
 /**
- * One sample of each kind of every `1/share`-th device at a moment, as a router would send them: positions to a
- * millionth of a degree, signal in whole dB around what its place has.
+ * Generates one sample of each kind for every `1/share`-th device at a given time, as a router sends them: positions with six
+ * decimals, signal in whole dB around the level of the place.
  */
 export async function seedMinute(
   questdb: QuestdbSql,
@@ -76,7 +76,7 @@ export async function seedMinute(
   await insert('connection', 'state, latency_ms, loss_pct', "'connected', round(rnd_double() * 90), 0.0")
 }
 
-/** Waits until queries see everything written. */
+/** Waits until queries return all written rows. */
 export async function seeded(questdb: QuestdbSql): Promise<void> {
   for (const kind of kinds) await questdb.query(`SELECT wait_wal_table('${kind}')`)
 }

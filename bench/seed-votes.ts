@@ -8,13 +8,13 @@ const cellEveryM = 60
 const rowsAtOnce = 2_000
 const dayMs = 86_400_000
 
-/** A winding road eastwards as points every 2 km. Roads lie half a degree apart. */
+/** Returns a winding road eastwards with a point every 2 km. Roads are half a degree apart. */
 export function roadPath(road: number, lengthKm: number): { lat: number; lon: number }[] {
   return pointsOf(road, lengthKm, pointEveryM)
 }
 
 function pointsOf(road: number, lengthKm: number, everyM: number): { lat: number; lon: number }[] {
-  // The winding makes the road some 10 % longer than it is wide.
+  // The bends make the road about 10 % longer than its width.
   return Array.from({ length: Math.ceil((lengthKm * 1_000) / everyM) + 1 }, (_, index) => {
     const km = (index * everyM) / 1_000
     const lat = 45 + road * 0.5 + Math.sin(km / 30) * 0.1
@@ -22,7 +22,7 @@ function pointsOf(road: number, lengthKm: number, everyM: number): { lat: number
   })
 }
 
-/** Tells QuestDB the devices and the cells along the roads, so that it can make up votes by itself. */
+/** Inserts the devices and the cells along the roads into QuestDB, so that SQL can generate votes. */
 export async function seedRoads(questdb: QuestdbSql, fleet: SeededFleet, lengthKm: number): Promise<void> {
   await questdb.query('CREATE TABLE bench_voter (n LONG, id SYMBOL CAPACITY 131072)')
   await insertAll(
@@ -48,8 +48,8 @@ async function insertAll(questdb: QuestdbSql, table: string, tuples: readonly st
 }
 
 /**
- * So many votes of every device, spread over the last days and all roads: two operators with a level of their own in
- * each place, LTE for most, and a place without service now and then.
+ * Generates this number of votes per device, distributed over the last days and all roads: two operators with different
+ * levels per place, mostly LTE, and some places without service.
  */
 export async function seedVotes(
   questdb: QuestdbSql,

@@ -6,7 +6,7 @@ import { stopChild } from './processes.ts'
 import type { BenchStack } from './stack.ts'
 import { openWireClient, type WireClient } from './wire.ts'
 
-/** The control plane as a process of its own, and a key that may read everything. */
+/** The control plane as a separate process, and a key with access to everything. */
 export type ServedApi = {
   port: number
   pid: number
@@ -26,7 +26,7 @@ export async function serveApi(stack: BenchStack, ingestPort = 9): Promise<Serve
       PORT: String(port),
       INGEST_URL: `http://127.0.0.1:${ingestPort}`,
     },
-    // It logs failures only; they belong beside the figures, not among them.
+    // Errors go to stderr, so that they do not mix with the figures on stdout.
     stdio: ['ignore', 2, 'inherit', 'ipc'],
   })
   const issued = issueToken('flk')

@@ -12,11 +12,11 @@ import { startMinuteLoad } from './steady-load.ts'
 const minuteMs = 60_000
 const readEveryMs = 5_000
 
-/** Every process of the service under the load of a large fleet for a long time: does its memory stay where it is? */
+/** Checks that the memory of every process remains constant under the load of a large fleet for a long time. */
 export const soak: Bench = {
   name: 'soak',
   about:
-    'Memory of every process while each device reports one sample of each kind a minute, and readers poll the fleet map, latest and history.',
+    'Memory of every process while each device reports one sample of each kind per minute, and readers poll the fleet map, latest and history.',
   byNameOnly: true,
   run: ({ quick, devices = quick ? 2_000 : 100_000, minutes = quick ? 1 : 60 }) =>
     withBenchStack((stack) => measure(stack, devices, minutes)),
@@ -68,7 +68,7 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
 
 const minutesSince = (startMs: number) => ((Date.now() - startMs) / minuteMs).toFixed(1)
 
-/** The second third against the last: the first is warming up. */
+/** Compares the second third with the last. The first is the warm-up. */
 function growthOf(name: string, megabytes: number[]): Figure {
   const third = Math.ceil(megabytes.length / 3)
   const [before, after] = [median(megabytes.slice(third, 2 * third)), median(megabytes.slice(2 * third))]
@@ -80,7 +80,7 @@ function growthOf(name: string, megabytes: number[]): Figure {
   }
 }
 
-/** What a map page and an integration ask for, again and again. */
+/** Repeats the requests of a map page and an integration. */
 async function readOn(api: ServedApi, deviceIds: readonly string[], isOver: () => boolean): Promise<void> {
   for (let round = 0; !isOver(); round++) {
     const deviceId = deviceIds[(round * 7919) % deviceIds.length]
@@ -97,9 +97,9 @@ async function readOn(api: ServedApi, deviceIds: readonly string[], isOver: () =
 }
 
 /**
- * What a process and its children hold of their own, heaps and shared buffers (Linux; not a number elsewhere). Data files
- * that QuestDB maps are not counted: they grow with what is stored, and the system takes them back when it needs room.
- * What several processes share counts once: Postgres is one for each connection. 0 when the process has ended.
+ * Returns the memory of a process and its children: heaps and shared buffers (Linux; NaN elsewhere). Data files that QuestDB
+ * maps are not counted, because they grow with the data and the system can evict them. Memory that several processes share,
+ * such as the buffers of Postgres, counts once. 0 if the process has exited.
  */
 function ownMegabytes(pid: number): number {
   if (!existsSync('/proc/self/smaps_rollup')) return Number.NaN
@@ -116,7 +116,7 @@ const treeOf = (pid: number): number[] => {
   return [pid, ...children.flatMap(treeOf)]
 }
 
-/** Empty when the process has ended meanwhile. */
+/** Empty if the process has exited. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')

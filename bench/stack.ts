@@ -15,7 +15,7 @@ import { startQuestdb } from '../apps/stack/engines/questdb.ts'
 import { registerDevice } from '../test/support/registered-device.ts'
 import { stopChild } from './processes.ts'
 
-/** Real engines on a throw-away folder, and the real services on top of them, for one benchmark run. */
+/** Real engines in a temporary folder and the real services, for one benchmark run. */
 export type BenchStack = {
   pool: Pool
   questdb: QuestdbSql
@@ -24,7 +24,7 @@ export type BenchStack = {
   close: () => Promise<void>
 }
 
-/** Opens a stack, hands it to `work`, and stops all of it whatever comes. */
+/** Opens a stack, runs `work` with it, and always stops it. */
 export async function withBenchStack<Result>(work: (stack: BenchStack) => Promise<Result>): Promise<Result> {
   const stack = await openBenchStack()
   try {
@@ -36,7 +36,7 @@ export async function withBenchStack<Result>(work: (stack: BenchStack) => Promis
 
 async function openBenchStack(): Promise<BenchStack> {
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-bench-'))
-  // Run by root, Postgres is another user, who has to pass through this folder.
+  // If root runs this, Postgres runs as another user, who needs access to this folder.
   await chmod(dir, 0o711)
   const [postgres, engine] = await Promise.all([
     startPostgres({ dir: join(dir, 'postgres'), durable: true }),
@@ -69,7 +69,7 @@ async function openBenchStack(): Promise<BenchStack> {
   }
 }
 
-/** The real ingest service as a process of its own; resolves when it is ready. Rate limits of devices are lifted. */
+/** Starts ingest as a separate process without rate limits per device. Resolves when it is ready. */
 export async function startIngestProcess(stack: BenchStack) {
   const port = await freePort()
   const child = fork(fileURLToPath(new URL('../apps/ingest/main.ts', import.meta.url)), {
@@ -80,7 +80,7 @@ export async function startIngestProcess(stack: BenchStack) {
       DEVICE_REQUESTS_PER_MINUTE: '100000000',
       DEVICE_REQUEST_BURST: '100000000',
     },
-    // It logs failures only; they belong beside the figures, not among them.
+    // Errors go to stderr, so that they do not mix with the figures on stdout.
     stdio: ['ignore', 2, 'inherit', 'ipc'],
   })
   const giveUpAt = Date.now() + 30_000
@@ -96,7 +96,7 @@ export async function startIngestProcess(stack: BenchStack) {
   return { port, pid: child.pid ?? 0, stop: () => stopChild(child) }
 }
 
-/** An organization with `count` devices, each with a token. */
+/** Creates an organization with `count` devices, each with a token. */
 export async function seedDevices(stack: BenchStack, count: number): Promise<{ id: string; token: string }[]> {
   const { rows } = await stack.pool.query<{ id: string }>(
     `INSERT INTO organization (id, name, plan) VALUES (uuidv7(), 'Bench', 'enterprise') RETURNING id`,

@@ -22,7 +22,7 @@ type Round = { rowsPerSecond: number; rowsPerCpuSecond: number }
 
 const noReport = () => {}
 
-/** What a device sends in one round: consecutive batches of a drive, none of its times used twice. */
+/** Returns the reports of a device in one round: consecutive parts of a drive with distinct times. */
 function reportsOf(devices: readonly { id: string; token: string }[], batches: number, startMs: number): Report[] {
   return Array.from({ length: batches }, (_, batch) =>
     devices.map(({ id, token }, seed) => ({
@@ -35,7 +35,7 @@ function reportsOf(devices: readonly { id: string; token: string }[], batches: n
   ).flat()
 }
 
-/** Rows by device that QuestDB shows to a query. */
+/** Returns the number of rows per device that a query returns. */
 async function visibleRows(stack: BenchStack): Promise<number> {
   let sum = 0
   for (const kind of kinds) {
@@ -53,7 +53,7 @@ async function untilVisible(stack: BenchStack, rows: number): Promise<void> {
   }
 }
 
-/** The rows of reports as blocks of line protocol, ready to send: this work is done before the clock starts. */
+/** Returns the rows of reports as blocks of line protocol. This happens before the measurement. */
 function encodeBlocks(reports: readonly Report[], organizationId: string): { blocks: Buffer[]; rows: number } {
   const encoders: Record<(typeof kinds)[number], RowEncoder> = {
     cellular: createRowEncoder(tables.cellular),
@@ -80,11 +80,11 @@ function encodeBlocks(reports: readonly Report[], organizationId: string): { blo
   return { blocks, rows }
 }
 
-/** From the first byte a router sends to rows a query sees, against the same rows pushed straight into QuestDB. */
+/** From the first byte of a report to rows in a query, compared with sending the same rows directly to QuestDB. */
 export const wholePath: Bench = {
   name: 'whole-path',
   about:
-    'Reports of 100 samples until all their rows are visible to SQL (accepted durably, cleaned, aligned, deduplicated), against the same rows encoded beforehand and pushed straight into QuestDB.',
+    'Reports of 100 samples until queries return all their rows (accepted durably, cleaned, aligned, deduplicated), compared with sending the same encoded rows directly to QuestDB.',
   run: ({ quick }) => withBenchStack((stack) => measure(stack, quick)),
 }
 
@@ -108,7 +108,7 @@ async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
   }
   try {
     for (let round = 0; round < 5; round++) {
-      // Live traffic: each round goes on after the one before, and all of it is of the last day.
+      // Live traffic: each round continues the previous one, and all samples are from the last day.
       const startMs = Date.now() - 22 * 3_600_000 + round * 4 * 3_600_000
       const reports = reportsOf(devices, batches, startMs)
       const rows = reports.length * samplesPerRequest
@@ -132,14 +132,14 @@ async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
         ratio: `${medianRatio(speed(ours), speed(bare)).toFixed(2)} × bare QuestDB`,
         target: '≥ 0.5 ×',
       },
-      { name: 'bare: encoded beforehand, pushed into QuestDB, rows/s', value: shown(speed(bare)) },
+      { name: 'bare: encoded rows sent directly to QuestDB, rows/s', value: shown(speed(bare)) },
       {
-        name: 'records per CPU-second of ingest, writer and QuestDB',
+        name: 'records per CPU second of ingest, writer and QuestDB',
         value: shown(ours.map((round) => round.rowsPerCpuSecond)),
         target: '≥ 130,000',
       },
       {
-        name: 'bare: records per CPU-second (QuestDB alone works)',
+        name: 'bare: records per CPU second of QuestDB alone',
         value: shown(bare.map((round) => round.rowsPerCpuSecond)),
       },
     ]

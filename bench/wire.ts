@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
 
-/** An answer as it came over the wire: still compressed, so that reading it costs the client next to nothing. */
+/** A response as received: still compressed, so that reading it costs the client little. */
 export type WireAnswer = { status: number; headers: IncomingHttpHeaders; bytes: Buffer }
 
 export type WireClient = {
@@ -11,7 +11,7 @@ export type WireClient = {
   close(): void
 }
 
-/** A client on one kept connection: `fetch` takes as long as a small answer does. */
+/** A client with one keep-alive connection. `fetch` itself would take as long as a small response. */
 export function openWireClient(port: number, token: string): WireClient {
   const agent = new Agent({ keepAlive: true })
   const call = (method: string, path: string, headers: Record<string, string>, body?: string) =>

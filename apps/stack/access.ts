@@ -8,15 +8,15 @@ const accessSchema = z.object({
   baseUrl: z.string(),
   /** A platform administrator's API key. */
   adminKey: z.string(),
-  /** An operator of the demo organization; null without a demo. */
+  /** An operator's key for the demo organization; null without a demo. */
   demoKey: z.string().nullable(),
   demoOrganizationId: z.string().nullable(),
 })
 
-/** What `access.json` holds. The database keeps only hashes, so this file is the one place with the plain keys. */
+/** The content of `access.json`. The database stores only hashes, so only this file has the keys in plain text. */
 export type AccessFile = z.infer<typeof accessSchema>
 
-/** Keys for this start: those of `access.json` while they are valid, otherwise new ones; writes the file anew. */
+/** Returns the keys of `access.json` if they are valid, otherwise new keys. Writes the file. */
 export async function grantAccess(grant: {
   databases: { POSTGRES_URL: string }
   demo: boolean
@@ -35,7 +35,7 @@ export async function grantAccess(grant: {
   }
 }
 
-/** An absent or damaged file means new keys. */
+/** Returns an empty object if the file is missing or damaged, so that new keys are issued. */
 async function readAccess(path: string) {
   try {
     return accessSchema.partial().parse(JSON.parse(await readFile(path, 'utf8')))

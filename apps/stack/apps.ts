@@ -6,33 +6,33 @@ import type { Started } from './supervise.ts'
 const repository = resolve(import.meta.dirname, '../..')
 
 export type App = {
-  /** Its folder below apps/; also the name of its log and pid file. */
+  /** The folder in apps/, and the name of the log and pid files. */
   name: string
   /** Entry point, relative to the repository. */
   script: string
   /**
-   * Name the data folder: `ps` then tells several installations apart, and a later start recognizes by it what a killed
-   * one left behind.
+   * Contains the data folder, so that `ps` distinguishes installations and a later start recognizes the processes that a
+   * killed start left.
    */
   args: string[]
   environment: Record<string, string | undefined>
-  /** Answers 200 when the app serves; an app without one is taken as started when its process is. */
+  /** Responds with 200 when the app serves requests. An app without it counts as started when its process runs. */
   liveUrl?: string
 }
 
-/** An app finishes what is in flight within 10 s of SIGTERM by itself. */
-const politeThenHard = [
+/** After SIGTERM, an app finishes requests in progress within 10 s. */
+const termThenKill = [
   { signal: 'SIGTERM', deadlineMs: 15_000 },
   { signal: 'SIGKILL', deadlineMs: 5_000 },
 ] as const
 
-/** Starts an app as a Node process of its own and resolves when it serves. */
+/** Starts an app as a separate Node process. Resolves when it serves requests. */
 export async function startApp(app: App, folder: DataFolder, signal: AbortSignal): Promise<Started> {
   const logFile = join(folder.logs, `${app.name}.log`)
   const pidFile = join(folder.run, app.name)
   const options: ProcessOptions = { cwd: repository, env: app.environment, logFile, pidFile, channel: true }
   const child = await startProcess(process.execPath, [app.script, ...app.args], options)
-  const stop = () => stopProcess(child, politeThenHard, pidFile)
+  const stop = () => stopProcess(child, termThenKill, pidFile)
   const { liveUrl } = app
   try {
     if (liveUrl) await waitUntilReady(app.name, child, () => answersOk(liveUrl), { logFile, signal })
@@ -43,9 +43,9 @@ export async function startApp(app: App, folder: DataFolder, signal: AbortSignal
   return { pid: child.pid, exited: child.exited, stop }
 }
 
-/** Throws unless `url` answers 200. */
+/** Throws unless `url` responds with 200. */
 export async function answersOk(url: string): Promise<void> {
   const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
   await response.arrayBuffer()
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}.`)
+  if (response.status !== 200) throw new Error(`${url} responded with ${response.status}.`)
 }

@@ -5,7 +5,7 @@ import { parseConfig } from '#core/config'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 
-/** What the start command reads from its environment; an engine named here is used instead of the embedded one. */
+/** The environment variables of `npm start`. An engine whose address is set here replaces the embedded one. */
 const configSchema = z
   .object({
     POSTGRES_URL: z.string().min(1).optional(),
@@ -13,41 +13,41 @@ const configSchema = z
     QUESTDB_PG_URL: z.string().min(1).optional(),
     QUESTDB_USER: z.string().default('admin'),
     QUESTDB_PASSWORD: z.string().default('quest'),
-    /** How much memory the embedded QuestDB may take outside of its Java heap. */
+    /** Memory limit of the embedded QuestDB outside the Java heap. */
     QUESTDB_RAM_LIMIT_BYTES: z.coerce.number().int().positive().optional(),
     JAVA_HOME: z.string().optional(),
-    /** Master secret of the installation; made on the first start and kept in the data folder when absent. */
+    /** Master secret of the installation. If it is missing, the first start generates one in the data folder. */
     CONFIG_SECRETS_KEY: z.string().optional(),
     PUBLIC_BASE_URL: z.url().optional(),
   })
   .refine((config) => (config.QUESTDB_URL === undefined) === (config.QUESTDB_PG_URL === undefined), {
     path: ['QUESTDB_URL'],
-    message: 'QUESTDB_URL and QUESTDB_PG_URL are set together',
+    message: 'Set QUESTDB_URL and QUESTDB_PG_URL together',
   })
 
 export type StackConfig = z.infer<typeof configSchema>
 
 export type Options = {
-  /** Where the control plane listens; 0 lets the operating system choose the port. */
+  /** Port of the control plane; 0 lets the operating system choose. */
   port: number
   host: string
-  /** Absolute path of the folder that holds everything a started product keeps. */
+  /** Absolute path of the data folder. */
   dataDir: string
   demo: boolean
-  /** Begin without the data of earlier starts. */
+  /** Delete the data of earlier starts. */
   fresh: boolean
   config: StackConfig
-  /** Handed on to the apps, whose own schemas pick what they know. */
+  /** Passed to the apps, whose own schemas select the variables that they use. */
   environment: Record<string, string | undefined>
 }
 
 const usage = 'npm start [-- --port 8080 --host 127.0.0.1 --data-dir .data --no-demo --fresh]'
 
-/** Reads the command line and the environment. Throws one sentence for a wrong option or variable. */
+/** Reads the command line and the environment. Throws an error with one sentence for an invalid option or variable. */
 export function readOptions(args: string[], environment: Record<string, string | undefined>): Options {
   const { values } = parseArguments(args)
   const parsedPort = port.safeParse(values.port)
-  if (!parsedPort.success) throw new Error(`--port is a number from 0 to 65535, not "${values.port}". Usage: ${usage}`)
+  if (!parsedPort.success) throw new Error(`--port must be between 0 and 65535, got "${values.port}". Usage: ${usage}`)
   return {
     port: parsedPort.data,
     host: values.host,

@@ -26,7 +26,7 @@ const supervisorLike = (dir: string) =>
     pidFile: join(dir, 'holder'),
   })
 
-test('a second start on a folder in use is refused with one sentence that says what to do', async () => {
+test('a second start on a folder in use fails with one sentence that says what to do', async () => {
   const folder = await freshFolder()
   const holder = await supervisorLike(folder.dir)
   await writeFile(join(folder.dir, 'lock'), `${holder.pid} running\n`)
@@ -36,7 +36,7 @@ test('a second start on a folder in use is refused with one sentence that says w
   await stopProcess(holder, [{ signal: 'SIGKILL', deadlineMs: 5_000 }], join(folder.dir, 'holder'))
 })
 
-test('a start waits for one that is stopping', async () => {
+test('a start waits for another one that is stopping', async () => {
   const folder = await freshFolder()
   const holder = await supervisorLike(folder.dir)
   await writeFile(join(folder.dir, 'lock'), `${holder.pid} stopping\n`)
@@ -48,14 +48,14 @@ test('a start waits for one that is stopping', async () => {
   expect(await readdir(folder.dir)).not.toContain('lock')
 })
 
-test('the lock of a killed start is taken over, also when its process id belongs to somebody else by now', async () => {
+test('a start takes the lock of a killed start, even if the system has reused its process id', async () => {
   const folder = await freshFolder()
   await writeFile(join(folder.dir, 'lock'), `${process.ppid} running\n`)
   const lock = await lockDataFolder(folder)
   await lock.release()
 })
 
-test('what a killed start left running is stopped; a stranger with a recorded process id is not', async () => {
+test('a start stops the processes of a killed start, but no other process with a recorded id', async () => {
   const folder = await freshFolder()
   const script = 'setInterval(() => {}, 1000)'
   const options = { logFile: join(folder.logs, 'x.log') }
@@ -75,7 +75,7 @@ test('what a killed start left running is stopped; a stranger with a recorded pr
   await stopProcess(stranger, [{ signal: 'SIGKILL', deadlineMs: 5_000 }], join(folder.run, 'worker'))
 })
 
-test('a fresh start removes what earlier ones kept and leaves other files alone', async () => {
+test('a fresh start removes the data of earlier starts and leaves other files', async () => {
   const folder = await freshFolder()
   await mkdir(folder.postgres)
   await writePrivate(folder.accessFile, '{}')
@@ -84,13 +84,13 @@ test('a fresh start removes what earlier ones kept and leaves other files alone'
   expect(await readdir(folder.dir)).toEqual(['photo.jpg'])
 })
 
-test('a private file is readable by its owner only', async () => {
+test('only its owner can read a private file', async () => {
   const folder = await freshFolder()
   await writePrivate(folder.accessFile, '{}')
   expect((await stat(folder.accessFile)).mode & 0o777).toBe(0o600)
 })
 
-test('a grown log is kept once and emptied under the process that writes it', async () => {
+test('a large log is copied once and truncated while its process writes', async () => {
   const folder = await freshFolder()
   const logFile = join(folder.logs, 'ingest.log')
   const pidFile = join(folder.run, 'ingest')

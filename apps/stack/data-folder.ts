@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { commandLine } from './engines/command-line.ts'
 
-/** Where everything a started product keeps lies; all of it below one folder. */
+/** The paths of all data of a running product. All of them are below one folder. */
 export type DataFolder = {
   dir: string
   postgres: string
@@ -12,7 +12,7 @@ export type DataFolder = {
   demoFleet: string
   secrets: string
   logs: string
-  /** A file per app that runs now, with its process id. */
+  /** One file per running app, with its process id. */
   run: string
   accessFile: string
 }
@@ -29,17 +29,17 @@ export const dataFolder = (dir: string): DataFolder => ({
   accessFile: join(dir, 'access.json'),
 })
 
-/** Held from start to stop: `release` gives the folder free, `stopping` tells a waiting start that it soon will be. */
+/** The lock on a data folder. `stopping` tells a waiting start that this process will call `release` soon. */
 export type Lock = { stopping(): Promise<void>; release(): Promise<void> }
 
 const supervisor = 'apps/stack/main.ts'
-// A supervisor that was just killed, or whose starter was, needs this long to be gone.
+// A supervisor needs up to this time to exit after it, or its parent, was killed.
 const graceMs = 1_500
 const stoppingDeadlineMs = 60_000
 
 /**
- * Takes the folder for this process; two starts on one folder would corrupt it. Waits for a start that is just
- * stopping, takes over from one that was killed, and throws one sentence when it is in use.
+ * Locks the folder for this process, because two starts on one folder would corrupt it. Waits for a start that is
+ * stopping and takes the lock of one that was killed. Throws an error with one sentence if the folder is in use.
  */
 export async function lockDataFolder(folder: DataFolder): Promise<Lock> {
   await mkdir(folder.run, { recursive: true })
@@ -62,7 +62,7 @@ export async function lockDataFolder(folder: DataFolder): Promise<Lock> {
 }
 
 async function tryLock(lockFile: string): Promise<boolean> {
-  // Written aside and linked, so that nobody ever reads a lock without its holder in it.
+  // Write a separate file and link it, so that no reader finds a lock without the id of its holder.
   const claim = `${lockFile}.${process.pid}`
   await writePrivate(claim, `${process.pid} running\n`)
   try {
@@ -84,13 +84,13 @@ async function readLock(lockFile: string): Promise<[pid: number, state: string]>
   return [Number(pid), state]
 }
 
-/** Removes what earlier starts kept, and nothing else: the folder may be one that holds other people's files too. */
+/** Removes the data of earlier starts and leaves all other files in the folder. */
 export async function emptyDataFolder(folder: DataFolder): Promise<void> {
   const { dir: _, ...kept } = folder
   await Promise.all(Object.values(kept).map((path) => rm(path, { recursive: true, force: true })))
 }
 
-/** Writes a file that only its owner may read; a reader finds the old text or the new one, never a part. */
+/** Writes a file with mode 0600 atomically: a reader finds either the old or the new text. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   const building = `${path}.new`
   await writeFile(building, text, { mode: 0o600, flush: true })

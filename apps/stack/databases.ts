@@ -7,10 +7,10 @@ import { startQuestdb } from './engines/questdb.ts'
 import type { Keep } from './parts.ts'
 import type { Progress } from './progress.ts'
 
-/** Outside of the data folder, so that `--fresh` and a second data folder need no second download. */
+/** Outside the data folder, so that `--fresh` and a second data folder need no second download. */
 const downloads = resolve(import.meta.dirname, '../../.cache')
 
-/** What an app's environment says about the two databases. */
+/** The environment variables with which an app finds the two databases. */
 export type DatabaseEnvironment = {
   POSTGRES_URL: string
   QUESTDB_URL: string
@@ -20,8 +20,8 @@ export type DatabaseEnvironment = {
 }
 
 /**
- * Brings both databases up side by side, each embedded unless the environment names one elsewhere. An embedded engine
- * keeps its ports across restarts, so the apps find it again by themselves.
+ * Starts both databases concurrently. Each is embedded unless the environment has the address of an external one. An
+ * embedded engine keeps its ports across restarts, so the apps can reconnect.
  */
 export async function startDatabases(
   options: Options,
@@ -51,7 +51,7 @@ async function questdbEnvironment({ config }: Options, folder: DataFolder, keep:
     startQuestdb({
       dir: folder.questdb,
       cacheDir: downloads,
-      onDownload: (artifact) => progress.tell('QuestDB', `fetching ${artifact} through Maven, the first time only …`),
+      onDownload: (artifact) => progress.tell('QuestDB', `downloading ${artifact} with Maven (first start only) …`),
       javaHome: config.JAVA_HOME,
       ramLimitBytes: config.QUESTDB_RAM_LIMIT_BYTES,
       ports,

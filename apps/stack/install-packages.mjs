@@ -5,8 +5,8 @@ import { runProgram } from './run-program.mjs'
 const progressEveryMs = 10_000
 
 /**
- * Installs the packages of the lock file unless they are present. Prints the output of npm only when npm fails, since
- * its warnings about the environment hide the lines that matter. Throws when npm fails.
+ * Installs the packages of the lock file if they are missing. Prints the output of npm only when npm fails, because its
+ * warnings about the environment hide the relevant lines. Throws if npm fails.
  */
 export async function installPackages(repository, projectNode) {
   if (packagesAreInstalled(repository, projectNode)) return
@@ -26,15 +26,15 @@ export async function installPackages(repository, projectNode) {
 }
 
 function runNpmInstall(repository, onOutput) {
-  // The npm that runs us, on the Node that runs it: the one in node_modules is about to be replaced.
+  // Use the running npm and its Node, because the installation replaces the Node in node_modules.
   const { npm_execpath: npm, npm_node_execpath: node } = process.env
-  // Not `ci`: it refuses a lock file that leaves out packages of platforms other than the one it was written on.
+  // Not `npm ci`: it rejects a lock file that lacks the optional packages of other platforms.
   const args = ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']
   const options = { cwd: repository, onOutput }
   return npm && node ? runProgram(node, [npm, ...args], options) : runProgram('npm', args, options)
 }
 
-/** True when every package the lock file wants on this machine is installed in that version. */
+/** Returns true if every package that the lock file requires on this machine is installed in that version. */
 function packagesAreInstalled(repository, projectNode) {
   const installedFile = join(repository, 'node_modules/.package-lock.json')
   if (!existsSync(installedFile) || !existsSync(projectNode)) return false

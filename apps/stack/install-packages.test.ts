@@ -59,7 +59,7 @@ async function start(clone: string): Promise<{ code: number; output: string }> {
   return { code, output }
 }
 
-test('a first start shows its own lines and no warning of npm', { timeout: 120_000 }, async () => {
+test('a first start prints its own lines and no npm warnings', { timeout: 120_000 }, async () => {
   const clone = await makeClone('good', { node: 'file:parts/node', picky: 'file:parts/picky' })
   const { code, output } = await start(clone)
   const lines = output.split('\n').filter((line) => line !== '' && !line.startsWith('>') && !line.includes('still'))
@@ -71,7 +71,7 @@ test('a first start shows its own lines and no warning of npm', { timeout: 120_0
   expect(code).toBe(0)
 })
 
-test('a failed installation shows the messages of npm', { timeout: 120_000 }, async () => {
+test('a failed installation prints the messages of npm', { timeout: 120_000 }, async () => {
   const clone = await makeClone('broken', { node: 'file:parts/node', absent: 'file:parts/absent/part.tgz' })
   const { code, output } = await start(clone)
   expect(output).toMatch(/npm error code ENOENT/)

@@ -8,8 +8,8 @@ const politeMs = 10_000
 const hardMs = 5_000
 
 /**
- * Stops what a killed start left running on this folder, apps first, and returns the names of what it stopped. Only
- * processes whose command line names the folder are touched: a written-down id may be somebody else's by now.
+ * Stops the processes that a killed start left running on this folder, apps first. Returns their names. Only stops
+ * processes whose command line contains the folder, because the system may have reused a stored process id.
  */
 export async function stopLeftovers(folder: DataFolder): Promise<string[]> {
   const apps = (await readdir(folder.run).catch(() => [])).map((name) => ({ name, pidFile: join(folder.run, name) }))
@@ -26,7 +26,7 @@ async function stopLeftover(part: { name: string; pidFile: string }, dir: string
   const pid = Number.parseInt(await readFile(part.pidFile, 'utf8').catch(() => ''), 10)
   const isOurs = async () => (await commandLine(pid))?.includes(dir) ?? false
   const found = await isOurs()
-  // SIGINT is a fast shutdown to Postgres, Java and Node alike; SIGTERM would let Postgres wait for its clients.
+  // SIGINT is a fast shutdown for Postgres, Java and Node. With SIGTERM, Postgres waits for its clients.
   if (found && !(await ends(pid, 'SIGINT', isOurs, politeMs))) await ends(pid, 'SIGKILL', isOurs, hardMs)
   await rm(part.pidFile, { force: true })
   return found ? part.name : undefined
@@ -41,7 +41,7 @@ async function ends(
   try {
     process.kill(pid, signal)
   } catch {
-    // Gone between the look and the signal.
+    // The process exited before the signal.
   }
   const giveUpAt = Date.now() + deadlineMs
   while (Date.now() < giveUpAt) {

@@ -6,9 +6,9 @@ const maxLogBytes = 16 * 1024 * 1024
 const lookEveryMs = 60_000
 
 /**
- * Keeps the logs of all parts below about 32 MiB each: one that has grown is copied to `<name>.1` and emptied. The parts
- * append to the same open file all the time, so it cannot be moved away under them; lines written in between the two
- * steps are lost. Returns how to end it.
+ * Limits the log of each part to about 32 MiB: copies a larger log to `<name>.1` and truncates it. The parts keep the file
+ * open, so it cannot be renamed. Lines that are written between the two steps are lost. Returns functions to run it
+ * immediately and to stop it.
  */
 export function boundLogs(folder: DataFolder, maxBytes = maxLogBytes): { now(): Promise<void>; end(): void } {
   const now = async () => {

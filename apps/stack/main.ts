@@ -11,7 +11,7 @@ import { startOrder, startStack } from './stack.ts'
 
 const progress = createProgress(console.log, systemClock)
 
-/** Runs the product until it is told to stop. Throws a sentence when it could not be started. */
+/** Runs the product until it receives a stop signal. Throws an error with one sentence if the start fails. */
 async function run(options: Options): Promise<void> {
   const folder = dataFolder(options.dataDir)
   const lock = await lockDataFolder(folder)
@@ -56,5 +56,5 @@ try {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1
 }
-// An open channel to whoever started us would keep the process alive.
+// An open IPC channel to the parent would keep this process alive.
 process.exit()

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { freePort, keepForItself } from './engines/process.ts'
 
-/** The port the control plane gets. Throws one sentence when somebody else listens there. */
+/** Returns the port for the control plane. Throws an error with one sentence if another program uses it. */
 export async function claimPort(port: number, host: string): Promise<number> {
   if (port === 0) return freePort()
   const server = createServer()
@@ -16,14 +16,14 @@ export async function claimPort(port: number, host: string): Promise<number> {
 
 function sentenceOf(error: NodeJS.ErrnoException, port: number, host: string): string {
   if (error.code === 'EADDRINUSE') {
-    return `Port ${port} is in use by another program: stop that one, or choose another with npm start -- --port N.`
+    return `Port ${port} is in use by another program. Stop that program, or choose another port with npm start -- --port N.`
   }
   if (error.code === 'EACCES')
-    return `Port ${port} needs more rights: choose one above 1023 with npm start -- --port N.`
+    return `Permission denied for port ${port}. Choose a port above 1023 with npm start -- --port N.`
   return `Cannot listen on ${host}:${port}: ${error.message}.`
 }
 
-/** The address a person on this machine opens. */
+/** Returns the address that works in a browser on this machine. */
 export const localBaseUrl = (port: number, host: string): string => {
   const everywhere = host === '0.0.0.0' || host === '::'
   const name = everywhere ? '127.0.0.1' : host

@@ -1,18 +1,18 @@
 import type { Progress } from './progress.ts'
 import { type Started, type Supervised, supervise } from './supervise.ts'
 
-/** Starts a part under supervision, to be stopped with all others; resolves with the part once it serves. */
+/** Starts a supervised part. Resolves when it serves requests. `stop` stops it with all others. */
 export type Keep = <Part extends Started>(name: string, start: (signal: AbortSignal) => Promise<Part>) => Promise<Part>
 
 export type Parts = {
   keep: Keep
-  /** Stops all parts, the last one first, each with its own deadlines. */
+  /** Stops all parts in reverse order, each with its own deadlines. */
   stop(): Promise<void>
 }
 
 /**
- * The parts of a running product in the order of their dependence: what starts later may use what started before it,
- * and is stopped before it. `interrupted` gives up what is just starting.
+ * The parts of a running product in the order of their dependencies: a part may use the parts that started before it and
+ * stops before them. `interrupted` aborts parts that are starting.
  */
 export function createParts(order: readonly string[], progress: Progress, interrupted: AbortSignal): Parts {
   const kept = new Map<string, Promise<Supervised<Started>>>()
@@ -24,7 +24,7 @@ export function createParts(order: readonly string[], progress: Progress, interr
         (signal) => start(AbortSignal.any([signal, interrupted, stopping.signal])),
         (event) => progress.note(name, event),
       )
-      // Known from its first moment: when a neighbour fails to start, this one is stopped also if it is not up yet.
+      // Register the part before it is ready, so that it is stopped if another part fails to start meanwhile.
       kept.set(name, supervised)
       const part = await supervised
       finished('ready')

@@ -1,11 +1,11 @@
 import type { Clock } from '#core/clock'
 import type { PartEvent } from './supervise.ts'
 
-/** Tells the person at the terminal what happens: a line when a step begins and another when it is done. */
+/** Prints progress to the terminal: one line when a step begins and one when it is done. */
 export type Progress = {
   begin(part: string, doing: string): (done: string) => void
   note(part: string, event: PartEvent): void
-  /** One line about a part. */
+  /** Prints one line about a part. */
   tell(part: string, text: string): void
   say(text: string): void
 }
@@ -27,10 +27,10 @@ export function createProgress(print: (line: string) => void, clock: Clock): Pro
 function sentenceOf(event: PartEvent): string {
   switch (event.kind) {
     case 'ended':
-      return `${event.how}; starting it again in ${event.restartInMs / 1000} s`
+      return `${event.how}; restarting in ${event.restartInMs / 1000} s`
     case 'restarted':
-      return `runs again as process ${event.pid}`
+      return `restarted as process ${event.pid}`
     case 'refused':
-      return `did not start; trying again in ${event.restartInMs / 1000} s. ${event.reason}`
+      return `did not start; retrying in ${event.restartInMs / 1000} s. ${event.reason}`
   }
 }

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 const forwardedSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /**
- * Runs a program to its end and resolves with its exit code. Forwards the signals this process gets. With `onOutput`,
- * passes what the program prints to it instead of to the terminal.
+ * Runs a program and resolves with its exit code. Forwards the signals that this process receives. With `onOutput`, passes
+ * the output of the program to it instead of to the terminal.
  */
 export function runProgram(command, args, { onOutput, ...options }) {
   const stdio = onOutput ? ['inherit', 'pipe', 'pipe'] : 'inherit'
@@ -24,8 +24,9 @@ export function runProgram(command, args, { onOutput, ...options }) {
 }
 
 /**
- * Calls back after the npm that started us was killed. No signal reports that; our parent process changes. (The scripts
- * in package.json say `exec`: a shell between npm and this process would swallow signals and keep the parent.)
+ * Calls back after the npm that started this process was killed. There is no signal for this, but the parent process
+ * changes. (The scripts in package.json use `exec`, because a shell between npm and this process would not forward signals
+ * and would remain the parent.)
  */
 function whenOrphaned(callback) {
   if (!process.env.npm_lifecycle_event) return undefined

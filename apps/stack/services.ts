@@ -5,8 +5,8 @@ import { freePort } from './engines/process.ts'
 export type Services = { ingest: App; worker: App; controlPlane: App }
 
 /**
- * The three services and how they reach each other. Only the control plane listens where people call; the others get
- * loopback ports of the operating system's choice, kept while this start lasts.
+ * The three services and their addresses. Only the control plane listens on the configured address. The others use free
+ * loopback ports that do not change until the product stops.
  */
 export async function planServices(plan: {
   environment: Record<string, string | undefined>
@@ -53,7 +53,7 @@ export async function planServices(plan: {
   }
 }
 
-/** Two hundred simulated routers of the demo organization. Secrets go by environment: a command line is public. */
+/** The simulated routers of the demo organization. Secrets are passed in the environment: command lines are public. */
 export const demoFleet = (plan: {
   environment: Record<string, string | undefined>
   folder: DataFolder

@@ -6,9 +6,8 @@ import { migrate } from '#postgres/migrate'
 import { openPool } from '#postgres/pool'
 
 /**
- * Prepares the database of an installation that does not use the start command: applies migrations, and with
- * `--admin-key` issues a platform administrator's key and prints it. Safe to repeat; every call with the option issues
- * a further key.
+ * Prepares the database of an installation that does not use `npm start`: applies migrations. With `--admin-key`, also
+ * issues a platform administrator's key and prints it. Safe to repeat; each run with the option issues another key.
  */
 const { values } = parseArgs({ options: { 'admin-key': { type: 'boolean', default: false } } })
 const { POSTGRES_URL } = parseConfig(z.object({ POSTGRES_URL: z.string().min(1) }), process.env)

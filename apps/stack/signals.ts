@@ -1,11 +1,11 @@
 import type { Progress } from './progress.ts'
 
-// A Ctrl-C arrives up to three times: from the terminal, from npm and from the process that started us.
+// One Ctrl-C can arrive three times: from the terminal, from npm and from the parent process.
 const sameIntentMs = 2_000
 
 /**
- * Aborts when this process is told to stop: by SIGINT, SIGTERM or SIGHUP, or because whoever started it is gone. Told
- * again later it exits at once; what then still runs is stopped by the next start.
+ * Aborts on SIGINT, SIGTERM or SIGHUP, or when the parent process has ended. A second signal exits immediately; the next
+ * start then stops the remaining processes.
  */
 export function interruption(progress: Progress): AbortSignal {
   const interrupted = new AbortController()
@@ -13,7 +13,7 @@ export function interruption(progress: Progress): AbortSignal {
   const interrupt = () => {
     if (!interrupted.signal.aborted) {
       firstAtMs = Date.now()
-      progress.say('Stopping. Ctrl-C again leaves at once.')
+      progress.say('Stopping. Press Ctrl-C again to exit immediately.')
       interrupted.abort()
     } else if (Date.now() - firstAtMs > sameIntentMs) process.exit(1)
   }

@@ -13,14 +13,14 @@ import type { Parts } from './parts.ts'
 import type { Progress } from './progress.ts'
 import { demoFleet, planServices } from './services.ts'
 
-/** The order parts start in; they stop in the opposite one. */
+/** The start order of the parts. They stop in reverse order. */
 export const startOrder = ['Postgres', 'QuestDB', 'ingest', 'worker', 'control-plane', 'demo-fleet'] as const
 
 const readyDeadlineMs = 120_000
 
 /**
- * Brings up the whole product on a locked data folder and resolves when it is ready to be used. Throws a sentence
- * saying what is missing; `parts` then holds what had been started, for the caller to stop.
+ * Starts the whole product on a locked data folder. Resolves when it is ready. Throws an error with one sentence that says
+ * what is missing; the caller then stops the `parts` that were started.
  */
 export async function startStack(
   options: Options,
@@ -29,7 +29,7 @@ export async function startStack(
   progress: Progress,
 ): Promise<AccessFile> {
   const { config, host } = options
-  for (const name of await stopLeftovers(folder)) progress.say(`  Stopped ${name}, which a killed start had left.`)
+  for (const name of await stopLeftovers(folder)) progress.say(`  Stopped ${name}, left over from a killed start.`)
   const port = await claimPort(options.port, host)
   if (options.fresh) await emptyDataFolder(folder)
 

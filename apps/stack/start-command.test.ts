@@ -11,32 +11,34 @@ test('options have the documented defaults', () => {
   expect(readOptions(['--no-demo', '--fresh', '--port', '0'], {})).toMatchObject({ port: 0, demo: false, fresh: true })
 })
 
-test('a wrong option is one sentence and the usage', () => {
-  expect(() => readOptions(['--port', 'http'], {})).toThrow(/^--port is a number .* Usage: npm start/)
+test('an invalid option fails with one sentence and the usage', () => {
+  expect(() => readOptions(['--port', 'http'], {})).toThrow(/^--port must be .* Usage: npm start/)
   expect(() => readOptions(['--frsh'], {})).toThrow(/frsh.*Usage: npm start/)
 })
 
-test('one half of an external QuestDB is refused, naming both variables', () => {
-  expect(() => readOptions([], { QUESTDB_URL: 'http://db:9000' })).toThrow('QUESTDB_URL and QUESTDB_PG_URL')
+test('only one address of an external QuestDB fails with both variable names', () => {
+  expect(() => readOptions([], { QUESTDB_URL: 'http://db:9000' })).toThrow(
+    'Set QUESTDB_URL and QUESTDB_PG_URL together',
+  )
 })
 
-test('a port in use is one sentence that says what to do', async () => {
+test('a port in use fails with one sentence that says what to do', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   await expect(claimPort(port, '127.0.0.1')).rejects.toThrow(
-    `Port ${port} is in use by another program: stop that one, or choose another with npm start -- --port N.`,
+    `Port ${port} is in use by another program. Stop that program, or choose another port with npm start -- --port N.`,
   )
   server.close()
 })
 
-test('the address shown is one that can be opened', () => {
+test('the printed address can be opened', () => {
   expect(localBaseUrl(8080, '0.0.0.0')).toBe('http://127.0.0.1:8080')
   expect(localBaseUrl(8080, '::1')).toBe('http://[::1]:8080')
 })
 
-test('a missing Java or Maven is one sentence that says what to install or which variable to set', async () => {
+test('without Java or Maven, the error is one sentence that says what to install or which variable to set', async () => {
   const path = process.env.PATH
   process.env.PATH = '/nowhere'
   try {

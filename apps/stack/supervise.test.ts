@@ -33,7 +33,7 @@ function recorder() {
   }
 }
 
-test('a killed part runs again within five seconds, as another process', async () => {
+test('a killed part restarts within five seconds as a new process', async () => {
   const { events, report, next } = recorder()
   const part = await supervise(() => child(forEver), report)
   const first = part.current().pid
@@ -48,7 +48,7 @@ test('a killed part runs again within five seconds, as another process', async (
   await expect(part.current().exited).resolves.toBeDefined()
 })
 
-test('a part that ends at once is met with growing waits, never longer than two seconds', async () => {
+test('restart delays of a part that exits immediately grow to at most two seconds', async () => {
   const waits: number[] = []
   let enough: () => void = () => {}
   const seen = new Promise<void>((resolve) => {
@@ -66,7 +66,7 @@ test('a part that ends at once is met with growing waits, never longer than two 
   expect(waits).toEqual([200, 400, 800])
 })
 
-test('a restart that is refused is tried again until it succeeds', async () => {
+test('a failed restart is retried until it succeeds', async () => {
   const { events, report, next } = recorder()
   let starts = 0
   const part = await supervise(async () => {
@@ -81,12 +81,12 @@ test('a restart that is refused is tried again until it succeeds', async () => {
   await part.stop()
 })
 
-test('the first start fails with the reason of the part itself', async () => {
+test('a failed first start rejects with the reason of the part', async () => {
   const start = () => Promise.reject(new Error('install Java'))
   await expect(supervise(start, () => {})).rejects.toThrow('install Java')
 })
 
-test('stopping while a restart waits leaves nothing running', async () => {
+test('stopping during a restart delay leaves no process', async () => {
   const { report, next } = recorder()
   let starts = 0
   const part = await supervise(() => {
@@ -100,7 +100,7 @@ test('stopping while a restart waits leaves nothing running', async () => {
   expect(starts).toBe(startsAtStop)
 })
 
-test('a child with a channel learns of the end of its parent', async () => {
+test('a child with an IPC channel notices the exit of its parent', async () => {
   const marker = join(dir, 'orphan-ended')
   const parentScript = join(dir, 'parent.mjs')
   const orphan = `process.once('disconnect', () => { require('fs').writeFileSync(${JSON.stringify(marker)}, 'yes') })`

@@ -1,24 +1,24 @@
-/** A part that runs; `exited` settles with a phrase saying how it ended. */
+/** A running part. `exited` resolves with a phrase that says how it ended. */
 export type Started = { pid: number; exited: Promise<string>; stop(): Promise<void> }
 
-/** What supervision tells of a part after its first start. */
+/** The events of a part after its first start. */
 export type PartEvent =
   | { kind: 'ended'; how: string; restartInMs: number }
   | { kind: 'restarted'; pid: number }
   | { kind: 'refused'; reason: string; restartInMs: number }
 
-/** `current` is the part as last started. */
+/** `current` is the most recently started process of the part. */
 export type Supervised<Part extends Started> = { current(): Part; stop(): Promise<void> }
 
-/** A part that ran this long has recovered: its next end is met with the shortest wait again. */
+/** A part that ran for this time has recovered, so the delay before its next restart is reset. */
 const steadyAfterMs = 30_000
 const shortestWaitMs = 100
-// Together with the time a part takes to come up, this keeps its absence under five seconds.
+// With the time that a part needs to start, an outage remains below five seconds.
 const longestWaitMs = 2_000
 
 /**
- * Starts a part and starts it again whenever it ends, waiting longer each time it does so quickly, until stopped.
- * Rejects with the part's own reason when the first start fails.
+ * Starts a part and restarts it whenever it ends, until it is stopped. The delay grows while the part ends soon after its
+ * start. Rejects with the reason of the part if the first start fails.
  */
 export async function supervise<Part extends Started>(
   start: (signal: AbortSignal) => Promise<Part>,
@@ -66,13 +66,13 @@ export async function supervise<Part extends Started>(
       stopping.abort()
       await current.stop()
       await watching
-      // A restart may have come up in the moment of the call.
+      // A restart may have completed during this call.
       await current.stop()
     },
   }
 }
 
-/** Resolves after `ms`, or at once when `signal` aborts. */
+/** Resolves after `ms`, or immediately when `signal` aborts. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

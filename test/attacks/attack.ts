@@ -1,18 +1,18 @@
 import type { Finding } from '../faults/fault.ts'
 import type { Target, TargetOptions } from './target.ts'
 
-/** What a bystander's requests are timed at. */
+/** The requests of the bystander whose response times are measured. */
 export type ProbeName = 'controlPlaneLivez' | 'ingestLivez' | 'deviceList' | 'reportQueryable'
 
 export type AttackOptions = {
-  /** Attack smaller, for CI. */
+  /** Runs a smaller attack for CI. */
   quick: boolean
-  /** Aborts when the run is interrupted or the attack takes too long; the attack then ends at once. */
+  /** Aborts when the run is interrupted or the attack takes too long. The attack must then end immediately. */
   signal: AbortSignal
 }
 
 export type AttackReport = {
-  /** How often the attacker got each answer: "202", "413 body_too_large", "connection closed". */
+  /** Counts of the attacker's responses: "202", "413 body_too_large", "connection closed". */
   answers: Readonly<Record<string, number>>
   /** Samples that ingest acknowledged with 202; undefined when the attack sends no telemetry. */
   acceptedSamples?: number
@@ -20,19 +20,19 @@ export type AttackReport = {
   findings?: readonly Finding[]
 }
 
-/** A hostile client. The harness times a bystander, measures memory and counts connections while it runs. */
+/** A hostile client. While it runs, the harness measures a bystander's response times, memory and connections. */
 export type Attack = {
   name: string
-  /** One line: what is sent, and what would break. */
+  /** One line that says what the attack sends and what could break. */
   about: string
-  /** Gives the attack a target of its own, opened with these options. */
+  /** Runs the attack on a separate target with these options. */
   target?: TargetOptions
-  /** How long the attack takes by design, when that is longer than others take. */
+  /** Duration of the attack, if it is longer than usual. */
   durationMs?: number
-  /** Probes that are not judged, because the attack takes away what they need. */
+  /** Probes without a verdict, because the attack disables what they need. */
   exempt?: readonly ProbeName[]
-  /** Prepares the target, before the calm that the attack is compared with. */
+  /** Prepares the target before the reference measurement. */
   prepare?(target: Target): Promise<unknown>
-  /** Runs the attack to its end and returns what the attacker saw. Throws SkipFault when the machine cannot run it. */
+  /** Runs the attack and returns the attacker's responses. Throws SkipFault if the machine cannot run it. */
   run(target: Target, options: AttackOptions): Promise<AttackReport>
 }

@@ -13,24 +13,24 @@ export type AttackerCall = {
 
 export type AttackerAnswer = {
   status: number
-  /** The problem's code, when the answer is a problem document. */
+  /** The code of the problem, if the response is a problem document. */
   code: string | undefined
   headers: Record<string, string | string[] | undefined>
   body: string
 }
 
 export type AttackerClient = {
-  /** Sends a request and counts its answer; undefined when none came. */
+  /** Sends a request and counts its response. Returns undefined without a response. */
   call(call: AttackerCall): Promise<AttackerAnswer | undefined>
-  /** Counts what a request by other means was answered. */
+  /** Counts the response to a request that was sent by other means. */
   count(answer: string, times?: number): void
   answers: Record<string, number>
   close(): void
 }
 
 /**
- * A client that counts what it is answered and gives up when `stop` aborts. It calls from an address of its own, so that
- * limits by address do not meet the bystander.
+ * A client that counts its responses and stops when `stop` aborts. It uses its own address, so that limits per address do not
+ * affect the bystander.
  */
 export function openAttackerClient(
   stop: AbortSignal,
@@ -85,7 +85,7 @@ export function openAttackerClient(
   }
 }
 
-/** Linux has the whole of 127.0.0.0/8 on its loopback; elsewhere the attacker shares the bystander's address. */
+/** On Linux, all of 127.0.0.0/8 is loopback. Elsewhere the attacker shares the address of the bystander. */
 export const attackerAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
 
 function codeOf(contentType: string | undefined, text: string): string | undefined {

@@ -21,7 +21,7 @@ import { unboundedReads } from './scenarios/unbounded-reads.ts'
 import { unfinishedRequests } from './scenarios/unfinished-requests.ts'
 import { unknownCredentials } from './scenarios/unknown-credentials.ts'
 
-/** All attacks, in the order in which they run. Those with a target of their own come last. */
+/** All attacks in the order in which they run. Attacks with a separate target are last. */
 export const attacks: readonly Attack[] = [
   settingsKeys,
   nestedBodies,

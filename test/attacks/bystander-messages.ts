@@ -1,13 +1,13 @@
 import type { ProbeName } from './attack.ts'
 
-/** What the bystander needs to know of the service. */
+/** The addresses and keys that the bystander needs. */
 export type BystanderPlace = {
   url: string
   ingestUrl: string
   organizationId: string
   apiKey: string
   device: { id: string; token: string }
-  /** The parts whose memory is measured: apps and engines. */
+  /** The apps and engines whose memory is measured. */
   pids: Record<string, number>
 }
 
@@ -15,22 +15,22 @@ export type Wait = {
   longestMs: number
   /** How many finished. */
   count: number
-  /** Attempts that were not answered as they should be; each was repeated. */
+  /** Attempts with an unexpected response. Each was repeated. */
   failures: number
   lastFailure?: string
 }
 
 export type Memory = { beforeMib: number; peakMib: number; grownMib: number }
 
-/** What was measured since `begin`. Requests that have not finished count with their wait so far. */
+/** The measurements since `begin`. Unfinished requests count with their wait so far. */
 export type Figures = {
   waits: Record<ProbeName, Wait>
-  /** What the machine itself costs: the longest wait at a server that does nothing, or for the bystander's own timer. */
+  /** The delay caused by the machine: the longest wait for an idle server or for the bystander's own timer. */
   stallMs: number
-  /** The share of the machine's processors that programs other than the service and its attackers used, 0 to 1. */
+  /** The share of the processors that other programs used, without the service and its attackers; 0 to 1. */
   othersShare: number
   memory: Record<string, Memory>
-  /** Samples of the bystander that were acknowledged since it started. */
+  /** Acknowledged samples of the bystander since its start. */
   acceptedSamples: number
 }
 
@@ -39,9 +39,9 @@ export type Order =
   | { kind: 'pids'; pids: Record<string, number> }
   | { kind: 'begin' }
   | { kind: 'figures' }
-  /** Answers when everything begun before is finished, at the latest after `withinMs`. */
+  /** Responds when all earlier requests are finished, at the latest after `withinMs`. */
   | { kind: 'drain'; withinMs: number }
-  /** Sends no new reports and answers when all are acknowledged. */
+  /** Sends no new reports and responds when all are acknowledged. */
   | { kind: 'finish' }
 
 export type OrderMessage = { number: number; order: Order }

@@ -7,7 +7,7 @@ import { type Probe, startProbe } from './probe.ts'
 import { startReference } from './reference.ts'
 import { type Reports, startReports } from './reports.ts'
 
-/** Everything that runs in the bystander's process for one service. */
+/** The clients in the bystander's process for one service. */
 type Watch = {
   probes: Record<Exclude<ProbeName, 'reportQueryable'>, Probe>
   reference: Probe
@@ -17,7 +17,7 @@ type Watch = {
 
 const loopDelay = monitorEventLoopDelay({ resolution: 10 })
 loopDelay.enable()
-// The harness, with the service and all engines below it.
+// The process tree of the harness, with the service and all engines.
 const machineLoad = watchMachineLoad(process.ppid)
 
 async function startWatch(place: BystanderPlace): Promise<Watch> {
@@ -68,7 +68,7 @@ let watch: Watch | undefined
 
 async function obey(order: Order): Promise<Figures | undefined> {
   if (order.kind === 'place') watch = await startWatch(order.place)
-  if (watch === undefined) throw new Error('The bystander has no place yet.')
+  if (watch === undefined) throw new Error('The bystander was not started.')
   if (order.kind === 'begin') begin(watch)
   if (order.kind === 'pids') watch.memory.follow(order.pids)
   if (order.kind === 'finish') await watch.reports.finish()

@@ -6,25 +6,25 @@ import type { BystanderPlace, Figures, Order, OrderMessage, ReplyMessage } from 
 export type Bystander = {
   /** Starts a new measurement. */
   begin(): Promise<void>
-  /** What was measured since `begin`. */
+  /** Returns the measurements since `begin`. */
   figures(): Promise<Figures>
-  /** Waits until all requests begun so far are finished, at most this long. */
+  /** Waits until all requests so far are finished, at most for this time. */
   drain(withinMs: number): Promise<void>
-  /** Names the processes to measure, after one was replaced. */
+  /** Sets the processes to measure after one was replaced. */
   follow(pids: Record<string, number>): Promise<void>
-  /** Sends no new reports and waits until those sent are acknowledged. */
+  /** Sends no new reports and waits until the sent reports are acknowledged. */
   finish(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Starts a process that uses the service as an ordinary customer does and times every request. It is a process of its
- * own, so that the work of an attack does not delay its clock.
+ * Starts a process that uses the service like an ordinary client and measures each request. It is a separate process, so that
+ * the work of an attack does not delay its timers.
  */
 export async function startBystander(place: BystanderPlace): Promise<Bystander> {
   const child = fork(fileURLToPath(new URL('./bystander-process.ts', import.meta.url)), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // A Ctrl-C in the terminal must reach it through us, at the end of the run.
+    // On Ctrl-C, this process stops the bystander at the end of the run.
     detached: true,
   })
   const waiting = new Map<number, { resolve(reply: ReplyMessage): void; reject(error: Error): void }>()

@@ -1,6 +1,6 @@
 import type { Pool } from '#postgres/pool'
 
-/** Open connections of the database by `application_name`, without the harness' own. */
+/** Counts the open database connections by `application_name`, without those of the harness. */
 export async function countConnections(pool: Pool): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ name: string; count: number }>(
     `SELECT application_name AS name, count(*)::int AS count FROM pg_stat_activity
@@ -10,13 +10,12 @@ export async function countConnections(pool: Pool): Promise<Map<string, number>>
 }
 
 /**
- * How many connections the apps may hold: their pools open them as they need them, and each of the three apps has one
- * listener, which may be between two attempts when an attack begins. The worker opens three queues and works on them,
- * each with a pool of four.
+ * The permitted connections of the apps. Pools open connections on demand. Each of the three apps has one listener, which may
+ * be reconnecting when an attack begins. The worker has three queues and three queue workers with a pool of four each.
  */
 const poolSizes: Record<string, number> = { 'control-plane': 16, ingest: 4, worker: 12, listener: 3, queue: 24 }
 
-/** A phrase for every application that holds more connections than before and more than its pool may. */
+/** Returns a phrase for each application with more connections than before and than its pool permits. */
 export function leftBehind(before: Map<string, number>, after: Map<string, number>): string[] {
   return [...after].flatMap(([name, count]) => {
     const allowed = Math.max(before.get(name) ?? 0, poolSizes[name] ?? 0)

@@ -11,7 +11,7 @@ export type Attempt = {
 
 export type AttemptAnswer = { status: number; headers: IncomingHttpHeaders; body: string }
 
-/** One HTTP exchange; rejects when it is not finished in time or the connection breaks. */
+/** Runs one HTTP exchange. Rejects if it does not finish in time or the connection breaks. */
 export function attempt({
   url,
   method = 'GET',

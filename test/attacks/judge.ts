@@ -7,7 +7,7 @@ import type { Figures } from './bystander-messages.ts'
 import { countConnections, leftBehind } from './connections.ts'
 import type { Session } from './session.ts'
 
-/** What the bystander may wait, and how much an app may grow. */
+/** The limits for the bystander's waits and for the memory growth of an app. */
 const limitsMs: Record<ProbeName, number> = {
   controlPlaneLivez: 500,
   ingestLivez: 500,
@@ -16,7 +16,7 @@ const limitsMs: Record<ProbeName, number> = {
 }
 const memoryLimitMib = 300
 
-/** However much others use, the limits mean something. */
+/** The minimum share that is assumed, so that the limits remain meaningful on a busy machine. */
 const mostShare = 0.9
 const drainLimitMs = 15_000
 const backlogLimitMs = 90_000
@@ -25,8 +25,8 @@ const connectionsLimitMs = 15_000
 export type Outcome = { answers: AttackReport['answers']; findings: readonly Finding[] }
 
 /**
- * Waits for a calm moment and returns what the bystander waits in it. On a machine that has no calm moment, takes one
- * in which only the machine was slow; undefined when the service itself does not calm down.
+ * Waits until the service is calm and returns the bystander's waits. On a busy machine, accepts a period in which only the
+ * machine was slow. Returns undefined if the service itself does not become calm.
  */
 export async function measureCalm({ bystander, target }: Session, calmMs: number): Promise<Figures | undefined> {
   const giveUpMs = Date.now() + 45_000
@@ -46,7 +46,7 @@ export async function measureCalm({ bystander, target }: Session, calmMs: number
 
 const probeNames = Object.keys(limitsMs) as ProbeName[]
 
-/** Runs an attack and compares what the bystander met with the limits. */
+/** Runs an attack and compares the bystander's measurements with the limits. */
 export async function carryOut(
   attack: Attack,
   session: Session,
@@ -63,7 +63,7 @@ export async function carryOut(
   const seconds = (Date.now() - startedMs) / 1_000
   const inTime = !options.signal.aborted
   await bystander.follow(session.pids())
-  // What an attack has left to do still delays others after its last request.
+  // The service may still process requests of the attack after the last one was sent.
   await bystander.drain(drainLimitMs)
   const figures = await bystander.figures()
   session.acknowledged += report.acceptedSamples ?? 0
@@ -88,8 +88,8 @@ export async function carryOut(
 }
 
 /**
- * What a probe may wait: its limit on the part of the machine that others left to the service, and the longest moment
- * in which the machine did nothing for anybody.
+ * The permitted wait of a probe: its limit, scaled by the share of the machine that other programs left to the service, plus
+ * the longest pause of the machine itself.
  */
 const allowedMs = (name: ProbeName, { othersShare, stallMs }: Figures) =>
   limitsMs[name] / (1 - Math.min(othersShare, mostShare)) + stallMs
@@ -111,7 +111,7 @@ function waitFindings(attack: Attack, figures: Figures, calm: Figures): Finding[
 function memoryFindings({ memory }: Figures): Finding[] {
   return Object.entries(memory).flatMap(([name, { beforeMib, peakMib, grownMib }]) => {
     const isApp = name in { controlPlane: 1, ingest: 1, worker: 1 }
-    // The engines have limits of their own.
+    // The engines have their own limits.
     if (!isApp && name !== 'tree') return []
     const detail = `${grownMib.toFixed(0)} MiB (${beforeMib.toFixed(0)} → ${peakMib.toFixed(0)})`
     return [{ what: `memory of ${name}`, held: !isApp || grownMib < memoryLimitMib, detail }]
@@ -139,7 +139,7 @@ async function connectionFinding({ target }: Session, before: Map<string, number
 
 const sum = (counts: Map<string, number>) => [...counts.values()].reduce((total, count) => total + count, 0)
 
-/** Accepted = stored, by ingest's own figures, by the rows there are, and by what senders were told. */
+/** Checks accepted = stored with the metrics of ingest, the stored rows and the responses to senders. */
 async function storedFindings(session: Session): Promise<Finding[]> {
   const { target, bystander } = session
   const figures = () => figuresOf(target.ingestUrl)
@@ -169,7 +169,7 @@ async function storedFindings(session: Session): Promise<Finding[]> {
   }
 }
 
-/** The figures when nothing waits but what the bystander has just sent. */
+/** Returns the metrics when the backlog contains only the latest samples of the bystander. */
 function isStored(figures: Record<string, number>): Record<string, number> | undefined {
   return (figures.backlog_samples ?? 1) <= 2 ? figures : undefined
 }

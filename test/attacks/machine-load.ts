@@ -3,13 +3,13 @@ import { withDescendants } from '#test/process-tree'
 
 export type MachineLoad = {
   reset(): void
-  /** The share of the machine's processors that other programs used since `reset`: 0 to 1; 0 where it cannot be told. */
+  /** The share of the processors that other programs used since `reset`, 0 to 1; 0 if it is not known. */
   othersShare(): number
 }
 
 type Ticks = { all: number; idle: number; ours: number }
 
-/** Tells how much of the machine others use: everything that does not belong to the tree of processes below `root`. */
+/** Measures how much of the machine other programs use: all processes outside the process tree of `root`. */
 export function watchMachineLoad(root: number): MachineLoad {
   let before = ticks(root)
   return {
@@ -29,7 +29,7 @@ export function watchMachineLoad(root: number): MachineLoad {
 function ticks(root: number): Ticks {
   try {
     const line = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0] ?? ''
-    // proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; guests are in user already.
+    // proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; user includes guest.
     const fields = line.trim().split(/\s+/).slice(1, 9).map(Number)
     return {
       all: fields.reduce((sum, field) => sum + field, 0),
@@ -41,7 +41,7 @@ function ticks(root: number): Ticks {
   }
 }
 
-/** What a process has used, with its ended children; 0 when it is gone. */
+/** Returns the CPU ticks of a process and its exited children; 0 if it has exited. */
 function ticksOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')

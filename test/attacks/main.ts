@@ -7,9 +7,9 @@ import { generator } from './generator/generator.ts'
 import { carryOut, measureCalm, type Outcome } from './judge.ts'
 import { openSession, restartGrown, type Session } from './session.ts'
 
-// npm run test:attacks -- [--quick] [--only NAME]... [--generator] [--minutes N] [--seed N]: a hostile client against real
-// processes, with a bystander whose requests are timed; exit code 1 when a limit broke. --generator runs generated
-// requests only.
+// npm run test:attacks -- [--quick] [--only NAME]... [--generator] [--minutes N] [--seed N]: attacks real
+// processes while a bystander measures its response times. Exit code 1 if a limit broke. --generator runs only generated
+// requests.
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
@@ -27,18 +27,18 @@ const only = values.generator ? [generated.name, ...values.only] : values.only
 const all = [...attacks, generated]
 const chosen = all.filter(({ name }) => only.length === 0 || only.includes(name))
 if (chosen.length === 0) {
-  console.error(`There is no attack ${only}. There are: ${all.map(({ name }) => name).join(', ')}.`)
+  console.error(`Unknown attack ${only}. Attacks: ${all.map(({ name }) => name).join(', ')}.`)
   process.exit(2)
 }
 
 const calmMs = values.quick ? 2_000 : 5_000
-/** How long an attack may go on by itself, and how long it may take to end after that. */
+/** The time limit of an attack, and the time it may take to end after that. */
 const attackLimitMs = values.quick ? 45_000 : 600_000
 const endLimitMs = 150_000
 
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // Told again, it leaves at once; what still runs is killed on the way out.
+  // A second signal exits immediately. The exit handler kills the remaining processes.
   process.on(signal, () => (interrupted.signal.aborted ? process.exit(1) : interrupted.abort()))
 }
 
@@ -52,7 +52,7 @@ try {
 console.log(`\n${broken === 0 ? 'All limits held.' : `${broken} limits broke.`}`)
 process.exit(broken === 0 ? 0 : 1)
 
-/** Runs one attack, prints what it met, and returns how many limits broke. */
+/** Runs one attack, prints the findings, and returns the number of broken limits. */
 async function runAttack(attack: Attack): Promise<number> {
   if (interrupted.signal.aborted) return 1
   const startedMs = Date.now()
@@ -71,7 +71,7 @@ async function outcomeOf(attack: Attack): Promise<Outcome> {
   await restartGrown(session)
   let calm = await measureCalm(session, calmMs)
   if (calm === undefined && attack.target === undefined) {
-    // An earlier attack has left the service in a state that must not be blamed on this one.
+    // An earlier attack left the service in a bad state. Start a new one, so that this attack is not blamed for it.
     await closeSession()
     session = await openSession({}, stop)
     await attack.prepare?.(session.target)
@@ -88,7 +88,7 @@ async function outcomeOf(attack: Attack): Promise<Outcome> {
   }
 }
 
-/** Rejects when the work has not ended in time, or the run is interrupted. */
+/** Rejects if the work does not end in time or the run is interrupted. */
 function inTime<Result>(work: Promise<Result>, limitMs: number): Promise<Result> {
   work.catch(() => {})
   const stop = AbortSignal.any([interrupted.signal, AbortSignal.timeout(limitMs)])

@@ -4,7 +4,7 @@ import type { Memory } from './bystander-messages.ts'
 
 export type MemoryWatch = {
   reset(): void
-  /** By name of the process; `tree` is all of them with their children. */
+  /** By process name; `tree` includes all of them and their children. */
   figures(): Record<string, Memory>
   follow(pids: Record<string, number>): void
 }
@@ -13,7 +13,7 @@ const everyMs = 200
 const treeEveryMs = 1_000
 const kibPerMib = 1_024
 
-/** Samples the resident memory of processes; Linux only, elsewhere every figure is 0. */
+/** Samples the resident memory of processes. Linux only; elsewhere all figures are 0. */
 export function watchMemory(first: Record<string, number>): MemoryWatch {
   let pids = first
   const kib = new Map<string, { before: number; peak: number }>()
@@ -54,10 +54,10 @@ export function watchMemory(first: Record<string, number>): MemoryWatch {
   }
 }
 
-/** Resident memory; 0 when the process is gone. */
+/** Returns the resident memory; 0 if the process has exited. */
 const residentKib = (pid: number): number => statusKib(pid, ['VmRSS'])
 
-/** Resident memory without shared memory, which every process of Postgres would count again. */
+/** Returns the resident memory without shared memory, which every Postgres process would count again. */
 const privateKib = (pid: number): number => statusKib(pid, ['RssAnon', 'RssFile'])
 
 function statusKib(pid: number, names: readonly string[]): number {

@@ -5,9 +5,9 @@ import { attempt } from './http-attempt.ts'
 
 export type Probe = {
   reset(): void
-  /** The longest wait since `reset`, including the request that is still under way. */
+  /** The longest wait since `reset`, including the request in progress. */
   wait(): Wait
-  /** Resolves when a request begun after this call is finished. */
+  /** Resolves when a request that started after this call is finished. */
   drain(): Promise<void>
 }
 
@@ -15,14 +15,14 @@ const attemptLimitMs = 20_000
 const pauseAfterFailureMs = 50
 
 /**
- * Requests `url` again and again, one at a time. A wait lasts from the first attempt to the first answer 200, so
+ * Requests `url` repeatedly, one request at a time. A wait lasts from the first attempt to the first response with 200, so
  * refusals and broken connections lengthen it.
  */
 export function startProbe(options: {
   url: string
   everyMs: number
   headers?: Record<string, string>
-  /** Keeps one connection open; otherwise every request opens its own, as load balancers' health checks do. */
+  /** Keeps one connection open. Otherwise each request opens a connection, like the health checks of load balancers. */
   keepAlive?: boolean
 }): Probe {
   const { url, everyMs, headers = {} } = options

@@ -3,11 +3,11 @@ import { attackerAddress } from './attacker-client.ts'
 
 export type RawSocket = {
   socket: Socket
-  /** How the server ended it: a status, "connection closed", or "still open". */
+  /** How the server ended the connection: a status, "connection closed", or "still open". */
   outcome(): string
 }
 
-/** A connection that sends whatever bytes it is told to, and notes what comes back. */
+/** A connection that sends arbitrary bytes and records the response. */
 export function openRawSocket(url: string): RawSocket {
   const { hostname, port } = new URL(url)
   const socket = connect({

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Starts a server that answers 200 and does nothing else, as a process of its own. How long it takes to answer is what
- * the machine costs every service at that moment. It ends with its parent.
+ * Starts a separate process with a server that only responds with 200. Its response time shows the delay of the machine. It
+ * exits with its parent.
  */
 export async function startReference(): Promise<{ url: string }> {
   const child = fork(fileURLToPath(new URL('./reference-process.ts', import.meta.url)))

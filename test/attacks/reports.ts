@@ -4,12 +4,12 @@ import { attempt } from './http-attempt.ts'
 
 export type Reports = {
   reset(): void
-  /** From when a sample was taken until it was readable; samples that are not readable yet count so far. */
+  /** The time from a measurement until the sample is readable. Samples that are not yet readable count with their age. */
   wait(): Wait
   acceptedSamples(): number
-  /** Resolves when every sample taken so far is readable. */
+  /** Resolves when all samples so far are readable. */
   drain(): Promise<void>
-  /** Takes no new samples and resolves when all are acknowledged. */
+  /** Takes no new samples. Resolves when all samples are acknowledged. */
   finish(): Promise<void>
 }
 
@@ -21,8 +21,8 @@ const attemptLimitMs = 20_000
 const pauseAfterFailureMs = 500
 
 /**
- * A router that takes one sample a second and sends what it has, repeating a report until it is acknowledged, and an
- * operator who polls the router's latest telemetry.
+ * A router that takes one sample per second and repeats each report until it is acknowledged, and an operator who polls the
+ * latest telemetry of the router.
  */
 export function startReports(place: {
   url: string
@@ -58,7 +58,7 @@ export function startReports(place: {
     return false
   }
 
-  /** Epoch milliseconds of the newest sample that a reader sees; undefined when it cannot be read now. */
+  /** Returns the time of the newest readable sample in epoch milliseconds; undefined if the read fails. */
   async function newestReadable(): Promise<number | undefined> {
     try {
       const answer = await attempt({

@@ -6,14 +6,14 @@ import { type Started, type Supervised, supervise } from '../../apps/stack/super
 export const appNames = ['controlPlane', 'ingest', 'worker'] as const
 export type AppName = (typeof appNames)[number]
 
-/** The apps as supervised processes: one that ends is started again, as the start command does. */
+/** The apps as supervised processes, which are restarted when they exit, as with `npm start`. */
 export type RunningApps = {
   pids(): Record<AppName, number>
-  /** A sentence for each process that ended although nobody stopped it, and for each start that failed. */
+  /** One sentence for each process that exited unexpectedly and for each failed start. */
   unexpectedEnds(): readonly string[]
-  /** Ends a process on purpose and resolves when its successor answers. */
+  /** Stops a process and resolves when its replacement responds. */
   restart(name: AppName, signal: NodeJS.Signals): Promise<void>
-  /** Calls `listener` whenever a process was replaced. */
+  /** Calls `listener` after a process was replaced. */
   onRestarted(listener: () => void): void
   stop(): Promise<void>
 }

@@ -4,7 +4,7 @@ import { applied, refreshCoverage } from '#test/telemetry-rows'
 import type { Target } from './target.ts'
 import { createTenant } from './tenant.ts'
 
-/** An organization with a past: devices, dwells and coverage that reads can be made to work on. */
+/** An organization with devices, dwells and coverage for expensive reads. */
 export type SeededMap = { organizationId: string; adminKey: string; deviceIds: readonly string[] }
 
 const deviceCount = 500
@@ -59,7 +59,7 @@ async function seed(target: Target): Promise<SeededMap> {
   return { organizationId, adminKey: key, deviceIds }
 }
 
-/** Gives a device of the seeded organization this many system samples, one a second back from now. */
+/** Adds this number of system samples to a device of the seeded organization, one per second up to now. */
 export async function seedHistory(target: Target, deviceId: string, samples: number): Promise<void> {
   const { organizationId } = await seededMap(target)
   await target.questdb.query(

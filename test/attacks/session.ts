@@ -3,22 +3,22 @@ import { attempt } from './http-attempt.ts'
 import { appNames } from './running-apps.ts'
 import { openTarget, type Target, type TargetOptions } from './target.ts'
 
-/** A target with a bystander at work on it. */
+/** A target with its bystander. */
 export type Session = {
   target: Target
   bystander: Bystander
-  /** Samples that attackers were told were accepted, since the target was opened. */
+  /** Samples of attackers that the service accepted since the target was opened. */
   acknowledged: number
   pids(): Record<string, number>
   close(): Promise<void>
 }
 
-/** More than an app needs that is warm and has nothing to do. */
+/** More memory than an idle app needs after its warm-up. */
 const grownMib = 350
 const warmUpReports = 200
 const warmUpLists = 300
 
-/** Opens a target, warms it up so that a first use does not count as growth of memory, and starts the bystander. */
+/** Opens a target, warms it up so that its first use does not count as memory growth, and starts the bystander. */
 export async function openSession(options: TargetOptions, signal: AbortSignal): Promise<Session> {
   const target = await openTarget(options, signal)
   const pids = () => ({
@@ -39,7 +39,7 @@ export async function openSession(options: TargetOptions, signal: AbortSignal): 
       device,
       pids: pids(),
     })
-    // A new process is to be measured from its first moment, when it reads back what its predecessor left.
+    // Measure a new process from its start, when it reads back the data of its predecessor.
     target.apps.onRestarted(() => void bystander.follow(pids()).catch(() => {}))
     return {
       ...session,
@@ -56,8 +56,7 @@ export async function openSession(options: TargetOptions, signal: AbortSignal): 
 }
 
 /**
- * Restarts apps that earlier attacks have left with much memory: in what they have, another could grow without being
- * noticed.
+ * Restarts apps with a large heap after earlier attacks, because growth within that heap would not be visible.
  */
 export async function restartGrown({ bystander, target }: Session): Promise<void> {
   await bystander.begin()
@@ -67,7 +66,7 @@ export async function restartGrown({ bystander, target }: Session): Promise<void
   }
 }
 
-/** Uses the service a little; returns how many samples that stored. */
+/** Sends a few requests to the service. Returns the number of stored samples. */
 async function warmUp({ url, bystander }: Target): Promise<number> {
   const { organizationId, viewerKey, devices } = bystander
   let accepted = 0

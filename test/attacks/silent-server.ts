@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** A server that accepts every connection and never answers, as a host behind a broken link does. */
+/** Starts a server that accepts connections and does not respond, like a host behind a broken link. */
 export async function startSilentServer(): Promise<{ url: string; close(): void }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

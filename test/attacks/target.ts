@@ -19,18 +19,18 @@ import { createTenant, type Tenant } from './tenant.ts'
 export type TargetOptions = {
   /** Additional environment of every app. */
   environment?: Record<string, string>
-  /** Additional environment that names a server which accepts connections and never answers. */
+  /** Additional environment with the address of a server that accepts connections and does not respond. */
   environmentOf?: (silentServerUrl: string) => Record<string, string>
   /** Puts the telemetry log on a disk of this size. */
   logDiskMebibytes?: number
 }
 
-/** The whole service on engines of its own, in a throw-away folder. */
+/** The whole service with its own engines, in a temporary folder. */
 export type Target = {
   folder: DataFolder
-  /** The base address, as callers and devices know it. */
+  /** The base address for callers and devices. */
   url: string
-  /** Ingest itself, without the control plane in front. */
+  /** The address of ingest, without the control plane. */
   ingestUrl: string
   workerUrl: string
   /** A platform administrator's key. */
@@ -39,12 +39,12 @@ export type Target = {
   bystander: Tenant
   pool: OwnedPool
   questdb: QuestdbSql
-  /** The engines as started last. */
+  /** The engines, as most recently started. */
   engines: { postgres: PostgresEngine; questdb: QuestdbEngine }
   apps: RunningApps
-  /** Rows that an attack put into the telemetry tables without ingest. */
+  /** Rows that an attack inserted into the telemetry tables without ingest. */
   seeded: { rows: number }
-  /** Environment of the apps, to start a further process beside them. */
+  /** The environment of the apps, to start another process. */
   environment: Record<string, string>
   startPostgres(): Promise<void>
   startQuestdb(): Promise<void>
@@ -56,7 +56,7 @@ const attackerDevices = 30
 const bystanderDevices = 20
 
 const open = new Set<() => void>()
-// Engines run in process groups of their own: without this they outlive a run that ends early.
+// Engines run in separate process groups, so they would survive a run that ends early.
 process.on('exit', () => {
   for (const kill of open) kill()
 })
@@ -116,7 +116,7 @@ async function start(
   const { services, environment, url } = await plan(folder, engines, added)
   const apps = await startApps(services, folder, signal)
   undo.push(async () => {
-    // An interrupted run does not wait for requests in flight.
+    // An interrupted run does not wait for requests in progress.
     if (signal.aborted) for (const pid of Object.values(apps.pids())) signalTo(pid, 'SIGKILL')
     await apps.stop()
   })
@@ -145,7 +145,7 @@ async function start(
   }
 }
 
-/** Both engines, or neither: when one fails to start, the other is stopped and the failure thrown. */
+/** Starts both engines. If one fails to start, stops the other and throws. */
 async function startBoth(
   ...starting: [Promise<PostgresEngine>, Promise<QuestdbEngine>]
 ): Promise<[PostgresEngine, QuestdbEngine]> {
@@ -178,7 +178,7 @@ async function plan(
   return { services, environment, url }
 }
 
-/** Kills every process that has written its id below the folder; for the last moment of this process. */
+/** Kills every process that has a pid file in the folder. For use in an exit handler. */
 function killAllBelow(folder: DataFolder): void {
   const files = ['ingest', 'worker', 'control-plane'].map((name) => join(folder.run, name))
   for (const file of [...files, join(folder.questdb, 'pid'), join(folder.postgres, 'pid')]) {
@@ -192,6 +192,6 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // The process has ended.
+    // The process has already exited.
   }
 }

@@ -7,8 +7,8 @@ export type FloodReport = { body: Buffer | string; headers?: Record<string, stri
 const pauseAfterRefusalMs = 250
 
 /**
- * Sends reports as fast as the service takes them, from every device, several at a time; returns how many samples were
- * accepted. `next` makes the report with this number (from 0) of a device; undefined ends the device's part.
+ * Sends reports from all devices concurrently, as fast as the service accepts them. Returns the number of accepted samples.
+ * `next` returns the report of a device with this number (from 0), or undefined to stop.
  */
 export async function flood(options: {
   client: AttackerClient
@@ -36,7 +36,7 @@ export async function flood(options: {
           body: report.body,
         })
         if (answer?.status === 202) accepted += Number(JSON.parse(answer.body).accepted)
-        // An attacker does not wait as long as it is asked to.
+        // An attacker does not respect Retry-After.
         else await delay(pauseAfterRefusalMs)
       }
     }

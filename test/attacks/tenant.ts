@@ -1,9 +1,9 @@
-/** An organization with keys and devices that may report. */
+/** An organization with keys and reporting devices. */
 export type Tenant = {
   organizationId: string
-  /** Holds every scope in the organization. */
+  /** A key with all scopes in the organization. */
   adminKey: string
-  /** Holds the scopes of a viewer. */
+  /** A key with the scopes of a viewer. */
   viewerKey: string
   devices: readonly TenantDevice[]
 }
@@ -12,7 +12,7 @@ export type TenantDevice = { id: string; token: string }
 
 type Imported = { results: { id: string; token: string }[] }
 
-/** Creates an enterprise organization with devices through the API. Throws when a request is refused. */
+/** Creates an enterprise organization with devices through the API. Throws if a request fails. */
 export async function createTenant(url: string, adminKey: string, name: string, devices: number): Promise<Tenant> {
   const post = async <Body>(path: string, body: string, type = 'application/json'): Promise<Body> => {
     const answer = await fetch(`${url}${path}`, {

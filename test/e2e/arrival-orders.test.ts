@@ -15,7 +15,7 @@ import { until } from '#test/until'
 
 const secondMs = 1_000
 const hourMs = 3_600_000
-/** Late data stands where it belongs a minute after the last of it arrived; machines that run tests are busy. */
+/** Late data is realigned within a minute after it arrived. The limit allows for busy machines. */
 const settledWithinMs = 120_000
 const logDir = mkdtempSync(join(tmpdir(), 'arrival-orders-'))
 
@@ -46,7 +46,7 @@ async function reportAll(token: string, samples: readonly DriveSample[], atOnce:
   for (let start = 0; start < samples.length; start += atOnce) await report(token, samples.slice(start, start + atOnce))
 }
 
-/** The same disorder in every run. */
+/** Shuffles in the same way in every run. */
 function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
   let state = seed
   const mixed = [...items]
@@ -60,7 +60,7 @@ function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
   return mixed
 }
 
-/** How a drive's samples reach the service, by name. */
+/** The arrival orders of the samples of a drive, by name. */
 const arrivals: Record<string, (token: string, samples: DriveSample[]) => Promise<void>> = {
   'in order': (token, samples) => reportAll(token, samples, 200),
   'shuffled and partly twice': (token, samples) =>
@@ -71,7 +71,7 @@ const arrivals: Record<string, (token: string, samples: DriveSample[]) => Promis
   },
 }
 
-/** A drive that ended six hours ago, each sample of a second once: of two that contradict each other the later counts. */
+/** Returns a drive that ended six hours ago, with one sample per second and kind. Of two samples, the later counts. */
 function sixHoursAgo(samples: readonly DriveSample[], nowMs: number): DriveSample[] {
   const newestMs = Math.max(...samples.map(({ ts }) => ts))
   const shiftMs = Math.floor(nowMs / secondMs) * secondMs - 6 * hourMs - newestMs
@@ -94,7 +94,7 @@ async function historyText({ key }: Fleet, deviceId: string): Promise<string> {
 type Row = { kind: string; ts: string; lat: number | null; lon: number | null; alignment: string }
 const rowsOf = (text: string): Row[] => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
 
-/** Where and how every RF sample stands, as it does when all is aligned at once. */
+/** Returns the RF rows as a single alignment of all data produces them. */
 const placesOf = (rows: readonly Row[]) =>
   rows
     .filter(({ kind }) => kind === 'cellular')
@@ -105,7 +105,7 @@ async function dwellsOf({ key }: Fleet, deviceId: string): Promise<unknown[]> {
   const { body } = await api.call('GET', `/fleet/dwells?deviceId=${deviceId}&sinceMinutes=2880`, { token: key })
   return body.items.map(({ id: _id, deviceId: _device, durationS, ...dwell }: Record<string, unknown>) => ({
     ...dwell,
-    // The length of what is still going on goes on too.
+    // The duration of an ongoing dwell continues to grow.
     durationS: dwell.departedAt === null ? null : durationS,
   }))
 }
@@ -119,7 +119,7 @@ async function coverageOf(
   return body.items.toSorted(byIndex)
 }
 
-test('recorded drives end as the same rows, dwells and cells, whatever the order of their arrival', {
+test('recorded drives produce the same rows, dwells and cells in any order of arrival', {
   timeout: 300_000,
 }, async ({ skip }) => {
   skip(drivesMissing !== null, drivesMissing ?? '')
@@ -169,7 +169,7 @@ test('recorded drives end as the same rows, dwells and cells, whatever the order
   for (const fleet of others) expect(await coverageOf(fleet)).toEqual(cells)
 })
 
-test('a tunnel shows as cells with little service, though all that was measured in it came later', async () => {
+test('a tunnel has cells with a low service ratio, although its samples arrived later', async () => {
   const fleet = await newFleet(3)
   const startMs = Math.floor(Date.now() / 60_000) * 60_000 - hourMs
   const metresPerSecond = 10
@@ -180,7 +180,7 @@ test('a tunnel shows as cells with little service, though all that was measured 
       const lat = 52.2 + (second * metresPerSecond) / 111_195
       const radio = isInside(second) ? { rat: 'none' } : { rat: 'lte', plmn: '27201', rsrpDbm: -90, sinrDb: 10 }
       const fix: DriveSample = { kind: 'location', ts, lat, lon: -8.2, accuracyM: 4, speedMps: metresPerSecond }
-      // The receiver says where it is every 50 m under the sky.
+      // Outside the tunnel, the receiver reports a fix every 50 m.
       return [{ kind: 'cellular', ts, ...radio }, ...(second % 5 === 0 && !isInside(second) ? [fix] : [])]
     }).flat()
     const isLate = ({ ts }: DriveSample) => isInside((ts - startMs - index * 300_000) / secondMs)

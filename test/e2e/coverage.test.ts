@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers that are the same in every run. */
 function sequence(seed: number) {
   let state = seed
   return (below: number) => {
@@ -26,7 +26,7 @@ function sequence(seed: number) {
 const rats = ['lte', 'lte', 'nr-sa', 'none', null]
 const plmns = ['27201', '27202', null]
 
-/** Rows of a device driving about a few cells: some without a cell, some without service, several in each minute. */
+/** Generates rows of a device that drives through a few cells: some without a cell or service, several per minute. */
 function drive(organizationId: string, deviceId: string, seed: number, rows: number, endMs: number): StoredRow[] {
   const next = sequence(seed)
   return Array.from({ length: rows }, (_, index) => {
@@ -47,7 +47,7 @@ function drive(organizationId: string, deviceId: string, seed: number, rows: num
   })
 }
 
-/** What the coverage of these rows is by the reference, as the API would show it. */
+/** Computes the coverage of these rows with the reference implementation, in the format of the API. */
 function expected(rows: readonly StoredRow[], resolution: number) {
   const votes = coverageVotes(rows as unknown as (CellularRow & { deviceId: string })[])
   return [...tallyVotes(votes, resolution).values()]
@@ -76,14 +76,14 @@ async function coverage(key: string, query: string) {
 
 const store = (rows: readonly StoredRow[]) => storeRows(api.services.questdb, 'cellular', rows)
 
-test('coverage equals an independent count of the history, also after late and replaced rows, at every resolution', async () => {
+test('coverage equals a reference count at every resolution, including late and replaced rows', async () => {
   const { organization, newDevice } = await fleet()
   const [one, two] = [await newDevice(['north']), await newDevice()]
   const endMs = Date.now()
   const first = drive(organization.id, one, 1, 700, endMs)
   const second = drive(organization.id, two, 2, 500, endMs - 3_000)
   const late = drive(organization.id, two, 3, 200, endMs - hourMs - 5_000)
-  // Realigned: the same samples in other cells, and some that lost their cell.
+  // Realignment: the same samples in other cells, and some without a cell.
   const realigned = first.slice(100, 160).map((row, index) => ({
     ...row,
     h3Res10: index % 3 === 0 ? null : BigInt(`0x${latLngToCell(51.95, -8.5, 10)}`),
@@ -131,7 +131,7 @@ test('coverage equals an independent count of the history, also after late and r
   expect(hexagons.features[0].geometry.coordinates[0].length).toBeGreaterThanOrEqual(6)
 })
 
-test('a window counts its first minutes from the votes, not from whole hours', async () => {
+test('the start of a window counts single votes, not whole hours', async () => {
   const { organization, newDevice } = await fleet()
   const deviceId = await newDevice()
   const rows = drive(organization.id, deviceId, 4, 900, Date.now())
@@ -139,7 +139,7 @@ test('a window counts its first minutes from the votes, not from whole hours', a
   await refreshCoverage(api.services.questdb)
   const askedMs = Date.now()
   const { items } = await coverage(organization.key, 'sinceMinutes=130&h3Resolution=10')
-  // The window moves on while the question is answered: its edge lies between these two.
+  // The window moves while the request is processed. Its edge is between these two times.
   const candidates = [0, 1_000, 2_000, 3_000].map((lagMs) =>
     expected(
       rows.filter((row) => row.tsMs >= askedMs + lagMs - 130 * minuteMs),
@@ -149,7 +149,7 @@ test('a window counts its first minutes from the votes, not from whole hours', a
   expect(candidates).toContainEqual(items)
 })
 
-test('no service counts: a tunnel shows as a low service ratio, not as a hole', async () => {
+test('votes without service count: a tunnel has a low service ratio, not a gap', async () => {
   const { organization, newDevice } = await fleet()
   const deviceId = await newDevice()
   const h3 = latLngToCell(52.1, -8.1, 10)
@@ -166,7 +166,7 @@ test('no service counts: a tunnel shows as a low service ratio, not as a hole', 
   ])
 })
 
-test('votes cast before a device was transferred in count for nobody; another organization sees no cell', async () => {
+test('votes before a transfer do not count, and another organization sees no cells', async () => {
   const { organization, newDevice } = await fleet()
   const buyer = await api.newOrganization()
   const deviceId = await newDevice()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
-// What a router meets on its first day, through the one base address.
+// The device endpoints through the base address of the control plane.
 
 let service: WholeService
 let organizationId: string
@@ -53,13 +53,13 @@ describe('POST /device/enroll', () => {
     expect(report).toMatchObject({ status: 202, body: { accepted: 1, rejected: [], jobsPending: 0 } })
   })
 
-  test('201 registers an unknown serial where the key creates devices', async () => {
+  test('201 registers an unknown serial if the key permits it', async () => {
     const { body } = await enroll(await newKey({ autoCreate: true }), 'SN-NEW')
     const device = await admin('GET', `/devices/${body.deviceId}`)
     expect(device.body).toMatchObject({ organizationId, serial: 'SN-NEW', model: 'RX400' })
   })
 
-  test('400 names what is missing; nobody is enrolled', async () => {
+  test('400 names the missing fields and enrolls no device', async () => {
     const answer = await call('POST', '/device/enroll', { enrollmentKey: await newKey({ autoCreate: true }) })
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
     expect(answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(['/serial', '/model'])
@@ -71,7 +71,7 @@ describe('POST /device/enroll', () => {
     expect(await enroll(key, 'SN-1')).toMatchObject({ status: 402, body: { code: 'subscription_inactive' } })
   })
 
-  test('403 for an unknown serial, another model, one device too many and a full quota', async () => {
+  test('403 for an unknown serial, another model, an exhausted key and a full quota', async () => {
     const known = await newKey({ autoCreate: false })
     expect(await enroll(known, 'SN-X')).toMatchObject({ status: 403, body: { code: 'enrollment_refused' } })
     const oneOfAModel = await newKey({ autoCreate: true, models: ['RX400'], maxDevices: 1 })
@@ -86,7 +86,7 @@ describe('POST /device/enroll', () => {
     expect(full).toMatchObject({ status: 403, body: { code: 'device_quota_exceeded', limit: 1, used: 1 } })
   })
 
-  test('409 for a serial that has a token, also when the key is used up by it', async () => {
+  test('409 for a serial that has a token, even if the key is exhausted', async () => {
     const key = await newKey({ autoCreate: true, maxDevices: 1 })
     await enroll(key, 'SN-1')
     expect(await enroll(key, 'SN-1')).toMatchObject({ status: 409, body: { code: 'already_enrolled' } })
@@ -125,7 +125,7 @@ describe('GET /device/config', () => {
     return { id: body.deviceId as string, token: body.token as string }
   }
 
-  test('204 without a profile, 200 with the one last applied, 304 while it stays', async () => {
+  test('204 without a profile, 200 with the last applied one, 304 while it is unchanged', async () => {
     const { id, token } = await newRouter()
     expect((await call('GET', '/device/config', undefined, { token })).status).toBe(204)
 
@@ -156,8 +156,8 @@ describe('GET /device/config', () => {
   })
 })
 
-// The last one: for the rest of its minute whoever fails from this address is told 429.
-test('401 for a wrong enrollment key, and 429 for whoever goes on guessing', async () => {
+// This test is the last one: for one minute, further failures from this address receive 429.
+test('401 for a wrong enrollment key, 429 after repeated attempts', async () => {
   expect(await enroll('fle_wrong', 'SN-1')).toMatchObject({ status: 401, body: { code: 'unauthenticated' } })
   const refused = await until('the limit', async () => {
     const answer = await enroll('fle_wrong', 'SN-1')

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => service?.close())
 
-/** The drive as if it had ended three hours ago: what is older than the plan's window would not be shown. */
+/** Shifts the drive so that it ended three hours ago, because the plan hides older data. */
 function recent(drive: Drive): Drive {
   const endMs = Math.floor(Date.now() / 1_000) * 1_000 - 3 * hourMs
   const shiftMs = endMs - drive.samples.reduce((newest, { ts }) => Math.max(newest, ts), 0)
@@ -34,7 +34,7 @@ async function report(token: string, samples: readonly DriveSample[]): Promise<v
   expect([answer.status, await answer.json()]).toMatchObject([202, { accepted: samples.length, rejected: [] }])
 }
 
-/** Reports in order; every fourth one twice, as when its answer was lost, and the last before the one ahead of it. */
+/** Returns the reports in order, except that every fourth is sent twice, as after a lost response, and the last two are swapped. */
 async function replay(device: ReportingDevice, samples: readonly DriveSample[]): Promise<void> {
   const reports = Array.from({ length: Math.ceil(samples.length / samplesPerReport) }, (_, index) =>
     samples.slice(index * samplesPerReport, (index + 1) * samplesPerReport),
@@ -111,7 +111,7 @@ test.skipIf(drivesMissing !== null)(
     let covered = 0
     for (const [index, { dropped, samples, inOrder }] of held.entries()) {
       const device = halved[index] as ReportingDevice
-      // The last reports came out of order: in the end they stand where they would have stood in order.
+      // The last reports arrived out of order. The result is the same as in order.
       const aligned = await until(
         'rows where they belong',
         async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 
-// Lists are paged by id and show `createdAt`: both must have the same order, however close together things are created.
+// Lists are paged by id and show `createdAt`. Both must have the same order, even for rows created at the same time.
 
 let api: TestControlPlane
 let organization: { id: string; key: string }

@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A drive along a meridian: RF each second, the position refreshed every tenth, a sentinel now and then. */
+/** Generates a drive along a meridian: RF each second, a new fix every ten seconds, and some sentinel values. */
 function driveCsv(): string {
   const header =
     'Timestamp,Longitude,Latitude,Speed,Operatorname,NetworkMode,RSRP,RSRQ,SNR,CQI,RSSI,LACHEX,RAWCELLID,NRxRSRP,NRxRSRQ'
@@ -49,7 +49,7 @@ function driveCsv(): string {
   return [header, ...rows].join('\n')
 }
 
-test('a whole drive reaches the database exactly once, although ingest is killed twice while it is reported', async () => {
+test('a drive is stored exactly once although ingest is killed twice', async () => {
   const [device] = await newReportingDevices(pool, await newOrganization(pool), 1)
   if (!device) throw new Error('No device was made.')
   const drive = join(folder, 'drive.csv')

@@ -22,12 +22,12 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true })
 }, 2 * minute)
 
-/** A failed test may leave databases without a supervisor. */
+/** Stops databases that a failed test left without a supervisor. */
 function killAll(): void {
   for (const { pid } of processesOnFolder()) process.kill(pid, 'SIGKILL')
 }
 
-/** `npm start` as a person would, on a folder of this test; in a process group of its own, as a terminal gives it. */
+/** Runs `npm start` with a folder of this test, in a separate process group as in a terminal. */
 function start(folder = dataDir, environment: Record<string, string> = {}): Run {
   const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', folder, '--no-demo']
   const env = { ...process.env, ...environment }
@@ -39,7 +39,7 @@ function start(folder = dataDir, environment: Record<string, string> = {}): Run 
   return { child, output: () => output, saw }
 }
 
-/** Living processes whose command line names the data folder. */
+/** Returns the running processes whose command line contains the data folder. */
 function processesOnFolder(): { pid: number; line: string }[] {
   const processes = globSync('/proc/[0-9]*').map((path) => ({ pid: Number(basename(path)), line: commandLineIn(path) }))
   return processes.filter(({ line }) => line.includes(root))
@@ -69,7 +69,7 @@ const statusOf = (path: string) =>
     () => 0,
   )
 
-test('npm start serves, heals, survives being killed and stops without leaving anything behind', {
+test('npm start serves, restarts parts, survives a kill and leaves no processes', {
   timeout: 4 * minute,
 }, async () => {
   const first = start()
@@ -81,7 +81,7 @@ test('npm start serves, heals, survives being killed and stops without leaving a
   const organization = await call('POST', '/orgs', { name: 'Kept across starts' })
   expect(organization.status).toBe(201)
 
-  // A second start on the same folder is refused and harms nothing.
+  // A second start on the same folder is refused and does not affect the first.
   const second = start()
   const [secondCode] = await once(second.child, 'exit')
   expect(secondCode).toBe(1)
@@ -95,12 +95,12 @@ test('npm start serves, heals, survives being killed and stops without leaving a
   }
   await expect.poll(() => statusOf('/readyz'), { timeout: 2 * minute, interval: 100 }).toBe(200)
 
-  // The terminal's whole process group dies; databases, in groups of their own, are left behind.
+  // Killing the process group of the terminal leaves the databases, which have their own process groups.
   process.kill(-(first.child.pid ?? 0), 'SIGKILL')
   await once(first.child, 'exit')
   const third = start()
   await third.saw('Ready: http://127.0.0.1:')
-  expect(third.output()).toContain('Stopped Postgres, which a killed start had left.')
+  expect(third.output()).toContain('Stopped Postgres, left over from a killed start.')
   expect((await readAccess()).adminKey).toBe(access.adminKey)
   expect((await call('GET', '/orgs')).body).toContain('Kept across starts')
 
@@ -112,7 +112,7 @@ test('npm start serves, heals, survives being killed and stops without leaving a
   expect(processesOnFolder()).toEqual([])
 })
 
-test('databases named by the environment are used instead of embedded ones', { timeout: 3 * minute }, async () => {
+test('databases from the environment replace the embedded ones', { timeout: 3 * minute }, async () => {
   const folder = join(root, 'external')
   const database = await createTestDatabase()
   const { httpUrl, pgUrl, user, password } = questdbConnection()

@@ -5,7 +5,7 @@ import { issueToken } from '#core/tokens'
 import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 
-// Bodies of callers that are not authenticated: they are not read, or what they hold is bounded.
+// Bodies of unauthenticated callers are not read, or their memory is limited.
 
 let service: WholeService
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const mebibyte = 1024 * 1024
 const json = { 'content-type': 'application/json' }
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY })
 
-/** Sends the start of a body and never its end. */
+/** Sends the start of a body but not its end. */
 function startUpload(path: string, headers: Record<string, string>, sentBytes: number) {
   const upload = request(service.url + path, {
     method: 'POST',
@@ -44,11 +44,11 @@ const admin = async (method: string, path: string, body?: unknown) => {
   return { status: answer.status, body: JSON.parse(await answer.text()) }
 }
 
-/** The control plane's gauge of that name. */
+/** Returns a gauge of the control plane. */
 async function gauge(name: string): Promise<number> {
   const answer = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${service.adminKey}` } })
   const lines = (await answer.text()).split('\n')
-  // A metric that other apps have too is labelled with its app.
+  // Metrics that several apps have are labelled with the app.
   const line = lines.find((text) => text.startsWith(`${name}{app="control-plane"} `) || text.startsWith(`${name} `))
   return Number(line?.split(' ')[1])
 }
@@ -75,20 +75,20 @@ test.each([
   upload.abort()
 })
 
-test('a job report with a token nobody has is 401 before its body has arrived', async () => {
+test('a job report with an unknown token returns 401 before its body has arrived', async () => {
   const headers = { ...json, authorization: `Bearer ${issueToken('fld').token}` }
   const upload = startUpload('/device/jobs/0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f/status', headers, 0)
   expect(await upload.answer).toMatchObject({ status: 401 })
   upload.abort()
 })
 
-test('an API call with a key nobody has is 401 before its body has arrived', async () => {
+test('an API call with an unknown key returns 401 before its body has arrived', async () => {
   const upload = startUpload('/devices', { ...json, authorization: `Bearer ${issueToken('flk').token}` }, 0)
   expect(await upload.answer).toMatchObject({ status: 401 })
   upload.abort()
 })
 
-test('enrollments that never end hold a bounded number of bytes, and others are served', async () => {
+test('unfinished enrollments use a limited amount of memory, and other requests are served', async () => {
   const token = await newDeviceToken('bystander')
   const uploads = Array.from({ length: 300 }, () => startUpload('/device/enroll', json, 60_000))
   const refused = await Promise.race(uploads.map(({ answer }) => answer))
@@ -109,7 +109,7 @@ test('enrollments that never end hold a bounded number of bytes, and others are 
   expect(await gauge('http_unauthenticated_bodies_arriving')).toBe(0)
 })
 
-test('uploads of one router hold a bounded number of bytes, and other routers are served', async () => {
+test('uploads of one router use a limited amount of memory, and other routers are served', async () => {
   const [token, bystander] = [await newDeviceToken('noisy'), await newDeviceToken('quiet')]
   const headers = { ...json, authorization: `Bearer ${token}` }
   const uploads = Array.from({ length: 20 }, () => startUpload('/telemetry', headers, mebibyte - 1))

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const shell = (script: string) => run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder })
 
-test('the first steps of the README run as they stand', async () => {
+test('the first steps of the README run unchanged', async () => {
   const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8')
   const [, script = ''] = /^## First steps$.*?^```sh\n(.*?)^```$/ms.exec(readme) ?? []
   const { stdout } = await shell(script)
@@ -34,7 +34,7 @@ test('the first steps of the README run as they stand', async () => {
   expect(stdout).not.toContain('correct horse')
 })
 
-test('the walkthrough runs as it stands, to the end it describes', async () => {
+test('the walkthrough runs unchanged and configures the router', async () => {
   const page = await readFile(join(import.meta.dirname, '../../docs/walkthrough.md'), 'utf8')
   const script = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join('')
   const { stdout } = await shell(`${script}\necho; echo "$job"`)

@@ -4,15 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 export type CuttingProxy = {
   port: number
-  /** Misbehaves while true; passes everything on while false. */
+  /** While true, the proxy disturbs connections. While false, it forwards everything. */
   setHostile(hostile: boolean): void
   cuts(): number
   close(): void
 }
 
 /**
- * A TCP proxy as a bad link is: it delays, cuts connections in the middle of a request or of its answer, closes one
- * direction only, and swallows answers.
+ * A TCP proxy that simulates a bad link: it delays data, cuts connections during a request or response, closes only one
+ * direction, and drops responses.
  */
 export async function startCuttingProxy(target: { host: string; port: number }): Promise<CuttingProxy> {
   const sockets = new Set<Socket>()
@@ -27,7 +27,7 @@ export async function startCuttingProxy(target: { host: string; port: number }):
     if (kind < 0.03) client.destroy()
     else if (kind < 0.06) upstream.destroy()
     else if (kind < 0.09) upstream.end()
-    // The request arrives, its answer never does.
+    // The request arrives, but the response does not.
     else upstream.unpipe(client)
     setTimeout(() => {
       client.destroy()
@@ -48,7 +48,7 @@ export async function startCuttingProxy(target: { host: string; port: number }):
       sockets.delete(upstream)
       client.destroy()
     })
-    // What is delayed delays what follows: a bad link loses bytes, but never changes their order.
+    // Delayed data delays later data, because TCP preserves the order of bytes.
     let passed = Promise.resolve()
     client.on('data', (bytes) => {
       const waitMs = hostile && Math.random() < 0.1 ? Math.random() * 50 : 0

@@ -16,7 +16,7 @@ import { openScene } from './scene.ts'
 
 const mebibyte = 1024 ** 2
 
-/** The log's disk fills up: reports are refused and never acknowledged, and taken again when there is room. */
+/** The disk of the log fills up: ingest rejects reports, does not acknowledge them, and accepts again when there is space. */
 export const diskFull: Fault = {
   name: 'disk-full',
   async run() {
@@ -44,7 +44,7 @@ function newSmallDisk(mebibytes: number): { folder: string; remove(): void } {
   }
 }
 
-/** The log itself, up to the last byte of its disk. */
+/** Appends to the log until its disk is full. */
 async function fillLog(folder: string): Promise<Finding[]> {
   const filler = join(folder, 'filler')
   writeFileSync(filler, Buffer.alloc(mebibyte))
@@ -83,16 +83,24 @@ async function fillLog(folder: string): Promise<Finding[]> {
   await log.close()
   return [
     {
-      what: 'a full disk refuses',
+      what: 'reports are rejected on a full disk',
       held: refusedWhenFull > 0,
       detail: `${keptWhenFull} kept, ${refusedWhenFull} refused`,
     },
-    { what: 'room makes it go on', held: kept === keptWhenFull + 10, detail: `${kept - keptWhenFull} of 10` },
-    { what: 'what was acknowledged is there', held: found === kept, detail: `${kept} acknowledged, ${found} found` },
+    {
+      what: 'reports are accepted when there is space',
+      held: kept === keptWhenFull + 10,
+      detail: `${kept - keptWhenFull} of 10`,
+    },
+    {
+      what: 'acknowledged samples are in the log',
+      held: found === kept,
+      detail: `${kept} acknowledged, ${found} found`,
+    },
   ]
 }
 
-/** Ingest on a disk that somebody else fills. */
+/** Ingest on a disk that another process fills. */
 async function fillUnderLoad(folder: string): Promise<Finding[]> {
   const scene = await openScene(10, async (place) => ({ ...place, logDir: join(folder, 'log') }))
   try {
@@ -112,7 +120,7 @@ async function fillUnderLoad(folder: string): Promise<Finding[]> {
     await until('reports are accepted again', async () => load.accepted() > before + grown, 20_000)
     await load.finish()
     return [
-      { what: 'nothing is acknowledged without room', held: grown === 0, detail: `${grown} samples` },
+      { what: 'no sample is acknowledged without space', held: grown === 0, detail: `${grown} samples` },
       { what: 'only 202 and 503', held: load.unexpected().length === 0, detail: `${load.unexpected()[0] ?? 'yes'}` },
       ...(await scene.verify(load.accepted())),
     ]
@@ -121,7 +129,7 @@ async function fillUnderLoad(folder: string): Promise<Finding[]> {
   }
 }
 
-/** Ingest on a disk without one free byte, of which stored segments take a part: it frees them and accepts again. */
+/** Ingest on a full disk with stored segments: it deletes them and accepts reports again. */
 async function fillWhileStored(folder: string): Promise<Finding[]> {
   const logDir = join(folder, 'log')
   const scene = await openScene(4, async (place) => ({
@@ -153,11 +161,11 @@ async function fillWhileStored(folder: string): Promise<Finding[]> {
     const healed = await until('a report is accepted', isTaken, 30_000).catch(() => false)
     return [
       {
-        what: 'stored segments lie on a full disk',
+        what: 'there are stored segments on a full disk',
         held: storedBytes > 70 * mebibyte,
         detail: `${storedBytes} bytes, ${whenFull} free`,
       },
-      { what: 'it frees them and accepts again', held: healed, detail: `${freeBytes(folder)} bytes free` },
+      { what: 'ingest deletes them and accepts again', held: healed, detail: `${freeBytes(folder)} bytes free` },
       ...(await scene.verify(accepted)),
     ]
   } finally {

@@ -1,12 +1,12 @@
-/** One invariant that was looked at, and whether it held. */
+/** One checked invariant and whether it held. */
 export type Finding = { what: string; held: boolean; detail: string }
 
-/** A failure the product must survive, brought about for real. */
+/** A real failure that the product must survive. */
 export type Fault = {
   name: string
-  /** Does the damage and says what it found. `quick` does less of it. Throws SkipFault when the machine cannot do it. */
+  /** Causes the failure and returns the findings. `quick` runs fewer rounds. Throws SkipFault if the machine cannot do it. */
   run(options: { quick: boolean }): Promise<Finding[]>
 }
 
-/** The machine lacks what the fault needs; the message says what. */
+/** The machine does not meet a requirement of the fault; the message says which. */
 export class SkipFault extends Error {}

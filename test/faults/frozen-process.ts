@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 
-/** The process and everything it started, children of children included. Empty where there is no /proc. */
+/** Returns the process and all its descendants. Empty without /proc. */
 function processTree(pid: number): number[] {
   const children = new Map<number, number[]>()
   for (const path of globSync('/proc/[0-9]*/stat')) {
@@ -20,10 +20,10 @@ function readStat(path: string): [pid?: number, parent?: number] {
   }
 }
 
-/** Stops a process and its children with SIGSTOP; connections stay open and get no answer. Returns what resumes them. */
+/** Suspends a process and its children with SIGSTOP. Connections remain open without responses. Returns the resume function. */
 export function freezeProcess(pid: number): () => void {
   const frozen: number[] = []
-  // The parent first, so that it starts no child meanwhile.
+  // Suspend the parent first, so that it cannot start further children.
   process.kill(pid, 'SIGSTOP')
   for (const member of processTree(pid)) if (signal(member, 'SIGSTOP')) frozen.push(member)
   return () => {

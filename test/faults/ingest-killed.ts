@@ -3,7 +3,7 @@ import type { Fault } from './fault.ts'
 import { startReportLoad } from './report-load.ts'
 import { openScene } from './scene.ts'
 
-/** Ingest is killed at random under load; every 202 must be in QuestDB exactly once, and it must come back fast. */
+/** Kills ingest at random times under load. Each report with 202 must be in QuestDB exactly once, and restarts must be fast. */
 export const ingestKilled: Fault = {
   name: 'ingest-killed',
   async run({ quick }) {

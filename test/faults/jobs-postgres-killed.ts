@@ -1,7 +1,7 @@
 import type { Fault } from './fault.ts'
 import { openJobsScene } from './jobs-scene.ts'
 
-/** Postgres, which also carries the queues, is killed −9 in the middle of a batch and started again. */
+/** Kills Postgres, which also stores the queues, with SIGKILL during a batch and restarts it. */
 export const jobsPostgresKilled: Fault = {
   name: 'jobs-postgres-killed',
   async run({ quick }) {

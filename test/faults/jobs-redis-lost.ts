@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault } from './fault.ts'
 import { openJobsScene } from './jobs-scene.ts'
 
-/** Redis is emptied in the middle of a batch, then killed and started again with nothing in it. */
+/** Flushes Redis during a batch, then kills it and restarts it without data. */
 export const jobsRedisLost: Fault = {
   name: 'jobs-redis-lost',
   async run({ quick }) {

@@ -23,20 +23,20 @@ export type JobsScene = {
   redis: TestRedis | undefined
   startPostgres(): Promise<void>
   startWorker(): Promise<void>
-  /** Waits until so many jobs of the batch have succeeded. */
+  /** Waits until this number of jobs of the batch have succeeded. */
   progress(succeeded: number): Promise<void>
-  /** Waits for the end of the batch and says whether every job ended exactly once. */
+  /** Waits for the end of the batch and checks that each job ended exactly once. */
   verify(): Promise<Finding[]>
   close(): Promise<void>
 }
 
 type Published = Awaited<ReturnType<typeof witnessEvents>>
 
-/** A batch of reboots on its way to a crowd of routers, with every part a process that can be killed. */
+/** Starts a batch of reboots for many routers. Each part is a process that can be killed. */
 export async function openJobsScene({ devices, redis }: { devices: number; redis: boolean }): Promise<JobsScene> {
   if (redis && !(await hasRedis())) throw new SkipFault('redis-server is not installed.')
   const folder = mkdtempSync(join(tmpdir(), 'routerfleet-jobs-faults-'))
-  // Run by root, Postgres is another user, who has to pass through this folder.
+  // If root runs this, Postgres runs as another user, who needs access to this folder.
   chmodSync(folder, 0o711)
   const runPostgres = (port?: number) => startPostgres({ dir: join(folder, 'postgres'), ...(port ? { port } : {}) })
   const postgres = await runPostgres()
@@ -110,7 +110,7 @@ async function verify(scene: JobsScene, crowd: RouterCrowd, published: Published
     { what: 'every job ended once', held: ended === total && endedOnce === total, detail: `${endedOnce} of ${total}` },
     { what: 'every end was announced once', held: announced === total, detail: `${announced} events` },
     { what: 'the end of the batch was announced once', held: batchAnnounced === 1, detail: `${batchAnnounced} events` },
-    { what: 'no attempt was carried out twice', held: repeated === 0, detail: `${repeated} repeated` },
+    { what: 'no attempt ran twice', held: repeated === 0, detail: `${repeated} repeated` },
     { what: 'no job had two attempts', held: crowd.effects.size === total, detail: `${crowd.effects.size} attempts` },
   ]
 }

@@ -1,7 +1,7 @@
 import type { Fault, Finding } from './fault.ts'
 import { openJobsScene } from './jobs-scene.ts'
 
-/** The worker is killed −9 again and again in the middle of a batch, on either backend. */
+/** Kills the worker repeatedly with SIGKILL during a batch, on both queue backends. */
 export const jobsWorkerKilled: Fault = {
   name: 'jobs-worker-killed',
   async run({ quick }) {

@@ -4,7 +4,7 @@ import type { Fault } from './fault.ts'
 import { startReportLoad } from './report-load.ts'
 import { openScene } from './scene.ts'
 
-/** Bad links on both sides: from the routers to ingest, and from its writer to QuestDB. */
+/** Bad links between the routers and ingest, and between the writer and QuestDB. */
 export const linksCut: Fault = {
   name: 'links-cut',
   async run({ quick }) {

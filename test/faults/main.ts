@@ -11,7 +11,7 @@ import { postgresOutages } from './postgres-outages.ts'
 import { questdbKilled } from './questdb-killed.ts'
 import { stoppedUnderLoad } from './stopped-under-load.ts'
 
-// npm run test:faults -- [--quick] [--only NAME]: real processes, real SIGKILL; exit code 1 when an invariant broke.
+// npm run test:faults -- [--quick] [--only NAME]: kills real processes. Exit code 1 if an invariant broke.
 const faults: Fault[] = [
   ingestKilled,
   questdbKilled,
@@ -28,7 +28,7 @@ const faults: Fault[] = [
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
 const chosen = faults.filter(({ name }) => values.only === undefined || name === values.only)
 if (chosen.length === 0) {
-  console.error(`There is no fault ${values.only}. There are: ${faults.map(({ name }) => name).join(', ')}.`)
+  console.error(`Unknown fault ${values.only}. Faults: ${faults.map(({ name }) => name).join(', ')}.`)
   process.exit(2)
 }
 

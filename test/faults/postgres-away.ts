@@ -6,7 +6,7 @@ import type { Fault } from './fault.ts'
 import { startReportLoad } from './report-load.ts'
 import { openScene } from './scene.ts'
 
-/** Postgres is killed: devices that are known go on reporting, unknown ones are asked to come back, and all heals. */
+/** Kills Postgres. Known devices continue to report, unknown devices are told to retry, and all parts recover. */
 export const postgresAway: Fault = {
   name: 'postgres-away',
   async run() {
@@ -42,11 +42,11 @@ export const postgresAway: Fault = {
       await load.finish()
       const accepted = load.accepted()
       return [
-        { what: 'known devices go on reporting', held: grown > 0, detail: `${grown} samples in 3 s` },
-        { what: 'unknown tokens are asked to come back', held: stranger === 503, detail: String(stranger) },
-        { what: 'nothing else is refused', held: unexpected.length === 0, detail: unexpected[0] ?? 'yes' },
-        { what: 'a revocation counts within 5 s again', held: heardMs < 5_000, detail: `${heardMs} ms` },
-        { what: 'all is accepted again', held: accepted > before + grown, detail: `${accepted} samples` },
+        { what: 'known devices continue to report', held: grown > 0, detail: `${grown} samples in 3 s` },
+        { what: 'unknown tokens are told to retry', held: stranger === 503, detail: String(stranger) },
+        { what: 'no other request is refused', held: unexpected.length === 0, detail: unexpected[0] ?? 'yes' },
+        { what: 'a revocation takes effect within 5 s', held: heardMs < 5_000, detail: `${heardMs} ms` },
+        { what: 'all reports are accepted again', held: accepted > before + grown, detail: `${accepted} samples` },
       ]
     } finally {
       await scene.close()

@@ -9,15 +9,15 @@ import { freezeProcess } from './frozen-process.ts'
 import { startReportLoad } from './report-load.ts'
 import { openScene, type Scene } from './scene.ts'
 
-/** Ingest, worker and control plane listen on one connection each. */
+/** Ingest, worker and control plane have one LISTEN connection each. */
 const listeners = 3
-/** By so many connections the pools may differ from one moment to the next. */
+/** The number of connections by which the pools may vary. */
 const slack = 10
 const settleMs = 90_000
 
 /**
- * Postgres is away for a while, in the middle of the work and at the start of ingest, and is frozen: afterwards every
- * process works again and holds no more connections than before.
+ * Stops Postgres during work and during the start of ingest, and suspends it. Afterwards each process must work and hold no
+ * more connections than before.
  */
 export const postgresOutages: Fault = {
   name: 'postgres-outages',
@@ -64,7 +64,7 @@ export const postgresOutages: Fault = {
   },
 }
 
-/** Worker and control plane beside the ingest of the scene. */
+/** Starts worker and control plane in addition to the ingest of the scene. */
 async function startApps({ place, ingest }: Scene): Promise<AppProcess[]> {
   const environment = {
     POSTGRES_URL: place.postgresUrl,
@@ -87,7 +87,7 @@ async function killPostgres(scene: Scene): Promise<void> {
   await scene.postgres.exited
 }
 
-/** What must hold after an outage: all parts answer, a revocation is heard, and connections are as before. */
+/** Checks after an outage that all parts respond, that revocations take effect, and that connections are as before. */
 async function lookAfter(scene: Scene, apps: AppProcess[], before: number, name: string): Promise<Finding[]> {
   const isReady = async ({ url }: { url: string }) => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok ?? false
   const ready = await until(
@@ -100,8 +100,8 @@ async function lookAfter(scene: Scene, apps: AppProcess[], before: number, name:
     const { listening, total } = await settledConnections(pool, before)
     return [
       { what: `${name}: all parts are ready`, held: ready, detail: String(ready) },
-      { what: `${name}: a revocation counts within 5 s`, held: heardMs < 5_000, detail: `${heardMs} ms` },
-      { what: `${name}: one listener a process`, held: listening === listeners, detail: `${listening} listeners` },
+      { what: `${name}: a revocation takes effect within 5 s`, held: heardMs < 5_000, detail: `${heardMs} ms` },
+      { what: `${name}: one listener per process`, held: listening === listeners, detail: `${listening} listeners` },
       {
         what: `${name}: connections are as before`,
         held: total <= before + slack,
@@ -111,7 +111,7 @@ async function lookAfter(scene: Scene, apps: AppProcess[], before: number, name:
   })
 }
 
-/** How long a device still reports after it was disabled. */
+/** Measures how long a device can report after it was disabled. */
 async function revocationMs(scene: Scene, pool: OwnedPool): Promise<number> {
   const [device] = await newReportingDevices(pool, scene.devices[0]?.organizationId ?? '', 1)
   const reports = (status: number) =>
@@ -136,7 +136,7 @@ const report = (url: string, device: ReportingDevice | undefined) =>
 
 type Connections = { listening: number; total: number }
 
-/** The connections of all parts, once they are as expected or did not become so in time. */
+/** Returns the connections of all parts when they are as expected, or after the timeout. */
 async function settledConnections(pool: OwnedPool, before: number): Promise<Connections> {
   await until(
     'connections are as before',

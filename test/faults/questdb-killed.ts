@@ -3,7 +3,7 @@ import type { Fault } from './fault.ts'
 import { startReportLoad } from './report-load.ts'
 import { openScene } from './scene.ts'
 
-/** QuestDB is killed, stopped and kept away under load: accepting goes on, and everything arrives once it is back. */
+/** Kills and stops QuestDB under load. Ingest continues to accept, and all samples arrive after QuestDB is back. */
 export const questdbKilled: Fault = {
   name: 'questdb-killed',
   async run({ quick }) {
@@ -29,7 +29,7 @@ export const questdbKilled: Fault = {
       await load.finish()
       return [
         {
-          what: 'accepts while QuestDB is away',
+          what: 'accepts while QuestDB is down',
           held: grownWhileAway.every((samples) => samples > 0),
           detail: `${grownWhileAway.join(', ')} samples`,
         },

@@ -5,11 +5,11 @@ import type { ReportingDevice } from '#test/reporting-device'
 export type ReportLoad = {
   /** Samples acknowledged with 202 so far. */
   accepted(): number
-  /** Answers that were neither 202 nor a request to come back later. */
+  /** Responses other than 202 and requests to retry later. */
   unexpected(): string[]
-  /** Requests that had to be sent again. */
+  /** Repeated requests. */
   repeats(): number
-  /** Sends no new reports, and resolves when those begun are acknowledged. */
+  /** Sends no new reports. Resolves when the sent reports are acknowledged. */
   finish(): Promise<void>
 }
 
@@ -17,8 +17,8 @@ const kinds = ['cellular', 'location', 'system'] as const
 const samplesPerReport = 30
 
 /**
- * Devices that report as routers do: each sends one report after another and repeats it until it is acknowledged. No two
- * samples of a device share kind and time, so every accepted one must be a row of its own.
+ * Simulates reporting routers: each sends one report after the other and repeats a report until it is acknowledged. Samples
+ * of a device never share kind and time, so each accepted sample must be one row.
  */
 export function startReportLoad(url: string, devices: readonly ReportingDevice[]): ReportLoad {
   const pool = new Pool(url, { connections: 64, headersTimeout: 20_000, bodyTimeout: 20_000 })
@@ -39,7 +39,7 @@ export function startReportLoad(url: string, devices: readonly ReportingDevice[]
       if (answer.statusCode === 202) return true
       if (answer.statusCode !== 503 && answer.statusCode !== 429) unexpected.push(`${answer.statusCode} ${text}`)
     } catch {
-      // The server was killed, or the link cut: whether it was taken is not known, so it is sent again.
+      // The server was killed or the link was cut. The report may have been accepted, so send it again.
     }
     return false
   }

@@ -22,19 +22,19 @@ export type Scene = {
   startPostgres(): Promise<void>
   startQuestdb(): Promise<void>
   startIngest(): Promise<void>
-  /** Compares what the load had acknowledged with what is stored, and with what ingest says of itself. */
+  /** Compares the acknowledged samples with the stored rows and with the metrics of ingest. */
   verify(accepted: number): Promise<Finding[]>
   close(): Promise<void>
 }
 
-/** Real engines, a real ingest and registered devices in a throw-away folder; every part can be killed and started again. */
+/** Starts real engines, ingest and registered devices in a temporary folder. Each part can be killed and restarted. */
 export async function openScene(
   deviceCount: number,
   changePlace: (place: IngestPlace & { port: number }) => Promise<IngestPlace & { port: number }> = async (place) =>
     place,
 ): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), 'routerfleet-faults-'))
-  // Run by root, Postgres is another user, who has to pass through this folder.
+  // If root runs this, Postgres runs as another user, who needs access to this folder.
   chmodSync(folder, 0o711)
   const runPostgres = (port?: number) => startPostgres({ dir: join(folder, 'postgres'), ...(port ? { port } : {}) })
   const runQuestdb = (ports?: QuestdbEngine['ports']) =>
@@ -54,7 +54,7 @@ export async function openScene(
     questdb,
     logDir: join(folder, 'telemetry-log'),
     port: await freePort(),
-    // The load is as fast as the machine; how often a device may report is another test's concern.
+    // The load is as fast as the machine allows. Other tests cover the rate limit of devices.
     environment: { DEVICE_REQUESTS_PER_MINUTE: '1000000', DEVICE_REQUEST_BURST: '1000000' },
   })
 
@@ -99,13 +99,17 @@ async function verify(scene: Scene, accepted: number): Promise<Finding[]> {
     const { samples_accepted_total: logged = 0, samples_dead_lettered_total: dead = 0 } = figures
     return [
       { what: 'accepted = stored', held: rows === accepted, detail: `${accepted} acknowledged, ${rows} rows` },
-      { what: '0 doubled', held: rows === distinct, detail: `${rows} rows, ${distinct} distinct` },
+      { what: 'no duplicates', held: rows === distinct, detail: `${rows} rows, ${distinct} distinct` },
       {
         what: 'accepted = stored + replaced + dead-lettered',
         held: logged === stored + replaced + dead && dead === 0,
         detail: `${logged} = ${stored} + ${replaced} + ${dead}`,
       },
-      { what: 'the stored figure counts the rows', held: stored === rows, detail: `${stored}, ${rows} rows` },
+      {
+        what: 'the metric of stored samples equals the rows',
+        held: stored === rows,
+        detail: `${stored}, ${rows} rows`,
+      },
     ]
   } finally {
     await questdb.end()

@@ -3,7 +3,7 @@ import type { Fault } from './fault.ts'
 import { startReportLoad } from './report-load.ts'
 import { openScene } from './scene.ts'
 
-/** SIGTERM under load: requests in flight are answered, the process ends well, and nothing accepted is lost. */
+/** SIGTERM under load: ingest answers requests in progress, exits with code 0, and loses no accepted report. */
 export const stoppedUnderLoad: Fault = {
   name: 'stopped-under-load',
   async run() {
@@ -18,7 +18,7 @@ export const stoppedUnderLoad: Fault = {
       }
       await load.finish()
       return [
-        { what: 'exits with 0', held: codes.every((code) => code === 0), detail: codes.join(', ') },
+        { what: 'exits with code 0', held: codes.every((code) => code === 0), detail: codes.join(', ') },
         { what: 'only 202', held: load.unexpected().length === 0, detail: `${load.unexpected()[0] ?? 'yes'}` },
         ...(await scene.verify(load.accepted())),
       ]

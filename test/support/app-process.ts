@@ -9,12 +9,12 @@ const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.u
 
 export type AppProcess = {
   url: string
-  /** Everything it wrote to stdout and stderr. */
+  /** The output of the process on stdout and stderr. */
   output(): string
   stop(): Promise<void>
 }
 
-/** One of the service's apps as a process of its own, on a free port; resolves once it answers. */
+/** Starts an app of the service as a separate process on a free port. Resolves when it responds. */
 export async function startAppProcess(
   script: string,
   environment: Record<string, string | undefined>,
@@ -54,7 +54,7 @@ export async function startAppProcess(
   }
 }
 
-/** Runs a command of the service to its end and returns what it printed; throws when it fails. */
+/** Runs a command of the service and returns its output. Throws if the command fails. */
 export async function runCommand(script: string, environment: Record<string, string | undefined>): Promise<string> {
   const child = spawn(node, [script], {
     cwd: root,

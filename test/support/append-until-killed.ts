@@ -1,7 +1,7 @@
 import { openSegmentLog } from '#telemetry-log/segment-log'
 
-// A process that appends numbered batches, several at a time, and writes a number to stdout once it is durable. It ends
-// when the log cannot be opened or can no longer be written, with the reason on stderr.
+// A process that appends numbered batches concurrently and prints each number when its batch is durable. It exits with the
+// reason on stderr if the log cannot be opened or written.
 const [folder = '', first = '0'] = process.argv.slice(2)
 const log = await openSegmentLog({ folder, maxSegmentBytes: 200_000 }).catch(endWith)
 let number = Number(first)

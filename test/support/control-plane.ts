@@ -14,7 +14,7 @@ import { routes as allRoutes } from '../../apps/control-plane/routes.ts'
 import type { Services } from '../../apps/control-plane/services.ts'
 import { openServices } from '../../apps/control-plane/start.ts'
 
-/** What a test sends: `json` is serialized, `body` goes as it is. */
+/** A test request: `json` is serialized, `body` is sent unchanged. */
 export type Call = {
   token?: string
   json?: unknown
@@ -22,7 +22,7 @@ export type Call = {
   headers?: Record<string, string>
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read answers whose shape is what they assert.
+// biome-ignore lint/suspicious/noExplicitAny: tests assert the shape of the responses.
 export type Answer = { status: number; headers: Headers; body: any }
 
 export type TestControlPlane = {
@@ -30,16 +30,16 @@ export type TestControlPlane = {
   databaseUrl: string
   platformKey: string
   call(method: string, path: string, call?: Call): Promise<Answer>
-  /** The application's own fetch, for answers that are not JSON. */
+  /** The fetch function of the application, for responses that are not JSON. */
   fetch(path: string, init?: RequestInit): Promise<Response>
-  /** An organization with a key that holds every scope in it. */
+  /** Creates an organization and a key with all scopes in it. */
   newOrganization(options?: { plan?: string; name?: string }): Promise<{ id: string; key: string }>
-  /** A key with these scopes in these organizations; the first is its home. */
+  /** Creates a key with these scopes in these organizations. The first organization owns the key. */
   newKey(organizationIds: string[], held: readonly Scope[] | RoleName): Promise<string>
   close(): Promise<void>
 }
 
-/** The real control plane on a database of its own, the shared QuestDB, and whatever environment a test adds. */
+/** Starts the control plane on a new database, the shared QuestDB and the additional environment of a test. */
 export async function startControlPlane(
   environment: Record<string, string> = {},
   routes: readonly Route[] = allRoutes,

@@ -1,15 +1,15 @@
 import { cellToParent } from 'h3-js'
 import type { StoredRow } from '#test/telemetry-rows'
 
-/** Where and by whom a vote is cast. */
+/** The place and the device of a vote. */
 export type Voter = { organizationId: string; deviceId: string }
 
 const minuteMs = 60_000
 let calls = 0
 
 /**
- * `count` cellular rows in one resolution-10 cell, a minute apart and the newest a minute ago: a vote each. Rows of
- * different calls never have the same time, so that none replaces another.
+ * Returns `count` cellular rows in one resolution-10 cell, one per minute, the newest a minute ago. Each is one vote. Rows of
+ * different calls never have the same time, so none replaces another.
  */
 export function votesIn(
   voter: Voter,

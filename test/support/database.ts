@@ -5,7 +5,7 @@ import { templateDatabase, withDatabase } from './engines.ts'
 
 export type TestDatabase = { url: string; drop(): Promise<void> }
 
-/** A migrated, empty Postgres database for one test file. `drop` also cuts whoever is still connected to it. */
+/** A migrated, empty Postgres database for one test file. `drop` also closes open connections. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = inject('postgresUrl')
   const name = `test_${randomBytes(6).toString('hex')}`

@@ -5,7 +5,7 @@ import { problemSchema } from '../../apps/control-plane/http/schemas.ts'
 
 type Seen = { status: number; headers: Headers; body: unknown }
 
-/** The route that serves a method and path, with literal segments before parameters. */
+/** Returns the route for a method and path. Literal segments take precedence over parameters. */
 function routeOf(routes: readonly Route[], method: string, path: string): Route | undefined {
   const segments = new URL(path, 'http://any').pathname.split('/')
   return routes.find((route) => {
@@ -19,8 +19,8 @@ function routeOf(routes: readonly Route[], method: string, path: string): Route 
 }
 
 /**
- * Fails when an answer is not what the contract says of its route: a status or media type that is not documented, or a
- * body with fields its schema does not have. Every call of every test goes through here, so served and documented stay one.
+ * Fails if a response does not match the documentation of its route: an undocumented status or media type, or a body with
+ * fields that are not in its schema. All calls of all tests use this check.
  */
 export function assertDocumented(routes: readonly Route[], method: string, path: string, seen: Seen): void {
   const route = routeOf(routes, method, path)
@@ -43,7 +43,7 @@ export function assertDocumented(routes: readonly Route[], method: string, path:
     assert(schema, `${where} as ${type}, which is not documented`)
     const parsed = schema.safeParse(seen.body)
     assert(parsed.success, `${where} with another body than documented: ${parsed.error?.message}`)
-    // Parsing drops what the schema does not know, so a difference is an undocumented field.
+    // Parsing removes unknown fields, so a difference is an undocumented field.
     assert.deepEqual(parsed.data, seen.body, `${where} with undocumented fields`)
   }
 }

@@ -2,15 +2,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 
-/** A telemetry sample as a router would send it. */
+/** A telemetry sample as a router sends it. */
 export type DriveSample = { ts: number; kind: 'cellular' | 'location' } & Record<string, string | number>
 
-/** A recorded drive: what the router measured each second, values it does not know written as it writes them. */
+/** A recorded drive: the measurements of a router, one per second, with its original notation of missing values. */
 export type Drive = { name: string; samples: DriveSample[] }
 
 const driveFolder = join(import.meta.dirname, '../../../shared/data/ucc5g')
 
-/** Why the recorded drives cannot be used here; null when they can. */
+/** The reason why the recorded drives are not available; null if they are. */
 export const drivesMissing: string | null = existsSync(driveFolder)
   ? null
   : 'The recorded drives are not beside the repository (../shared/data/ucc5g).'
@@ -27,7 +27,7 @@ const rats: Record<string, string> = {
   EDGE: 'gsm',
 }
 
-/** Some drives are from 2019, and nothing before 2020 is accepted: all are moved on by six times 365 days. */
+/** Some drives are from 2019, but the service rejects times before 2020. All drives are shifted by six times 365 days. */
 const laterMs = 6 * 365 * 86_400_000
 
 /** `2020.02.13_15.02.01`, read as UTC. */
@@ -76,7 +76,7 @@ function readDrive(file: string): Drive {
   return { name: file.replace('.csv', ''), samples }
 }
 
-/** The recorded drives in `../shared/data`, one cellular and one location sample a second; empty when not present. */
+/** Returns the recorded drives in `../shared/data`, with one cellular and one location sample per second; empty if missing. */
 export function readDrives(): Drive[] {
   if (drivesMissing !== null) return []
   return readdirSync(driveFolder)

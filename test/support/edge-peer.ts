@@ -5,18 +5,18 @@ import { gunzipSync } from 'node:zlib'
 
 export type Received = { method: string; path: string; headers: IncomingMessage['headers']; body: string; atMs: number }
 
-/** Answer of the peer to one request: a status with JSON, or `cut` to drop the connection after reading it. */
+/** The response to one request: a status with JSON, or `cut` to close the connection after reading the request. */
 export type PeerAnswer = { status: number; body?: unknown; raw?: Buffer; headers?: Record<string, string> } | 'cut'
 
 export type EdgePeer = {
   baseUrl: string
   received: Received[]
-  /** The reports received, each with its first line and its samples. */
+  /** The received reports, each with its first line and its samples. */
   reports: () => { header: { sentAt: number; batchId: string }; samples: Record<string, unknown>[]; atMs: number }[]
   close: () => Promise<void>
 }
 
-/** The other end of the wire for the agent's tests: a real HTTP server on loopback that answers as a test tells it. */
+/** Starts an HTTP server on loopback for the tests of the agent. It sends the responses that a test configures. */
 export async function startEdgePeer(
   answer: (request: Received) => PeerAnswer | Promise<PeerAnswer>,
 ): Promise<EdgePeer> {

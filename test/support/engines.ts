@@ -18,16 +18,16 @@ declare module 'vitest' {
   }
 }
 
-/** The migrated database every test database is copied from. Nobody may be connected to it while copies are made. */
+/** The migrated database from which test databases are copied. Copying requires that it has no connections. */
 export const templateDatabase = 'routerfleet_template'
 
 /**
- * Runs once before all test files: one Postgres and one QuestDB on throw-away folders, stopped and removed after the
- * last file.
+ * Starts one Postgres and one QuestDB with temporary folders before all test files. Stops and removes them after the last
+ * file.
  */
 export default async function startEngines(project: TestProject): Promise<() => Promise<void>> {
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-test-'))
-  // Run by root, Postgres is another user, who has to pass through this folder.
+  // If root runs this, Postgres runs as another user, who needs access to this folder.
   await chmod(dir, 0o711)
   const started = await Promise.allSettled([
     startPostgres({ dir: join(dir, 'postgres'), durable: false }),
@@ -47,7 +47,7 @@ export default async function startEngines(project: TestProject): Promise<() => 
     await makeTables(pgUrl)
     project.provide('questdb', { httpUrl, pgUrl, user, password })
   } catch (error) {
-    // Vitest calls the tear-down only of a set-up that succeeded.
+    // Vitest calls the teardown only after a successful setup.
     await stop()
     throw error
   }
@@ -68,7 +68,7 @@ async function makeTables(questdbPgUrl: string): Promise<void> {
   await questdb.end()
 }
 
-/** The same server's connection string for another database. */
+/** Returns the connection string for another database on the same server. */
 export function withDatabase(postgresUrl: string, database: string): string {
   const url = new URL(postgresUrl)
   url.pathname = `/${database}`

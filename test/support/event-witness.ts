@@ -1,8 +1,8 @@
 import type { Pool } from '#postgres/pool'
 
 /**
- * Writes down every event the moment it is published, since the worker relays and removes them at once. Returns how often
- * each type was published for an organization.
+ * Records each event when it is published, because the worker relays and deletes events immediately. Returns the number of
+ * events per type for an organization.
  */
 export async function witnessEvents(pool: Pool): Promise<(organizationId: string) => Promise<Record<string, number>>> {
   await pool.query(`

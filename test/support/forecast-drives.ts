@@ -11,7 +11,7 @@ import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally } from '
 import { readDrives } from '#test/drives'
 import { cleanDrive } from '#test/hold-out'
 
-/** A recorded drive with the place of each RF row, and the way it took. */
+/** A recorded drive with the position of each RF row and its path. */
 export type PlacedDrive = { name: string; rows: (CellularRow & { deviceId: string })[]; way: DistinctFix[] }
 
 export const placedDrives = (): PlacedDrive[] =>
@@ -25,7 +25,7 @@ export const placedDrives = (): PlacedDrive[] =>
     }
   })
 
-/** Tallies of all forecast resolutions from the votes of these drives. */
+/** Returns tallies for all forecast resolutions from the votes of these drives. */
 export function learn(drives: readonly PlacedDrive[]): Map<string, SignalTally> {
   const tallies = new Map<string, SignalTally>()
   for (const vote of coverageVotes(drives.flatMap(({ rows }) => rows))) {
@@ -44,13 +44,13 @@ export type ForecastFigures = {
   measurements: number
   meanErrorDb: number
   insideP10P90Share: number
-  /** The error of forecasting the median of everything learned, for the same measurements. */
+  /** The error of a forecast that always returns the median of all learned votes, for the same measurements. */
   medianOfEverythingDb: number
 }
 
 /**
- * How well the drives of `asked` are told by what the others showed. Counts measurements whose place is known well
- * enough for a coverage cell, or every one that has a place with `anyPlace`.
+ * Measures how well the other drives predict the drives of `asked`. Counts measurements whose position is accurate enough
+ * for a coverage cell; with `anyPlace`, all that have a position.
  */
 export function forecastFigures(
   learned: readonly PlacedDrive[],
@@ -90,7 +90,7 @@ export function forecastFigures(
 
 const everyM = 100
 
-/** Metres driven by a time, linear between two fixes. */
+/** Returns the distance driven up to a time in metres, interpolated linearly between two fixes. */
 function odometer(way: readonly DistinctFix[]): (tsMs: number) => number {
   const marks: { tsMs: number; m: number }[] = []
   let m = 0

@@ -6,13 +6,13 @@ import { distanceM } from '#telemetry/geo'
 import type { CellularRow } from '#telemetry/rows'
 import type { Drive } from './drives.ts'
 
-/** Fixes further apart in time than this say little about what was between them. */
+/** Longer gaps between fixes are not used, because the positions in between are not known. */
 const maxGapMs = 40_000
 const batchSize = 500
 
 type Rows = { reports: FixReport[]; samples: CellularRow[] }
 
-/** A drive on its way through decoding and cleaning, later samples of a second replacing earlier ones. */
+/** Decodes and cleans a drive. Later samples of a second replace earlier ones. */
 export function cleanDrive(drive: Drive): Rows {
   const reports = new Map<number, FixReport>()
   const samples = new Map<number, CellularRow>()
@@ -31,7 +31,7 @@ export function cleanDrive(drive: Drive): Rows {
   return { reports: [...reports.values()].sort(byTime), samples: [...samples.values()].sort(byTime) }
 }
 
-/** Reports of every other distinct fix; what was left out comes back as the truth to be predicted. */
+/** Splits the reports: every other distinct fix is kept, and the dropped fixes are the positions to predict. */
 export function holdOut(reports: readonly FixReport[]): { kept: FixReport[]; dropped: DistinctFix[] } {
   const fixes = distinctFixes(reports)
   const dropped = fixes.filter((_, index) => {
@@ -44,7 +44,7 @@ export function holdOut(reports: readonly FixReport[]): { kept: FixReport[]; dro
   return { kept: reports.filter((report) => !isDropped(report)), dropped }
 }
 
-/** What is known of predictions from how far off they were; `covered` of them were within their own `alignErrorM`. */
+/** Summarizes the errors of predictions. `covered` is the number of predictions within their own `alignErrorM`. */
 export function holdOutFigures(errorsM: readonly number[], covered: number) {
   const sorted = errorsM.toSorted((a, b) => a - b)
   return {

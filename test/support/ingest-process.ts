@@ -8,7 +8,7 @@ import { until } from './until.ts'
 const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
 const entry = fileURLToPath(new URL('../../apps/ingest/main.ts', import.meta.url))
 
-/** The master secret that test processes share. */
+/** The master secret of all test processes. */
 export const masterSecret = 'a master secret for tests, long enough'
 
 const startLimitMs = 60_000
@@ -16,9 +16,9 @@ const startLimitMs = 60_000
 export type IngestProcess = {
   url: string
   pid: number
-  /** Everything it wrote to stdout and stderr. */
+  /** The output of the process on stdout and stderr. */
   output(): string
-  /** Sends the signal and waits until the process is gone; returns its exit code, null after a signal's end. */
+  /** Sends the signal and waits until the process exits. Returns its exit code, or null if a signal ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -26,12 +26,12 @@ export type IngestPlace = {
   postgresUrl: string
   questdb: QuestdbConnection
   logDir: string
-  /** Kept over restarts when given. */
+  /** If set, restarts use the same folder. */
   port?: number
   environment?: Record<string, string>
 }
 
-/** The real ingest app as a process of its own; resolves once it accepts. */
+/** Starts ingest as a separate process. Resolves when it accepts requests. */
 export async function startIngestProcess(place: IngestPlace): Promise<IngestProcess> {
   const port = place.port ?? (await freePort())
   const child = spawn(node, [entry], {

@@ -10,7 +10,7 @@ import { hasRedis, startRedis } from './redis.ts'
 
 export type QueueScene = { pool: OwnedPool; close(): Promise<void> }
 
-/** A database of its own with a worker at work on it, whose queues are in that database or in a Redis of its own. */
+/** Starts a worker on a new database, with queues in that database or in a new Redis. */
 export async function startQueueScene(backend: string, settings: Record<string, string> = {}): Promise<QueueScene> {
   const database = await createTestDatabase()
   const pool = openPool(database.url, { applicationName: 'test' })
@@ -31,7 +31,7 @@ export async function startQueueScene(backend: string, settings: Record<string, 
 const redisHere = await hasRedis()
 if (!redisHere) console.log('skipped: jobs on Redis, because redis-server is not installed')
 
-/** The same tests on both of the queues' backends; on Redis they are skipped where there is no redis-server. */
+/** Runs the same tests on both queue backends. Skips Redis if there is no redis-server. */
 export const onBothBackends = (what: string, tests: (backend: string) => void): void =>
   describe.each(['Postgres', 'Redis'])(`${what}, queues in %s`, (backend) => {
     if (backend === 'Redis' && !redisHere) return test.skip('redis-server is not installed', () => {})

@@ -7,7 +7,7 @@ import { transaction } from '#postgres/pool'
 
 export type JobFleet = { ctx: FleetContext; organizationId: string; groupId: string; deviceIds: string[] }
 
-/** An organization of its own with one group that holds `deviceCount` routers, and a caller who may do everything. */
+/** Creates an organization with one group of `deviceCount` routers, and a caller with all scopes. */
 export async function createJobFleet(pool: Pool, deviceCount: number, clock = Date.now): Promise<JobFleet> {
   const organizationId = newId()
   const groupId = newId()
@@ -51,6 +51,6 @@ export async function createJobFleet(pool: Pool, deviceCount: number, clock = Da
   return { ctx, organizationId, groupId, deviceIds }
 }
 
-/** A token for each of these devices, in order. */
+/** Issues a token for each device and returns them in order. */
 export const issueTestTokens = (pool: Pool, organizationId: string, deviceIds: readonly string[]): Promise<string[]> =>
   transaction(pool, (connection) => insertDeviceTokens(connection, organizationId, deviceIds))

@@ -12,7 +12,7 @@ import { questdbConnection } from './questdb.ts'
 
 export type JobService = { databaseUrl: string; pool: OwnedPool; ingest: IngestProcess; close(): Promise<void> }
 
-/** What a job passes through: Postgres, the worker with its queues, and the device edge as a process of its own. */
+/** The path of a job: Postgres, the worker with its queues, and the device edge as a separate process. */
 export async function startJobService({ redisUrl }: { redisUrl?: string } = {}): Promise<JobService> {
   const database = await createTestDatabase()
   const pool = openPool(database.url, { applicationName: 'test' })
@@ -38,7 +38,7 @@ export async function startJobService({ redisUrl }: { redisUrl?: string } = {}):
   }
 }
 
-/** What a worker is configured with in tests. */
+/** The configuration of a worker in tests. */
 export const workerEnvironment = (postgresUrl: string, redisUrl?: string): Record<string, string | undefined> => ({
   POSTGRES_URL: postgresUrl,
   REDIS_URL: redisUrl,
@@ -48,7 +48,7 @@ export const workerEnvironment = (postgresUrl: string, redisUrl?: string): Recor
   CONFIG_SECRETS_KEY: masterSecret,
 })
 
-/** A router's calls to the device edge. */
+/** The requests of a router to the device edge. */
 export function deviceCalls(baseUrl: string, token: string) {
   const call = async (method: string, path: string, json?: unknown, headers: Record<string, string> = {}) => {
     const answer = await fetch(new URL(path, baseUrl), {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The process and everything it has started, directly or not; Linux only, elsewhere and for ended processes empty. */
+/** Returns the process and all its descendants. Linux only; empty elsewhere and for processes that have exited. */
 export function withDescendants(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ').filter(Boolean)

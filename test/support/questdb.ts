@@ -2,7 +2,7 @@ import { inject } from 'vitest'
 import type { QuestdbConnection } from './engines.ts'
 
 /**
- * The QuestDB all test files share, with the product's tables. Rows of several tests stand side by side in them, so a
- * test uses ids of its own and never empties a table.
+ * Opens the QuestDB that all test files share. Its tables contain rows of several tests, so a test uses its own ids and never
+ * truncates a table.
  */
 export const questdbConnection = (): QuestdbConnection => inject('questdb')

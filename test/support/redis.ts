@@ -8,7 +8,7 @@ import { freePort } from '../../apps/stack/engines/process.ts'
 
 const run = promisify(execFile)
 
-/** A Redis of the test's own, on a free port, that can be killed and started again on the same port. */
+/** A Redis on a free port that a test can kill and restart on the same port. */
 export type TestRedis = {
   url: string
   flush(): Promise<void>
@@ -17,14 +17,14 @@ export type TestRedis = {
   stop(): Promise<void>
 }
 
-/** Whether this machine has redis-server; tests that need it are skipped without. */
+/** Returns whether this machine has redis-server. Tests that need it are skipped otherwise. */
 export const hasRedis = (): Promise<boolean> =>
   run('redis-server', ['--version']).then(
     () => true,
     () => false,
   )
 
-/** Starts redis-server as production has it: it never evicts. `persistent` keeps its data across `kill` and `restart`. */
+/** Starts redis-server without eviction, as in production. `persistent` keeps the data across `kill` and `restart`. */
 export async function startRedis({ persistent = false } = {}): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'routerfleet-redis-'))
   const port = await freePort()

@@ -3,7 +3,7 @@ import type { Queryable } from '#postgres/pool'
 
 type DeviceFacts = { name?: string; tags?: string[]; status?: string }
 
-/** A device in the registry, as enrolling it would leave it; returns its id. */
+/** Registers a device as enrollment does. Returns its id. */
 export async function registerDevice(db: Queryable, organizationId: string, facts: DeviceFacts = {}): Promise<string> {
   const id = newId()
   const { name = `Router ${id.slice(-6)}`, tags = [], status = 'online' } = facts
@@ -24,7 +24,7 @@ export async function registerDevice(db: Queryable, organizationId: string, fact
   return id
 }
 
-/** Gives a device to another organization at a moment. */
+/** Transfers a device to another organization at a given time. */
 export async function transferDevice(db: Queryable, deviceId: string, to: string, atMs: number): Promise<void> {
   const at = new Date(atMs)
   await db.query(
@@ -41,7 +41,7 @@ export async function transferDevice(db: Queryable, deviceId: string, to: string
   await db.query('UPDATE device SET organization_id = $2, updated_at = now() WHERE id = $1', [deviceId, to])
 }
 
-/** Deletes a device; its ownership goes with it, which hides its telemetry. */
+/** Deletes a device and its ownership, which hides its telemetry. */
 export async function deleteDevice(db: Queryable, deviceId: string): Promise<void> {
   await db.query(
     `UPDATE organization_usage SET device_count = device_count - 1

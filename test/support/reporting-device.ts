@@ -2,10 +2,10 @@ import { newId } from '#core/ids'
 import { issueToken } from '#core/tokens'
 import type { Queryable } from '#postgres/pool'
 
-/** A device in the registry with a token it reports with. */
+/** A registered device with its token. */
 export type ReportingDevice = { id: string; organizationId: string; token: string }
 
-/** An organization for the devices of one test. */
+/** Creates an organization for the devices of one test. */
 export async function newOrganization(db: Queryable): Promise<string> {
   const id = newId()
   await db.query("INSERT INTO organization (id, name, plan) VALUES ($1, $1::uuid::text, 'enterprise')", [id])

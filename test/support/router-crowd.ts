@@ -3,7 +3,7 @@ import { type DeviceIdentity, type HandedOutJob, reportJob, takeJobs } from '#fl
 import type { Pool } from '#postgres/pool'
 
 export type RouterCrowd = {
-  /** How often each (job, attempt) was carried out. */
+  /** How often each (job, attempt) ran. */
   effects: ReadonlyMap<string, number>
   stop(): Promise<void>
 }
@@ -11,8 +11,8 @@ export type RouterCrowd = {
 const together = 200
 
 /**
- * Routers that do what they are told over bad links: now and then the answer that hands out a job is lost, or the answer
- * to a report, and they ask or report again. They remember what they did, as the protocol asks of them.
+ * Simulates routers with bad links that run jobs. Some responses with a job or to a report are lost, and the router repeats
+ * its request. Routers remember the attempts that they ran, as the protocol requires.
  */
 export function startRouterCrowd(pool: Pool, organizationId: string, deviceIds: readonly string[]): RouterCrowd {
   const effects = new Map<string, number>()

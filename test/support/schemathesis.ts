@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/** Server errors, and answers the contract does not describe: statuses, media types, bodies. */
+/** Checks for server errors and for responses that do not match the contract: statuses, media types, bodies. */
 export const contractChecks = [
   'not_a_server_error',
   'status_code_conformance',
@@ -10,14 +10,14 @@ export const contractChecks = [
   'response_schema_conformance',
 ] as const
 
-/** The command to run schemathesis with: from the PATH, or from where `.ci/run` installs it; undefined without either. */
+/** Returns the schemathesis command from the PATH or from the folder where `.ci/run` installs it, or undefined. */
 export function findSchemathesis(): string | undefined {
   if (spawnSync('schemathesis', ['--version']).status === 0) return 'schemathesis'
   const installed = resolve('.cache/schemathesis/bin/schemathesis')
   return existsSync(installed) ? installed : undefined
 }
 
-/** Runs schemathesis to its end, or until `signal` aborts; resolves with its exit code and everything it printed. */
+/** Runs schemathesis until it exits or `signal` aborts. Resolves with its exit code and its output. */
 export function startSchemathesis(
   command: string,
   args: readonly string[],
@@ -26,7 +26,7 @@ export function startSchemathesis(
   const child = spawn(command, args, { cwd: folder, ...(signal && { signal }) })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
-  // An aborted child is an error too; its end says all there is to say.
+  // Aborting a child also emits an error. The exit handler covers it.
   child.on('error', () => {})
   return new Promise((end) => child.once('close', (code) => end({ code, output })))
 }

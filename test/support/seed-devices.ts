@@ -2,7 +2,7 @@ import type { Pool } from '#postgres/pool'
 
 type SeedOptions = { tags?: readonly string[]; model?: string }
 
-/** Puts `count` devices into an organization, counted in its usage, and returns their ids, oldest first. */
+/** Adds `count` devices to an organization and its usage. Returns their ids, oldest first. */
 export async function seedDevices(
   pool: Pool,
   organizationId: string,

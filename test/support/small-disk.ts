@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 
-/** The machine does not allow mounting a disk. */
+/** This machine does not permit mounting a disk. */
 export class NoSmallDiskError extends Error {}
 
 /**
- * Mounts a disk in memory at `folder`; returns the function that unmounts it and removes the folder. Throws
- * NoSmallDiskError without the right to mount (root on Linux has it).
+ * Mounts a RAM disk at `folder`. Returns a function that unmounts it and removes the folder. Throws NoSmallDiskError without
+ * the permission to mount, which root has on Linux.
  */
 export function mountSmallDisk(folder: string, mebibytes: number): () => void {
   mkdirSync(folder, { recursive: true })

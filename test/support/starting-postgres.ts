@@ -1,19 +1,19 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A way to a Postgres that first answers like one that is still coming up. */
+/** A proxy to Postgres that first behaves like a server that is starting up. */
 export type StartingPostgres = {
   url: string
   refusals(): number
   comeUp(): void
-  /** Cuts all connections and refuses further ones until told to come up. */
+  /** Closes all connections and refuses new ones until `comeUp`. */
   goDown(): void
-  /** Passes no more answers on through the connections there are, and keeps them open. */
+  /** Stops forwarding responses on the open connections, but keeps them open. */
   silenceConnections(): void
   close(): void
 }
 
-/** Listens before `databaseUrl` as a proxy: refuses with "the database system is starting up" until told to come up. */
+/** Starts a proxy for `databaseUrl`. It responds with "the database system is starting up" until `comeUp`. */
 export async function startingPostgres(databaseUrl: string): Promise<StartingPostgres> {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
@@ -63,7 +63,7 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
   }
 }
 
-/** ErrorResponse of the Postgres protocol with severity, SQLSTATE 57P03 (cannot_connect_now) and text. */
+/** The ErrorResponse of the Postgres protocol with severity, SQLSTATE 57P03 (cannot_connect_now) and message. */
 const startingUp = errorResponse({ S: 'FATAL', V: 'FATAL', C: '57P03', M: 'the database system is starting up' })
 
 function errorResponse(fields: Record<string, string>): Buffer {

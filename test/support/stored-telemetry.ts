@@ -2,7 +2,7 @@ import type { QuestdbSql } from '#questdb/sql'
 
 const tables = ['cellular', 'connection', 'location', 'system'] as const
 
-/** How many rows the telemetry tables hold, and how many different (time, device) they have. */
+/** Counts the rows of the telemetry tables and their distinct (time, device) keys. */
 export async function countRows(questdb: QuestdbSql): Promise<{ rows: number; distinct: number }> {
   let rows = 0
   let distinct = 0
@@ -18,7 +18,7 @@ export async function countRows(questdb: QuestdbSql): Promise<{ rows: number; di
   return { rows, distinct }
 }
 
-/** Ingest's own figures about samples from `/metrics`, without the prefix `telemetry_`. */
+/** Returns the sample metrics of ingest from `/metrics`, without the prefix `telemetry_`. */
 export async function figuresOf(ingestUrl: string): Promise<Record<string, number>> {
   const text = await (await fetch(`${ingestUrl}/metrics`)).text()
   const lines = text.matchAll(/^telemetry_([a-z_]+)(?:\{[^}]*\})? (\S+)$/gm)

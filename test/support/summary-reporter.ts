@@ -5,8 +5,7 @@ import type { Reporter, TestCase } from 'vitest/node'
 const summaryFile = '.cache/test-summary.json'
 
 /**
- * Says at the end which tests were skipped and why, so that a green run cannot hide what it did not look at; keeps the
- * counts in `.cache/test-summary.json` for the CI script.
+ * Prints at the end which tests were skipped and why, and writes the counts to `.cache/test-summary.json` for the CI script.
  */
 export function summaryReporter(print: (line: string) => void = console.log): Reporter {
   return {
@@ -14,7 +13,7 @@ export function summaryReporter(print: (line: string) => void = console.log): Re
       const count = (state: 'passed' | 'failed') =>
         modules.reduce((sum, module) => sum + [...module.children.allTests(state)].length, 0)
       const skipped = modules.flatMap((module) => [...module.children.allTests('skipped')])
-      // A file that cannot be loaded, or an error outside of any test, fails the run without a failed test.
+      // A file that cannot be loaded and an error outside a test fail the run without a failed test.
       const broken = modules.filter((module) => module.errors().length > 0).length + errors.length
       const summary = { passed: count('passed'), failed: count('failed') + broken, skipped: skipped.length }
       mkdirSync('.cache', { recursive: true })

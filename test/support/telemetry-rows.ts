@@ -1,7 +1,7 @@
 import type { QuestdbSql, SqlValue } from '#questdb/sql'
 import { type Column, type TableName, tables } from '#telemetry/tables'
 
-/** A stored row by the keys of its table's columns, as the writer would leave it; times are epoch milliseconds. */
+/** A stored row by column key, as the writer stores it. Times are epoch milliseconds. */
 export type StoredRow = { tsMs: number; deviceId: string; organizationId: string; receivedAtMs?: number } & Record<
   string,
   unknown
@@ -16,7 +16,7 @@ const columnsOf = (table: TableName): Column[] => [
 
 const rowsAtOnce = 200
 
-/** Puts rows into a table and waits until queries see them. */
+/** Inserts rows into a table and waits until queries return them. */
 export async function storeRows(questdb: QuestdbSql, table: TableName, rows: readonly StoredRow[]): Promise<void> {
   const columns = columnsOf(table)
   for (let start = 0; start < rows.length; start += rowsAtOnce) {
@@ -31,16 +31,16 @@ export async function storeRows(questdb: QuestdbSql, table: TableName, rows: rea
   await applied(questdb, table)
 }
 
-/** Waits until everything written to a table or view so far is visible. */
+/** Waits until all rows written to a table or view so far are visible. */
 export async function applied(questdb: QuestdbSql, table: string): Promise<void> {
   await questdb.query(`SELECT wait_wal_table('${table}')`)
 }
 
-/** Brings the coverage views up to date now instead of at their next turn: to what their tables held at the call. */
+/** Refreshes the coverage views to the state of their tables at the time of the call. */
 export async function refreshCoverage(questdb: QuestdbSql, withinMs = 20_000): Promise<void> {
   for (const view of ['coverage_vote_1m', 'coverage_1h', 'coverage_device_1h']) {
     const { base: wanted } = await viewState(questdb, view)
-    // Others may write all the while: what counts is what was there, not that nothing is left.
+    // Other tests may write at the same time, so wait for the rows that existed, not for an empty queue.
     const isThere = async () => (await viewState(questdb, view)).refreshed >= wanted
     const deadlineMs = Date.now() + withinMs
     for (let polls = 0; !(await isThere()); polls++) {
@@ -52,7 +52,7 @@ export async function refreshCoverage(questdb: QuestdbSql, withinMs = 20_000): P
   }
 }
 
-/** Transactions of its base table: the newest there is, and the newest that the view includes. */
+/** The newest transaction of the base table, and the newest that the view includes. */
 async function viewState(questdb: QuestdbSql, view: string): Promise<{ base: number; refreshed: number }> {
   const [state] = await questdb.query<{ base: string; refreshed: string }>(
     'SELECT base_table_txn base, refresh_base_table_txn refreshed FROM materialized_views() WHERE view_name = $1',

@@ -1,4 +1,4 @@
-/** A self-signed certificate for localhost that nothing but tests trusts; valid until 2126. */
+/** A self-signed certificate for localhost that only tests trust; valid until 2126. */
 export const testTls = {
   key: `-----BEGIN EC PRIVATE KEY-----
 MHcCAQEEIBrHEPveJzIQHAWBVqH47KRuWpoviDNtRko4wExhuSLWoAoGCCqGSM49

@@ -6,7 +6,7 @@ import type { CellularRow } from '#telemetry/rows'
 const startMs = Date.UTC(2026, 0, 1)
 const metre = 1 / 111_195
 
-/** A cellular row nobody has aligned yet. */
+/** Returns a cellular row that is not aligned. */
 export function cellularRow(tsMs: number, fields: Partial<CellularRow> = {}): CellularRow {
   const empty = Object.fromEntries(fieldsOf('cellular').map(([name]) => [name, null]))
   return {
@@ -26,7 +26,7 @@ export function cellularRow(tsMs: number, fields: Partial<CellularRow> = {}): Ce
 }
 
 const leg = fc.record({
-  /** Standing, creeping, driving, or being somewhere else at once. */
+  /** Standing, moving slowly, driving, or jumping. */
   stepM: fc.constantFrom(0, 0, 3, 20, 90, 250, 800),
   intervalS: fc.constantFrom(1, 5, 30, 120, 1000),
   reports: fc.integer({ min: 1, max: 12 }),
@@ -35,7 +35,7 @@ const leg = fc.record({
   bearing: fc.constantFrom(0, 1, 2, 3),
 })
 
-/** Reports and the times of RF samples of one device over some hours, in order: it stands, drives, jumps, falls silent. */
+/** Generates fixes and times of RF samples of one device over some hours, in order. It stands, drives, jumps and is silent. */
 export const track = fc.array(leg, { minLength: 1, maxLength: 12 }).map((legs) => {
   const reports: FixReport[] = []
   const sampleTimes = new Set<number>()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Waits until `condition` gives something other than undefined or false, and returns it; fails after `withinMs`. */
+/** Waits until `condition` returns a value other than undefined or false, and returns the value. Fails after `withinMs`. */
 export async function until<Result>(
   what: string,
   condition: () => Promise<Result | undefined | false>,
@@ -10,7 +10,7 @@ export async function until<Result>(
   for (;;) {
     const result = await condition()
     if (result !== undefined && result !== false) return result
-    if (Date.now() > giveUpAt) throw new Error(`Waited ${withinMs} ms in vain: ${what}`)
+    if (Date.now() > giveUpAt) throw new Error(`Timed out after ${withinMs} ms: ${what}`)
     await delay(20)
   }
 }

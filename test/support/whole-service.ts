@@ -10,17 +10,17 @@ import { workerEnvironment } from './job-service.ts'
 import { questdbConnection } from './questdb.ts'
 
 export type WholeService = {
-  /** The base address, where all of it answers. */
+  /** The base address of the service. */
   url: string
   adminKey: string
   databaseUrl: string
   pool: OwnedPool
-  /** Everything the three processes have written to stdout and stderr. */
+  /** The output of the three processes on stdout and stderr. */
   output(): string
   close(): Promise<void>
 }
 
-/** Control plane, ingest and worker as processes of their own, as the start command runs them, on a fresh database. */
+/** Starts control plane, ingest and worker as separate processes on a new database, as `npm start` does. */
 export async function startWholeService(): Promise<WholeService> {
   const database = await createTestDatabase()
   const pool = openPool(database.url, { applicationName: 'test' })

@@ -10,7 +10,7 @@ const entry = fileURLToPath(new URL('../../apps/worker/main.ts', import.meta.url
 
 export type WorkerProcess = { url: string; output(): string; end(signal: NodeJS.Signals): Promise<number | null> }
 
-/** The real worker as a process of its own; resolves once it is alive. Nothing it does here needs QuestDB. */
+/** Starts the worker as a separate process. Resolves when it is live. Its tasks in tests do not need QuestDB. */
 export async function startWorkerProcess(
   place: { postgresUrl: string; redisUrl?: string | undefined },
   environment: Record<string, string> = {},

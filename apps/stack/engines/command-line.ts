@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /**
- * The command line of a living process, its arguments joined by blanks; undefined when there is no such process. A
- * process id alone proves nothing: it may have been given to somebody else since it was written down.
+ * Returns the command line of a running process, its arguments joined by spaces, or undefined if there is no such
+ * process. A stored process id alone is not sufficient, because the system may have reused it.
  */
 export async function commandLine(pid: number): Promise<string | undefined> {
   if (!Number.isInteger(pid) || pid <= 1) return undefined

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** The secret kept in `path` (mode 0600), made at random on first use: 256 bits as 64 hex digits. */
+/** Returns the secret in `path` (mode 0600): 256 random bits as 64 hex digits, generated on first use. */
 export async function keptSecret(path: string): Promise<string> {
   const known = await readFile(path, 'utf8').catch(() => undefined)
   if (known?.trim()) return known.trim()

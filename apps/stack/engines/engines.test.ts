@@ -6,7 +6,7 @@ import { questdbConnection } from '#test/questdb'
 const database = await createTestDatabase()
 afterAll(database.drop)
 
-test('a test database is a migrated Postgres 18 of its own', async () => {
+test('a test database is a separate, migrated Postgres 18 database', async () => {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   const version = await client.query<{ server_version: string }>('SHOW server_version')
@@ -18,7 +18,7 @@ test('a test database is a migrated Postgres 18 of its own', async () => {
   expect(migrations.rowCount).toBeGreaterThan(0)
 })
 
-test('QuestDB answers with its own password and refuses the default one, over HTTP and the PostgreSQL wire', async () => {
+test('QuestDB accepts its own password and rejects the default one, over HTTP and the PostgreSQL wire protocol', async () => {
   const { httpUrl, pgUrl, user, password } = questdbConnection()
   const select = async (credentials: string) => {
     const headers = { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` }
@@ -37,7 +37,7 @@ test('QuestDB answers with its own password and refuses the default one, over HT
   await expect(stranger.connect()).rejects.toThrow()
 })
 
-test('a line for an unknown table is refused instead of creating it', async () => {
+test('a line for an unknown table is rejected and does not create the table', async () => {
   const { httpUrl, user, password } = questdbConnection()
   const response = await fetch(`${httpUrl}/write`, {
     method: 'POST',

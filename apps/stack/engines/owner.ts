@@ -4,15 +4,15 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A user of this machine other than root. */
+/** A user of this machine, not root. */
 export type Owner = { uid: number; gid: number }
 
-/** A program call as `spawn` and `execFile` take it. */
+/** The arguments of `spawn` and `execFile`. */
 export type Call = { command: string; args: string[]; options: { uid?: number; gid?: number; cwd: string } }
 
 /**
- * Who Postgres runs as, since it refuses root: started by root that is the system user `postgres`, which is made when
- * the machine has none; otherwise the user who started us. Throws one sentence when the user cannot be made.
+ * Returns the user that Postgres runs as, because Postgres refuses to run as root. For root this is the system user
+ * `postgres`, which is created if missing. Otherwise it is the current user. Throws if the user cannot be created.
  */
 export async function systemOwner(): Promise<Owner> {
   const { uid, gid } = userInfo()
@@ -38,9 +38,9 @@ async function lookUp(name: string): Promise<Owner | undefined> {
 }
 
 /**
- * The call that runs `command` as `owner`, who must be able to reach `command` and `paths`. Below a folder that only
- * root may enter, such as root's home, the program keeps one capability of root for that purpose. Throws one sentence
- * when this machine cannot do that.
+ * Returns the call that runs `command` as `owner`, who must be able to read `command` and `paths`. Below a folder that
+ * only root may enter, such as root's home, the program keeps the capability to enter folders. Throws if this machine
+ * cannot grant it.
  */
 export async function callAs(owner: Owner, command: string, args: string[], paths: string[]): Promise<Call> {
   if (owner.uid === userInfo().uid) return { command, args, options: { cwd: '/' } }
@@ -59,9 +59,9 @@ export async function callAs(owner: Owner, command: string, args: string[], path
 type RunAs = (command: string, args: string[]) => Call
 
 /**
- * Runs programs as `owner` with the capability to enter every folder. Postgres looks for its own programs with
- * access(2), which ignores the capabilities of a user other than root unless the process has the secure bit
- * `no_setuid_fixup`. Some containers do not allow setting it.
+ * Runs programs as `owner` with the capability to enter every folder. Postgres finds its own programs with access(2),
+ * which ignores the capabilities of non-root users unless the process has the secure bit `no_setuid_fixup`. Some
+ * containers do not allow this bit.
  */
 function withCapability(owner: Owner, secureBits: string[]): RunAs {
   const identity = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups']

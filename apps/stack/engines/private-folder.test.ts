@@ -43,7 +43,7 @@ test('Postgres starts for root in a clone that only root can read', { timeout: 1
   expect(stdout.trim()).toBe(`started in ${clone}/data/postgres/cluster`)
 })
 
-test('a machine without setpriv gets one sentence that says what to do', async ({ skip }) => {
+test('without setpriv, the error is one sentence that says what to do', async ({ skip }) => {
   skip(needsRootOnLinux !== null, needsRootOnLinux ?? '')
   const path = process.env.PATH
   const owner = await systemOwner()

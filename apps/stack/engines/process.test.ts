@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { freePort, keepForItself } from './process.ts'
 
-test('no port is given twice, nor one that was taken, and each can be listened on', async () => {
+test('ports are distinct, not reserved, and free', async () => {
   keepForItself(20_001)
   const ports = await Promise.all(Array.from({ length: 200 }, () => freePort()))
   expect(new Set(ports).size).toBe(200)

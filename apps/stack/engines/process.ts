@@ -5,27 +5,27 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 
-/** A child process of ours; `exited` settles (never rejects) when it is gone, with a phrase saying how it ended. */
+/** A child process. `exited` resolves with a phrase that says how the process ended. It never rejects. */
 export type Running = { pid: number; exited: Promise<string>; kill(signal: NodeJS.Signals): void }
 
-/** Signals to try in order, each with the time it is given before the next. */
+/** Signals to send in order, each with the time to wait before the next. */
 export type StopPlan = readonly { signal: NodeJS.Signals; deadlineMs: number }[]
 
 export type ProcessOptions = Omit<SpawnOptions, 'stdio' | 'detached'> & {
   /** Receives stdout and stderr. */
   logFile: string
-  /** Holds the process id while it runs, for a later start to find it should we be killed. */
+  /** Contains the process id while the process runs, so that a later start can find it if this process is killed. */
   pidFile: string
-  /** Opens an IPC channel: the child learns of our death by its closing. */
+  /** Opens an IPC channel, whose closing tells the child that this process has ended. */
   channel?: boolean
 }
 
-// A small machine under load needs a minute for what takes two seconds otherwise.
+// A small machine under load can need a minute instead of two seconds.
 const defaultDeadlineMs = 180_000
 
 /**
- * Starts a program in a process group of its own, so that a Ctrl-C in the terminal reaches only the supervisor, which
- * then stops everything in order. Throws one sentence when the program cannot be started.
+ * Starts a program in its own process group, so that Ctrl-C in the terminal reaches only the supervisor, which stops all
+ * parts in order. Throws if the program cannot be started.
  */
 export async function startProcess(command: string, args: string[], options: ProcessOptions): Promise<Running> {
   const { logFile, pidFile, channel, ...spawnOptions } = options
@@ -50,7 +50,7 @@ export async function startProcess(command: string, args: string[], options: Pro
   }
 }
 
-/** Goes through the plan until the process is gone, then forgets its pid file. */
+/** Sends the signals of the plan until the process has exited, then removes its pid file. */
 export async function stopProcess(process: Running, plan: StopPlan, pidFile: string): Promise<void> {
   for (const { signal, deadlineMs } of plan) {
     process.kill(signal)
@@ -59,7 +59,7 @@ export async function stopProcess(process: Running, plan: StopPlan, pidFile: str
   await rm(pidFile, { force: true })
 }
 
-/** True when `promise` settled before the deadline. */
+/** Returns true if `promise` settled before the deadline. */
 async function within(promise: Promise<unknown>, deadlineMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<boolean>((resolve) => {
@@ -73,8 +73,8 @@ async function within(promise: Promise<unknown>, deadlineMs: number): Promise<bo
 }
 
 /**
- * Repeats `probe` until it succeeds. Throws a sentence with the end of the log when the process ends first, the
- * deadline passes or `signal` aborts.
+ * Repeats `probe` until it succeeds. Throws an error with the end of the log if the process ends, the deadline passes or
+ * `signal` aborts.
  */
 export async function waitUntilReady(
   name: string,
@@ -106,12 +106,12 @@ async function endOf(logFile: string): Promise<string> {
   return text.slice(-2000).trim()
 }
 
-// Below the range operating systems take the ports of outgoing connections from: a part that restarts finds its port free.
+// Below the range of ephemeral ports, so that no outgoing connection takes the port of a part that restarts.
 const lowestPort = 20_000
 const highestPort = 32_000
 const given = new Set<number>()
 
-/** A port nobody listens on at this moment, never the same one twice in the life of this process. */
+/** Returns a port that is free at the moment. Never returns the same port twice in one process. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = randomInt(lowestPort, highestPort)
@@ -122,7 +122,7 @@ export async function freePort(): Promise<number> {
   throw new Error(`No port between ${lowestPort} and ${highestPort} is free.`)
 }
 
-/** `freePort` never gives this port away. */
+/** Prevents `freePort` from returning this port. */
 export const keepForItself = (port: number): void => void given.add(port)
 
 async function isFree(port: number): Promise<boolean> {

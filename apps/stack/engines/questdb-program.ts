@@ -13,7 +13,7 @@ const oldestJava = 17
 
 const orExternal = 'or set QUESTDB_URL and QUESTDB_PG_URL to a QuestDB of your own'
 
-/** The `java` of `javaHome`, else of the PATH. Throws one sentence when there is none or it is older than 17. */
+/** Returns the `java` of `javaHome` or of the PATH. Throws if there is none or it is older than 17. */
 export async function findJava(javaHome?: string): Promise<string> {
   const candidates = [...(javaHome ? [join(javaHome, 'bin', 'java')] : []), 'java']
   let oldest: string | undefined
@@ -39,8 +39,8 @@ async function javaVersion(java: string): Promise<number | undefined> {
 }
 
 /**
- * Path of the QuestDB jar in `cacheDir`, fetched through Maven on first use; its checksum is verified at every start.
- * Throws one sentence when Maven is missing, the download fails or the file is not the one this version was built for.
+ * Returns the path of the QuestDB jar in `cacheDir`. Downloads it with Maven on first use and verifies its checksum at
+ * every start. Throws if Maven is missing, the download fails or the checksum differs.
  */
 export async function questdbJar(cacheDir: string, onDownload?: (artifact: string) => void): Promise<string> {
   const jar = join(resolve(cacheDir), `questdb-${version}.jar`)

@@ -6,9 +6,9 @@ import { freePort, startProcess, stopProcess, waitUntilReady } from './process.t
 import { findJava, questdbJar } from './questdb-program.ts'
 
 export type QuestdbEngine = {
-  /** Base address of its HTTP server: ILP writes, /exec and the web console. */
+  /** Base address of the HTTP server: ILP writes, /exec and the web console. */
   httpUrl: string
-  /** Connection string of its PostgreSQL wire server, credentials included. */
+  /** Connection string of the PostgreSQL wire protocol server, including credentials. */
   pgUrl: string
   user: string
   password: string
@@ -21,17 +21,17 @@ export type QuestdbEngine = {
 export type QuestdbPorts = { http: number; pg: number }
 
 export type QuestdbOptions = {
-  /** Holds `data/`, `password`, `server.log` and `pid`; made when absent. */
+  /** Contains `data/`, `password`, `server.log` and `pid`; created if missing. */
   dir: string
-  /** Where the downloaded jar is kept. */
+  /** Folder of the downloaded jar. */
   cacheDir: string
-  /** Told before the jar is downloaded, which may take a while. */
+  /** Called before the jar is downloaded, which may take a while. */
   onDownload?: (artifact: string) => void
-  /** A Java installation to prefer over the one on the PATH. */
+  /** A Java installation that takes precedence over the PATH. */
   javaHome?: string | undefined
   ports?: QuestdbPorts
   ramLimitBytes?: number | undefined
-  /** Gives up starting. */
+  /** Aborts the start. */
   signal?: AbortSignal
 }
 
@@ -40,14 +40,14 @@ const defaultRamLimitBytes = 2 * 1024 ** 3
 
 const opened = ['java.lang', 'java.lang.reflect', 'java.nio', 'java.time.zone']
 
-const politeThenHard = [
+const termThenKill = [
   { signal: 'SIGTERM', deadlineMs: 15_000 },
   { signal: 'SIGKILL', deadlineMs: 5_000 },
 ] as const
 
 /**
- * Starts a real QuestDB on `dir` and loopback and resolves when it answers queries. Throws one sentence when Java or
- * Maven is missing, or with the end of the server's log when it does not come up.
+ * Starts QuestDB with the data in `dir` on the loopback address. Resolves when it answers queries. Throws if Java or Maven
+ * is missing, or with the end of the log if the start fails.
  */
 export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngine> {
   const dir = resolve(options.dir)
@@ -72,7 +72,7 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
     ports,
     pid: process.pid,
     exited: process.exited,
-    stop: () => stopProcess(process, politeThenHard, pidFile),
+    stop: () => stopProcess(process, termThenKill, pidFile),
   }
   try {
     await waitUntilReady('QuestDB', process, () => query(engine, 'select 1'), { logFile, signal: options.signal })
@@ -92,7 +92,7 @@ async function query(engine: { httpUrl: string; password: string }, sql: string)
   if (!response.ok) throw new Error(`QuestDB answered ${response.status}`)
 }
 
-/** The heap stays small: QuestDB keeps its columns and buffers outside of it, bounded by the RAM limit. */
+/** A small heap is sufficient: QuestDB keeps columns and buffers outside the heap, within the RAM limit. */
 function javaFlags(jar: string): string[] {
   return [
     '-Xms128m',
@@ -114,8 +114,8 @@ const sqlWorkers = 6
 const applyWorkers = 4
 
 /**
- * QuestDB reads every setting from an environment variable: the property's name in capitals after `QDB_`. Tables and
- * columns come only from our schema, so a wrong line is refused instead of growing a column.
+ * The environment variables of QuestDB: `QDB_` and the name of the property in capitals. Only our schema creates tables
+ * and columns, so QuestDB rejects an invalid line instead of adding a column.
  */
 function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number): Record<string, string> {
   const workers = Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
@@ -138,8 +138,8 @@ function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number):
     QDB_SHARED_WRITE_WORKER_COUNT: String(workers),
     QDB_WAL_APPLY_WORKER_COUNT: String(applyWorkers),
     QDB_MAT_VIEW_REFRESH_WORKER_COUNT: String(workers),
-    // Of their own, and more than one caller's queries may take (`maxQueriesPerOwner`): a short query waits neither for
-    // rows that arrive nor for another caller's long queries.
+    // More workers than the queries of one caller can use (`maxQueriesPerOwner`), so that a short query does not wait for
+    // incoming rows or for the long queries of another caller.
     QDB_PG_WORKER_COUNT: String(sqlWorkers),
     QDB_LOG_W_STDOUT_LEVEL: 'ERROR,CRITICAL,ADVISORY',
     ...restingWorkers(),
@@ -147,8 +147,8 @@ function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number):
 }
 
 /**
- * By default a worker that finds nothing to do asks again thousands of times before it pauses for a millisecond, and
- * every commit makes it start over: two a second keep a core half busy. These pause almost at once.
+ * Makes idle workers sleep early. By default, an idle worker polls thousands of times before it sleeps for a millisecond,
+ * and each commit restarts the polling: two commits per second use half a core.
  */
 function restingWorkers(): Record<string, string> {
   const pools = ['SHARED', 'PG', 'WAL_APPLY', 'MAT_VIEW_REFRESH', 'VIEW_COMPILER', 'EXPORT']

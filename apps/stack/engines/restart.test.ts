@@ -18,7 +18,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   return rows
 }
 
-test('a killed Postgres starts again with its data, also when the number in its lock is in use by a stranger', async () => {
+test('a killed Postgres restarts with its data, even if another process has the id in its lock file', async () => {
   const folder = join(dir, 'postgres')
   const first = await startPostgres({ dir: folder })
   await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer')
@@ -36,21 +36,21 @@ test('a killed Postgres starts again with its data, also when the number in its 
   expect(await second.exited).toBe('ended with code 0')
 })
 
-test('Postgres listens on loopback only and asks for its password', async () => {
+test('Postgres listens on loopback only and requires its password', async () => {
   const engine = await startPostgres({ dir: join(dir, 'postgres') })
   expect(await query(engine.url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }])
   await expect(query(engine.url.replace(/:[0-9a-f]{64}@/, ':wrong@'), 'SELECT 1')).rejects.toThrow('password')
   await engine.stop()
 })
 
-test('starting can be given up', async () => {
+test('a start can be aborted', async () => {
   const signal = AbortSignal.abort()
   await expect(startPostgres({ dir: join(dir, 'postgres'), signal })).rejects.toThrow(
     'Postgres was stopped while starting.',
   )
 })
 
-test('a damaged QuestDB jar is replaced by the published one', { timeout: 120_000 }, async () => {
+test('a damaged QuestDB jar is replaced with the published one', { timeout: 120_000 }, async () => {
   await writeFile(join(dir, 'questdb-9.3.4.jar'), 'half a download')
   const jar = await questdbJar(dir)
   const digest = createHash('sha256')

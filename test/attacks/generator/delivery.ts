@@ -4,7 +4,7 @@ import { openRawSocket } from '../raw-socket.ts'
 import type { Random } from './random.ts'
 import type { GeneratedRequest } from './request.ts'
 
-/** How a request travels: as a whole, left in the middle, byte by byte, or as several at once on one connection. */
+/** How a request is sent: as a whole, abandoned halfway, byte by byte, or pipelined on one connection. */
 export type Manner = 'whole' | 'left' | 'slow' | 'pipelined' | 'cut'
 
 export const manners: readonly [Manner, ...Manner[]] = [
@@ -16,7 +16,7 @@ export const manners: readonly [Manner, ...Manner[]] = [
   'cut',
 ]
 
-/** Sends a request in a manner and counts what it was answered; undefined when no whole answer was read. */
+/** Sends a request in the given way and counts its response. Returns undefined without a complete response. */
 export async function deliver(
   client: AttackerClient,
   url: string,
@@ -27,7 +27,7 @@ export async function deliver(
 ): Promise<AttackerAnswer | undefined> {
   if (manner === 'whole' || manner === 'left') {
     const leaving = manner === 'left' ? { signal: AbortSignal.timeout(random.size(2_000)) } : {}
-    // A length or coding that contradicts the body can only be written by hand.
+    // Only a raw socket can send a length or coding that contradicts the body.
     const { 'content-length': _, 'transfer-encoding': __, ...headers } = request.headers
     return client.call({
       url: `${url}${request.path}`,

@@ -16,8 +16,8 @@ const tenants = 4
 const devicesEach = 15
 
 /**
- * Requests of its own invention: random operations, sizes, nestings, headers, codings and numbers of connections, some
- * slow, cut or left. The same seed makes the same requests, though not in the same order.
+ * Sends random requests: operations, sizes, nesting, headers, codings and numbers of connections, some of them slow, cut or
+ * abandoned. The same seed produces the same requests, but not in the same order.
  */
 export const generator = (settings: { minutes: number; seed: number }): Attack => ({
   name: 'generator',
@@ -73,7 +73,7 @@ async function sendWaves(
   }
   client.close()
   const findings: Finding[] = [
-    { what: 'no 5xx but 503', held: failures.length === 0, detail: failures.slice(0, 5).join('; ') || 'none' },
+    { what: 'no 5xx except 503', held: failures.length === 0, detail: failures.slice(0, 5).join('; ') || 'none' },
   ]
   return { answers: client.answers, acceptedSamples, findings }
 }
@@ -82,7 +82,7 @@ function knownTo(attackers: readonly Tenant[]): Known {
   const [first, ...others] = attackers.map(({ organizationId }) => organizationId)
   const deviceIds = attackers.flatMap(({ devices }) => devices.slice(0, 5).map(({ id }) => id))
   const [token, ...tokens] = attackers.flatMap(({ devices }) => devices.map((device) => device.token))
-  if (first === undefined || token === undefined) throw new Error('There is nobody to attack from.')
+  if (first === undefined || token === undefined) throw new Error('The target has no organization to attack from.')
   const good = attackers.flatMap(({ adminKey, viewerKey }) => [adminKey, adminKey, adminKey, viewerKey])
   const bad = [token, issueToken('flk').token, foreignJwt(), 'x', '', 'A'.repeat(6_000)]
   return {

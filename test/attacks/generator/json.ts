@@ -37,20 +37,20 @@ const oddStrings = [
 ] as const
 const units = ['9', 'a', '1.', ' ', '.', '-', 'é', '%', '😀', '\\u0000', 'key', '5ghz ', '_'] as const
 
-/** A JSON string of random length, now and then of hundreds of kilobytes. */
+/** Returns a JSON string of random length, occasionally hundreds of kilobytes. */
 export function jsonString(random: Random): string {
   if (random.chance(0.5)) return `"${random.pick(oddStrings)}"`
   const unit = random.pick(units)
   return `"${unit.repeat(Math.max(1, Math.floor(random.size(longest) / unit.length)))}"`
 }
 
-/** A JSON number, among them ones of thousands of digits. */
+/** Returns a JSON number, occasionally with thousands of digits. */
 export function jsonNumber(random: Random): string {
   if (random.chance(0.7)) return random.pick(oddNumbers)
   return `${random.chance(0.5) ? '-' : ''}${'9'.repeat(random.size(100_000))}${random.chance(0.3) ? `e${random.size(1e6)}` : ''}`
 }
 
-/** JSON text of any shape, mostly valid: deep, wide, or with huge keys and strings. At most about a mebibyte. */
+/** Returns mostly valid JSON: deep, wide, or with huge keys and strings. At most about one MiB. */
 export function jsonValue(random: Random): string {
   const shape = random.whole(0, 19)
   if (shape === 0) return deep(random)

@@ -1,16 +1,16 @@
-/** A repeatable source of chance: the same numbers for the same seed. */
+/** A source of random numbers that are the same for the same seed. */
 export type Random = {
   /** At least 0, less than 1. */
   next(): number
-  /** A whole number from `least` to `most`, both included. */
+  /** An integer from `least` to `most`, both inclusive. */
   whole(least: number, most: number): number
-  /** A whole number from 1 to `most` whose order of magnitude is as likely as any other: small ones are frequent. */
+  /** An integer from 1 to `most` with a uniformly distributed order of magnitude, so small numbers are frequent. */
   size(most: number): number
   chance(probability: number): boolean
   pick<Item>(items: readonly [Item, ...Item[]]): Item
 }
 
-/** Mulberry32 over a mix of the seeds, so that parts with numbers of their own do not depend on each other's order. */
+/** Mulberry32 with a hash of the seeds, so that parts with separate seeds do not depend on their order. */
 export function createRandom(...seeds: readonly number[]): Random {
   let state = seeds.reduce((mixed, seed) => Math.imul(mixed ^ seed, 0x9e3779b1) ^ (mixed >>> 15), 0x6d2b79f5)
   const next = () => {

@@ -4,10 +4,10 @@ import { jsonValue } from './json.ts'
 import type { Random } from './random.ts'
 import { telemetryReport } from './telemetry.ts'
 
-/** What the generator may fill into requests: ids and credentials of organizations it attacks from. */
+/** The ids and credentials that the generator uses in requests. */
 export type Known = {
   ids: readonly [string, ...string[]]
-  /** Authorization headers, good and bad; the good ones are of attackers. */
+  /** Authorization headers, valid and invalid. The valid ones belong to attackers. */
   credentials: readonly [string, ...string[]]
   deviceTokens: readonly [string, ...string[]]
 }
@@ -22,7 +22,7 @@ export type GeneratedRequest = {
 type Operation = { method: string; path: string; queryNames: readonly string[] }
 export type Operations = readonly [Operation, ...Operation[]]
 
-/** Every operation of the contract, but the stream of events, which never ends. */
+/** All operations of the contract except the event stream, which does not end. */
 export function operationsOf(document: OpenApiDocument): Operations {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters }]) => ({
@@ -79,7 +79,7 @@ const oddHeaders: readonly [[string, string], ...[string, string][]] = [
   ['x-http-method-override', 'DELETE'],
 ]
 
-/** One request of any kind. A request is the same for the same chance, wherever it is sent. */
+/** Returns a random request. The same random source produces the same request for every target. */
 export function generateRequest(random: Random, operations: Operations, known: Known, nowMs: number): GeneratedRequest {
   return random.chance(0.4) ? telemetryRequest(random, known, nowMs) : apiRequest(random, operations, known)
 }
@@ -99,7 +99,7 @@ function apiRequest(random: Random, operations: Operations, known: Known): Gener
     random.chance(0.5) ? random.pick(oddWords) : random.chance(0.5) ? id() : 'x'.repeat(random.size(8_000))
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'modelSegment' ? 'router' : id()))
   const query = operation.queryNames.filter(() => random.chance(0.3)).map((name) => `${name}=${word()}`)
-  // Nobody waits for a job here; long-polls have an attack of their own.
+  // Do not wait for a job. Another attack covers long polls.
   const search = path === '/device/jobs/next' ? 'waitSeconds=0' : query.join('&')
   const hasBody = operation.method !== 'GET' || random.chance(0.05)
   return withOddities(random, {
@@ -113,7 +113,7 @@ function apiRequest(random: Random, operations: Operations, known: Known): Gener
   })
 }
 
-/** A body whose members are those the routes know, with values of any kind. */
+/** Returns a body with the members that the routes know and random values. */
 function apiBody(random: Random, known: Known): string {
   if (random.chance(0.3)) return jsonValue(random)
   const names = [

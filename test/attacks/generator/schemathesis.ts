@@ -5,10 +5,10 @@ import { contractChecks, findSchemathesis, startSchemathesis } from '#test/schem
 import type { Finding } from '../../faults/fault.ts'
 import type { Target } from '../target.ts'
 
-/** Never ends, or waits for almost a minute. */
+/** Operations that do not end or wait for almost a minute. */
 const excluded = '^/(fleet/gps/stream|device/jobs/next)$'
 
-/** Runs schemathesis beside the generator, where it is installed; says what it found. */
+/** Runs schemathesis in parallel with the generator, if it is installed. Returns its findings. */
 export async function runSchemathesis(
   { url }: Target,
   apiKey: string,
@@ -37,7 +37,7 @@ export async function runSchemathesis(
       ],
       { folder, signal },
     )
-    // The harness' own findings say whether an answer 500 came; 503 is documented.
+    // The harness checks for responses with 500. The contract documents 503.
     const held = code === 0 || signal.aborted
     return { what, held, detail: held ? lastWords(output) : output.slice(-3_000) }
   } finally {
@@ -45,5 +45,5 @@ export async function runSchemathesis(
   }
 }
 
-/** The line that sums up a run. */
+/** Returns the summary line of a run. */
 const lastWords = (output: string) => output.replaceAll('=', '').trim().split('\n').at(-1)?.trim() ?? ''

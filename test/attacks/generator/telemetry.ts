@@ -4,7 +4,7 @@ import type { Random } from './random.ts'
 
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** A report as routers send it, with some or many samples wrong in some way; JSON or NDJSON. */
+/** Returns a report in JSON or NDJSON with some invalid samples. */
 export function telemetryReport(random: Random, nowMs: number): { type: string; body: string } {
   const count = random.size(random.chance(0.1) ? 1_200 : 200)
   const startMs = nowMs - random.size(89 * dayMs)
@@ -28,7 +28,7 @@ function sampleText(random: Random, tsMs: number, strangeness: number): string {
   const kind = random.pick<Kind>(['location', 'location', ...kinds])
   const members = [`"kind":"${kind}"`, `"ts":${random.chance(strangeness) ? jsonNumber(random) : tsMs}`]
   if (kind === 'location') {
-    // Close together, far apart, at the poles and at the date line.
+    // Close together, far apart, at the poles and at the antimeridian.
     const place = random.pick([51.9, 51.9, 51.9, 0, 89.9999, -90])
     members.push(
       `"lat":${place + random.next() * 0.001}`,

@@ -3,7 +3,7 @@ import { openAttackerClient } from '../attacker-client.ts'
 
 const mebibyte = 1024 ** 2
 
-/** Files of eight mebibytes that import nothing. */
+/** Files of 8 MiB without importable rows. */
 const files: readonly [type: string, body: string][] = [
   ['text/csv', `serial,name,model\n${`"${'x,'.repeat(4 * mebibyte - 100)}"`}`],
   ['text/csv', `serial,name,model\n${','.repeat(8 * mebibyte - 100)}`],
@@ -15,10 +15,10 @@ const files: readonly [type: string, body: string][] = [
   ['application/x-ndjson', `${'{"serial":"same","name":"n","model":"m"}\n'.repeat(9_999)}`],
 ]
 
-/** Imports of the largest size, several at once. */
+/** Sends several imports of the maximum size at once. */
 export const bulkImports: Attack = {
   name: 'bulk-imports',
-  about: 'imports of 8 MiB or 10,000 rows that are all refused, eight at once',
+  about: 'eight concurrent imports of 8 MiB or 10,000 invalid rows',
   async run({ url, attacker }, { quick, signal }) {
     const client = openAttackerClient(signal)
     try {

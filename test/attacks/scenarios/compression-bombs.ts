@@ -4,10 +4,10 @@ import { openAttackerClient } from '../attacker-client.ts'
 
 const mebibyte = 1024 ** 2
 
-/** Bodies that grow when they are unpacked. */
+/** Sends compressed bodies that are large when decompressed. */
 export const compressionBombs: Attack = {
   name: 'compression-bombs',
-  about: 'gzip and zstd bodies of 256 MiB unpacked, members in a row, gzip in gzip, cut and damaged ones',
+  about: 'gzip and zstd bodies of 256 MiB decompressed, with several members, nested, truncated and damaged',
   async run({ url, attacker }, { quick, signal }) {
     const client = openAttackerClient(signal)
     const zeros = Buffer.alloc(256 * mebibyte, ' ')

@@ -4,16 +4,16 @@ import type { Attack } from '../attack.ts'
 import { attackerAddress } from '../attacker-client.ts'
 import { seededMap } from '../seeded-map.ts'
 
-/** What each stream asks for: every second one the same, the others something of their own. */
+/** The query of each stream: every second one is the same, the others differ. */
 const questionOf = (index: number): string =>
   index % 2 === 0
     ? 'h3Resolution=9&sinceMinutes=129600'
     : `bbox=-9,51,${-8 + index * 1e-4},52&sinceMinutes=${1_000 + index}`
 
-/** Event streams by the hundred from one key. */
+/** Opens hundreds of event streams with one key. */
 export const eventStreams: Attack = {
   name: 'event-streams',
-  about: '400 event streams of the fleet map from one key, a quarter of which read nothing',
+  about: '400 event streams of the fleet map from one key, a quarter of them without reading',
   prepare: seededMap,
   async run(target, { quick, signal }) {
     const { organizationId, adminKey } = await seededMap(target)

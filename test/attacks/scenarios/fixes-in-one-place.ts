@@ -6,8 +6,8 @@ const fixesPerReport = 1_000
 const startBeforeMs = 20 * 60 * 60 * 1_000
 
 /**
- * Fixes within 40 m of one place, none like another. At 20 ms apart a stay needs 15,000 of them before it lasts five
- * minutes, so all of them stay pending; at 1 s apart they are one dwell that never ends.
+ * Returns distinct fixes within 40 m of one place. At intervals of 20 ms, a dwell needs 15,000 fixes to last five minutes, so
+ * all of them remain pending. At intervals of 1 s, they form one dwell that does not end.
  */
 function fixes(number: number, startMs: number, everyMs: number): object[] {
   return Array.from({ length: fixesPerReport }, (_, index) => {
@@ -24,10 +24,10 @@ function fixes(number: number, startMs: number, everyMs: number): object[] {
   })
 }
 
-/** Devices that report a thousand different fixes in one place with every request they may send. */
+/** Devices send 1,000 distinct fixes in one place with each permitted request. */
 export const fixesInOnePlace: Attack = {
   name: 'fixes-in-one-place',
-  about: '1,000 fixes within 40 m in every report, as often as ten devices may send',
+  about: '1,000 fixes within 40 m in every report, from ten devices at their rate limit',
   async run({ url, attacker }, { quick, signal }) {
     const client = openAttackerClient(signal)
     const startMs = Date.now() - startBeforeMs

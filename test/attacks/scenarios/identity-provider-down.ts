@@ -3,10 +3,10 @@ import type { Attack } from '../attack.ts'
 import { openAttackerClient } from '../attacker-client.ts'
 import { foreignJwt } from './unknown-credentials.ts'
 
-/** Tokens of an identity provider that does not answer. */
+/** Sends tokens of an identity provider that does not respond. */
 export const identityProviderDown: Attack = {
   name: 'identity-provider-down',
-  about: 'thousands of JWTs that name an identity provider which does not answer',
+  about: 'thousands of JWTs of an identity provider that does not respond',
   target: { environmentOf: (silentUrl) => ({ OIDC_ISSUER: silentUrl, OIDC_AUDIENCE: 'routerfleet' }) },
   async run({ url, environment }, { quick, signal }) {
     const client = openAttackerClient(signal)

@@ -4,10 +4,10 @@ import { openRawSocket, type RawSocket } from '../raw-socket.ts'
 
 const request = 'GET /livez HTTP/1.1\r\nHost: routerfleet\r\n\r\n'
 
-/** Many connections at once that do little, and some that send many requests without reading the answers. */
+/** Opens many idle connections, and some that send many requests without reading the responses. */
 export const idleConnections: Attack = {
   name: 'idle-connections',
-  about: '4,000 idle connections, and 50 that pipeline 2,000 requests each and read no answer',
+  about: '4,000 idle connections, and 50 that pipeline 2,000 requests each without reading',
   async run({ url, ingestUrl }, { quick, signal }) {
     const answers: Record<string, number> = {}
     const sockets: RawSocket[] = []

@@ -6,7 +6,7 @@ import { flood } from '../telemetry-flood.ts'
 const samplesPerReport = 40
 const longText = 'W'.repeat(240)
 
-/** Every field of a cellular sample as long as it may be, with 32 cells that are as large. */
+/** A cellular sample with all fields and 32 cells at their maximum length. */
 const cell = {
   role: 'neighbor',
   rat: 'nr-sa',
@@ -27,11 +27,11 @@ const sample = {
   cells: Array.from({ length: 32 }, () => cell),
 }
 
-/** The largest rows the contract allows, of many devices, and then a restart that has to read them back. */
+/** Sends rows of the maximum size from many devices, then restarts ingest, which has to read them back. */
 export const largeRows: Attack = {
   name: 'large-rows',
   about: 'samples with 32 cells and long strings from 30 devices, then ingest is killed and recovers',
-  // While ingest is restarted nothing of it answers.
+  // Ingest does not respond during its restart.
   exempt: ['ingestLivez'],
   async run({ url, attacker, apps }, { quick, signal }) {
     const client = openAttackerClient(signal)
@@ -47,7 +47,7 @@ export const largeRows: Attack = {
         next: (_, number) => {
           const samples = Array.from({ length: samplesPerReport }, (_, index) => {
             const ts = startMs + from + (number * samplesPerReport + index) * 100
-            // A fix now and then makes the writer look back at the rows before it.
+            // An occasional fix makes the writer realign the rows before it.
             return index % 20 === 0
               ? { kind: 'location', ts, lat: 51.9, lon: -8.4 + index * 1e-6, fix: '3d' }
               : { ...sample, ts }

@@ -6,7 +6,7 @@ import { until } from '#test/until'
 import type { Attack } from '../attack.ts'
 import { attempt } from '../http-attempt.ts'
 
-/** Writes until the disk takes not one byte more. */
+/** Writes until the disk is full. */
 function fill(file: string): void {
   const filler = openSync(file, 'w')
   try {
@@ -14,7 +14,7 @@ function fill(file: string): void {
       try {
         for (;;) writeSync(filler, Buffer.alloc(size))
       } catch {
-        // Full for blocks of this size.
+        // The disk is full for blocks of this size.
       }
     }
   } finally {
@@ -22,10 +22,10 @@ function fill(file: string): void {
   }
 }
 
-/** Something else fills the log's disk to its last byte. */
+/** Another process fills the disk of the log completely. */
 export const logDiskFull: Attack = {
   name: 'log-disk-full',
-  about: 'the disk of the log is filled to its last byte for a while',
+  about: 'the disk of the log is full for a while',
   target: { logDiskMebibytes: 300 },
   exempt: ['reportQueryable'],
   async run({ url, ingestUrl, folder, bystander }, { quick, signal }) {
@@ -43,7 +43,7 @@ export const logDiskFull: Attack = {
     }
     const answers: Record<string, number> = {}
     fill(filler)
-    // What is accepted before the service has noticed must be stored all the same.
+    // Reports that ingest accepts before it notices the full disk must be stored.
     const endMs = Date.now() + (quick ? 8_000 : 60_000)
     let accepted = 0
     while (Date.now() < endMs && !signal.aborted) {

@@ -7,10 +7,10 @@ import { flood } from '../telemetry-flood.ts'
 const spaces = ' '.repeat(1024 ** 2 - 200)
 const diskMebibytes = 200
 
-/** Reports of a kilobyte that take a mebibyte in the log. */
+/** Sends reports of one kilobyte that need one MiB in the log. */
 export const logGrowth: Attack = {
   name: 'log-growth',
-  about: 'ten devices send a mebibyte of blanks as 1 KB of gzip; the log lies on a disk of 200 MiB',
+  about: 'ten devices send 1 MiB of spaces as 1 KB of gzip; the log is on a disk of 200 MiB',
   target: { logDiskMebibytes: diskMebibytes },
   async run({ url, attacker, folder }, { quick, signal }) {
     const client = openAttackerClient(signal)

@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Attack } from '../attack.ts'
 import { openAttackerClient } from '../attacker-client.ts'
 
-/** Routers that wait for jobs many times at once. */
+/** Opens many concurrent long polls per router. */
 export const longPolls: Attack = {
   name: 'long-polls',
-  about: '900 long-polls for jobs from 30 devices, begun and left again',
+  about: '900 long polls for jobs from 30 devices, opened and abandoned',
   async run({ url, attacker }, { quick, signal }) {
     const client = openAttackerClient(signal)
     const endMs = Date.now() + (quick ? 10_000 : 70_000)

@@ -13,10 +13,10 @@ const values: readonly string[] = [
   `1e${'9'.repeat(bytes)}`,
 ]
 
-/** Large, deep and wide JSON for every route that takes a body. */
+/** Sends large, deep and wide JSON to every route with a body. */
 export const nestedBodies: Attack = {
   name: 'nested-bodies',
-  about: 'a mebibyte of deep, wide and numeric JSON to the routes of the control plane, with and without rights',
+  about: '1 MiB of deep, wide and numeric JSON to the routes of the control plane, with and without permission',
   async run({ url, attacker, bystander }, { quick, signal }) {
     const client = openAttackerClient(signal)
     const [device] = attacker.devices

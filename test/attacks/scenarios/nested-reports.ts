@@ -5,7 +5,7 @@ import { flood } from '../telemetry-flood.ts'
 
 const bytes = 1_000_000
 
-/** Values of about a mebibyte that compress to almost nothing and cost whoever walks them. */
+/** Values of about one MiB that compress well and are expensive to traverse. */
 const values: readonly string[] = [
   `[${'[],'.repeat(bytes / 3)}[]]`,
   `[${'1,'.repeat(bytes / 2)}1]`,
@@ -24,10 +24,10 @@ const reports = values.flatMap((value) =>
   ].map((text) => gzipSync(text)),
 )
 
-/** JSON that is cheap to send and dear to walk. */
+/** Sends JSON that is cheap to send and expensive to traverse. */
 export const nestedReports: Attack = {
   name: 'nested-reports',
-  about: 'a mebibyte of nested arrays in 2 KB of gzip, 240 at once from a device',
+  about: '1 MiB of nested arrays in 2 KB of gzip, 240 concurrent reports of a device',
   async run({ url, attacker }, { quick, signal }) {
     const client = openAttackerClient(signal)
     try {

@@ -12,7 +12,7 @@ type Engine = 'postgres' | 'questdb'
 const healLimitMs = 10_000
 const startLimitMs = 30_000
 
-/** Waits until every part of the service answers again; tells how long that took. */
+/** Waits until all parts of the service respond. Returns the time that this took. */
 async function healed(target: Target, what: string): Promise<Finding> {
   const { url, ingestUrl, bystander } = target
   const [device] = bystander.devices
@@ -38,7 +38,7 @@ async function healed(target: Target, what: string): Promise<Finding> {
   return { what, held: isWell && tookMs < healLimitMs, detail: isWell ? `${tookMs} ms` : 'not within 60 s' }
 }
 
-/** Ingest, worker and control plane listen on one connection each. */
+/** Ingest, worker and control plane have one LISTEN connection each. */
 async function countListeners({ pool }: Target): Promise<Finding> {
   const what = 'a listener has one connection'
   try {
@@ -64,13 +64,13 @@ async function freezeFor(target: Target, engine: Engine, seconds: number, { sign
   for (const pid of pids) process.kill(pid, 'SIGCONT')
 }
 
-/** What needs an engine that is away is not judged; everything else is, and so is the time until all is well again. */
+/** An engine outage. Probes that need the engine have no verdict; all others and the recovery time do. */
 const needs = { postgres: ['deviceList', 'reportQueryable'], questdb: ['reportQueryable'] } as const
 
 const outage = (engine: Engine): Attack => ({
   name: `${engine}-outage`,
-  about: `${engine} is killed under load and away for 2, 12 and 60 s`,
-  // An engine on a busy machine takes its time to start.
+  about: `${engine} is killed under load and down for 2, 12 and 60 s`,
+  // An engine starts slowly on a busy machine.
   durationMs: 60_000,
   exempt: needs[engine],
   async run(target, options) {
@@ -86,8 +86,8 @@ const outage = (engine: Engine): Attack => ({
 
 const frozen = (engine: Engine): Attack => ({
   name: `${engine}-frozen`,
-  about: `every process of ${engine} is stopped (SIGSTOP) for 20 s: connections stay open, nothing answers`,
-  // An engine on a busy machine takes its time to start.
+  about: `every process of ${engine} is suspended (SIGSTOP) for 20 s: connections remain open without responses`,
+  // An engine starts slowly on a busy machine.
   durationMs: 60_000,
   exempt: needs[engine],
   async run(target, options) {
@@ -96,10 +96,10 @@ const frozen = (engine: Engine): Attack => ({
   },
 })
 
-/** Postgres is away while ingest and the control plane start. */
+/** Postgres is down while ingest and the control plane start. */
 const postgresAwayAtStart: Attack = {
   name: 'postgres-away-at-start',
-  about: 'ingest and the control plane are killed and start while Postgres is away for 2, 12 and 60 s',
+  about: 'ingest and the control plane are killed and start while Postgres is down for 2, 12 and 60 s',
   durationMs: 60_000,
   exempt: ['deviceList', 'reportQueryable', 'controlPlaneLivez', 'ingestLivez'],
   async run(target, options) {
@@ -114,7 +114,7 @@ const postgresAwayAtStart: Attack = {
       const startedMs = Date.now()
       const areUp = await Promise.race([Promise.all(restarts).then(() => true), delay(startLimitMs, false)])
       const detail = `${Date.now() - startedMs} ms`
-      findings.push({ what: `started within 30 s of Postgres' return after ${seconds} s`, held: areUp, detail })
+      findings.push({ what: `started within 30 s after Postgres was back (${seconds} s outage)`, held: areUp, detail })
       if (areUp) findings.push(await healed(target, `well again within 10 s after ${seconds} s`))
       findings.push(await countListeners(target))
     }

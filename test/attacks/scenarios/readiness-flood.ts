@@ -1,10 +1,10 @@
 import type { Attack } from '../attack.ts'
 import { openAttackerClient } from '../attacker-client.ts'
 
-/** Public addresses that ask other parts of the service. */
+/** Requests to public paths that query other parts of the service. */
 export const readinessFlood: Attack = {
   name: 'readiness-flood',
-  about: '/readyz, /openapi.json, /docs and the JWKS as fast as 64 connections can ask',
+  about: '/readyz, /openapi.json, /docs and the JWKS over 64 connections as fast as possible',
   async run({ url }, { quick, signal }) {
     const client = openAttackerClient(signal)
     const endMs = Date.now() + (quick ? 8_000 : 60_000)

@@ -6,20 +6,20 @@ import type { Attack } from '../attack.ts'
 import { openAttackerClient } from '../attacker-client.ts'
 import { seededMap, seedHistory } from '../seeded-map.ts'
 
-/** How long a revocation may take to count everywhere. */
+/** The maximum time until a revocation takes effect in all processes. */
 const revocationMs = 5_000
-/** What may be on its way when a key is revoked: pages in memory and bytes in sockets. */
+/** Data that may be in transit when a key is revoked: pages in memory and bytes in sockets. */
 const linesOnTheirWay = 40_000
 const devicesAtOnce = 5_000
 
-/** A download that is held after its first bytes; `rest` reads it to its end and resolves with its lines. */
+/** A download that is paused after its first bytes. `rest` reads the remainder and resolves with its lines. */
 async function heldDownload(url: string, token: string): Promise<{ status: number; rest(): Promise<number> }> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, { headers: { authorization: `Bearer ${token}` }, agent: false }, resolve)
       .on('error', reject)
       .end()
   })
-  // Nobody reads until `rest`; what the service sends meanwhile waits in the sockets.
+  // The client does not read until `rest`, so data waits in the sockets.
   answer.pause()
   return {
     status: answer.statusCode ?? 0,
@@ -36,10 +36,10 @@ async function heldDownload(url: string, token: string): Promise<{ status: numbe
   }
 }
 
-/** Downloads that began while a key was good, or a device was there, and go on after that. */
+/** Continues downloads after their key was revoked or their device was deleted. */
 export const revokedExports: Attack = {
   name: 'revoked-exports',
-  about: 'exports and histories that are held at their beginning while their key is revoked or their device deleted',
+  about: 'exports and histories that are paused while their key is revoked or their device is deleted',
   prepare: seededMap,
   async run(target, { quick, signal }) {
     const { organizationId, adminKey, deviceIds } = await seededMap(target)
@@ -72,12 +72,12 @@ export const revokedExports: Attack = {
       const key = await newKey()
       const downloads = [
         {
-          what: 'history of a device, its key revoked',
+          what: 'history of a device after its key was revoked',
           all: samples,
           held: await heldDownload(history(kept), key.key),
         },
         {
-          what: 'device export, its key revoked',
+          what: 'device export after its key was revoked',
           all: deviceCount,
           held: await heldDownload(`${target.url}/devices/export?format=ndjson&orgId=${organizationId}`, key.key),
         },

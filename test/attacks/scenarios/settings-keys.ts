@@ -1,10 +1,10 @@
 import type { Attack } from '../attack.ts'
 import { openAttackerClient } from '../attacker-client.ts'
 
-/** Keys and values that patterns over settings and job parameters read. */
+/** Sends keys and values that are expensive for the patterns on settings and job parameters. */
 export const settingsKeys: Attack = {
   name: 'settings-keys',
-  about: 'keys of up to a mebibyte of digits in profile settings and job parameters, also for foreign organizations',
+  about: 'keys of up to 1 MiB of digits in profile settings and job parameters, also for other organizations',
   async run({ url, attacker, bystander }, { quick, signal }) {
     const client = openAttackerClient(signal)
     const headers = { authorization: `Bearer ${attacker.adminKey}` }

@@ -14,7 +14,7 @@ type Ingest = { child: ChildProcess; serves(): Promise<boolean>; kill(): Promise
 const startLimitMs = 30_000
 const refusalMs = 15_000
 
-/** An ingest in a process namespace of its own, as in a container: it is process 1 there. */
+/** Starts ingest in a separate process namespace, as in a container, where it is process 1. */
 async function startAsProcessOne({ environment }: Target, logDir: string): Promise<Ingest> {
   const port = await freePort()
   const inNamespace = ['--pid', '--fork', '--mount-proc', '--kill-child']
@@ -37,7 +37,7 @@ async function startAsProcessOne({ environment }: Target, logDir: string): Promi
   }
 }
 
-/** How many serve after each had its time to start. */
+/** Returns how many processes serve requests after the start time. */
 async function serving(ingests: readonly Ingest[]): Promise<number> {
   await until(
     'one serves',
@@ -48,10 +48,10 @@ async function serving(ingests: readonly Ingest[]): Promise<number> {
   return (await Promise.all(ingests.map((one) => one.serves()))).filter(Boolean).length
 }
 
-/** Two replicas on one volume, each process 1 of its container. */
+/** Runs two replicas on one volume, each as process 1 of its container. */
 export const sharedLog: Attack = {
   name: 'shared-log',
-  about: 'a second ingest with the same process id on one log folder, and two that start at once after a crash',
+  about: 'a second ingest with the same process id on one log folder, and two that start concurrently after a crash',
   async run(target) {
     if (process.platform !== 'linux') throw new SkipFault('needs process namespaces (root on Linux).')
     const probe = spawn('unshare', ['--pid', '--fork', '--mount-proc', 'true'], { stdio: 'ignore' })
@@ -75,8 +75,8 @@ export const sharedLog: Attack = {
       return {
         answers: {},
         findings: [
-          { what: 'the second does not serve', held: together === 1, detail: `${together} serve on one log` },
-          { what: 'one of two wins after a crash', held: again === 1, detail: `${again} serve on one log` },
+          { what: 'the second process does not serve', held: together === 1, detail: `${together} serve on one log` },
+          { what: 'one of two processes serves after a crash', held: again === 1, detail: `${again} serve on one log` },
         ],
       }
     } finally {

@@ -4,14 +4,14 @@ import { seededMap } from '../seeded-map.ts'
 
 const everything = 129_600
 
-/** A box of this size in degrees somewhere in the seeded area, none like another. */
+/** Returns a distinct box of this size in degrees within the seeded area. */
 function someBox(size: number): string {
   const lon = -9 + Math.random() * 1.2
   const lat = 51 + Math.random() * 0.4
   return [lon, lat, lon + size, lat + size].map((degrees) => degrees.toFixed(9)).join(',')
 }
 
-/** Reads that make the service work on much more than they return. */
+/** Reads that process much more data than they return. */
 function readsOf({ organizationId, deviceIds }: { organizationId: string; deviceIds: readonly string[] }) {
   const all = `orgId=${organizationId}&sinceMinutes=${everything}`
   const deviceId = () => deviceIds[Math.floor(Math.random() * deviceIds.length)]
@@ -33,7 +33,7 @@ function readsOf({ organizationId, deviceIds }: { organizationId: string; device
   ]
 }
 
-/** Numbers, tokens and boxes that no honest caller sends. */
+/** Invalid numbers, tokens and boxes. */
 const oddities: readonly string[] = [
   '/fleet/dwells?minDurationS=1e300',
   '/fleet/dwells?minDurationS=9007199254740993',
@@ -60,10 +60,10 @@ const oddities: readonly string[] = [
   '/orgs/%ff/usage',
 ]
 
-/** Callers with a valid key that ask for everything, and leave before the answer comes. */
+/** Callers with a valid key request everything and disconnect before the response. */
 export const unboundedReads: Attack = {
   name: 'unbounded-reads',
-  about: 'dwells, coverage, maps and history without bounds, a new box each time, half of them left after 100 ms',
+  about: 'dwells, coverage, maps and history without bounds, a new box each time, half of them aborted after 100 ms',
   prepare: seededMap,
   async run(target, { quick, signal }) {
     const map = await seededMap(target)
@@ -90,7 +90,7 @@ export const unboundedReads: Attack = {
       return {
         answers: client.answers,
         findings: [
-          { what: 'no 5xx but 503', held: failed.length === 0, detail: failed.slice(0, 5).join('; ') || 'none' },
+          { what: 'no 5xx except 503', held: failed.length === 0, detail: failed.slice(0, 5).join('; ') || 'none' },
         ],
       }
     } finally {

@@ -9,7 +9,7 @@ const bodyHead = (path: string, authorization: string, length: string) =>
 const unknownToken = `Authorization: Bearer fld_0123456789abcdef_${'0'.repeat(64)}_000000\r\n`
 const declared = `Content-Length: ${1024 ** 2}`
 
-/** What each connection sends at first; then one byte a second. None of it ends a request. */
+/** The first bytes of each connection. One byte per second follows, and no request is complete. */
 const beginnings: readonly (() => (string | Buffer)[])[] = [
   () => ['GET /livez HTTP/1.1\r\nHost: routerfleet\r\nX-Slow: '],
   () => [bodyHead('/telemetry', '', declared), almostMebibyte],
@@ -26,10 +26,10 @@ const beginnings: readonly (() => (string | Buffer)[])[] = [
   () => [],
 ]
 
-/** Connections without a valid token that begin requests and never finish them. */
+/** Connections without a valid token start requests and do not finish them. */
 export const unfinishedRequests: Attack = {
   name: 'unfinished-requests',
-  about: '1,000 connections without a token that send heads and bodies of a mebibyte and never end them',
+  about: '1,000 connections without a token that send incomplete headers and bodies of 1 MiB',
   async run({ url, ingestUrl }, { quick, signal }) {
     const answers: Record<string, number> = {}
     const sockets: RawSocket[] = []

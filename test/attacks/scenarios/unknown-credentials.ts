@@ -5,10 +5,10 @@ import { openAttackerClient } from '../attacker-client.ts'
 
 type UnknownCall = { path: string; method?: string; token?: string; type?: string; body?: string }
 
-/** Well-formed keys and tokens nobody issued, from many addresses, so that limits by address do not end it early. */
+/** Sends well-formed but unknown keys and tokens from many addresses, to avoid the limits per address. */
 export const unknownCredentials: Attack = {
   name: 'unknown-credentials',
-  about: 'unknown API keys, device tokens, enrollment keys and foreign JWTs by the thousand, from 200 addresses',
+  about: 'thousands of unknown API keys, device tokens, enrollment keys and foreign JWTs from 200 addresses',
   async run({ url }, { quick, signal }) {
     const addresses = process.platform === 'linux' ? 200 : 1
     const clients = Array.from({ length: addresses }, (_, index) =>
@@ -62,7 +62,7 @@ export const unknownCredentials: Attack = {
   },
 }
 
-/** A JWT of an issuer nobody trusts; its signature is noise. */
+/** A JWT of an untrusted issuer with a random signature. */
 export function foreignJwt(issuer = 'https://issuer.example'): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const claims = {
