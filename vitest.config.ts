@@ -2,24 +2,39 @@ import { defineConfig } from 'vitest/config'
 import { summaryReporter } from './test/support/summary-reporter.ts'
 
 const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attacks/**']
-const pureLibraries = ['libs/core/**/*.test.ts', 'libs/telemetry/**/*.test.ts']
 
-/** `pure` needs no engines and answers in a second; `engines` gets a real Postgres and a real QuestDB for the run. */
+/** Tests that need neither Postgres nor QuestDB. A file that needs one and is listed here fails at once. */
+const unitTests = [
+  'libs/{core,telemetry}/**/*.test.ts',
+  'libs/telemetry-log/{checkpoint-file,dead-letters,lock,segment-log}.test.ts',
+  'libs/fleet/jobs/model/*.test.ts',
+  'libs/fleet/config-profiles/settings.test.ts',
+  'libs/fleet-map/{bounded-caches,shared-lists}.test.ts',
+  'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,realign-device,realign-turns}.test.ts',
+  'libs/queue/coalesce.test.ts',
+  'apps/control-plane/{devices/import-rows,fleet-map/shared-answers,http/csv}.test.ts',
+  'apps/ingest/{access/device-access,report/device-traffic,report/fair-turns,report/report-cost}.test.ts',
+  'apps/router-agent/{backoff,drive-source,job-runner,sample-buffer}.test.ts',
+  'apps/router-agent/world/*.test.ts',
+  'test/repository/{documents,import-direction,unsafe-patterns}.test.ts',
+]
+
+/** `unit` answers within seconds; `engines` runs on a real Postgres and a real QuestDB, started once for the run. */
 export default defineConfig({
   test: {
     reporters: ['default', summaryReporter()],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'pure', include: pureLibraries, exclude: never } },
+      { extends: true, test: { name: 'unit', include: unitTests, exclude: never, isolate: false } },
       {
         extends: true,
         test: {
           name: 'engines',
           include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...never, ...pureLibraries],
+          exclude: [...never, ...unitTests],
           globalSetup: ['test/support/engines.ts'],
         },
       },

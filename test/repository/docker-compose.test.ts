@@ -15,7 +15,7 @@ import { configSchema as ingestSchema, proxyHopsOf } from '../../apps/ingest/con
 const repository = join(import.meta.dirname, '../..')
 const compose = readFileSync(join(repository, 'docker-compose.yml'), 'utf8')
 
-/** A variable's value anywhere in the file, with each `${NAME:-default}` and `${NAME:?message}` filled in. */
+/** Returns the value of a variable in the file, with `${NAME:-default}` and `${NAME:?message}` substituted. */
 function environmentValue(variable: string): string {
   const value = new RegExp(`^ +${variable}: (.+)$`, 'm').exec(compose)?.[1] ?? ''
   return value.replaceAll(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name, kind, word) =>
@@ -23,13 +23,13 @@ function environmentValue(variable: string): string {
   )
 }
 
-/** The lines of one service. */
+/** Returns the lines of one service. */
 function service(name: string): string {
   const [, found = ''] = new RegExp(`^  ${name}:\\n((?: {4}.*\\n|\\n)+)`, 'm').exec(compose) ?? []
   return found
 }
 
-test('each secret is required once and named at the top', () => {
+test('each secret is required once and listed in the header', () => {
   const required = [...compose.matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name)
   expect(new Set(required).size).toBe(required.length)
   const top = compose.slice(0, compose.indexOf('\nname:'))
@@ -38,7 +38,7 @@ test('each secret is required once and named at the top', () => {
   expect(required).toEqual(expect.arrayContaining(used))
 })
 
-test('ingest trusts one proxy more than the control plane', () => {
+test('ingest trusts one more proxy than the control plane', () => {
   expect(service('control-plane')).not.toContain('PROXY_HOPS')
   expect(service('ingest')).not.toContain('PROXY_HOPS')
   const environment = { TRUSTED_PROXY_HOPS: environmentValue('TRUSTED_PROXY_HOPS') }
@@ -48,13 +48,13 @@ test('ingest trusts one proxy more than the control plane', () => {
   expect(proxyHopsOf(ofIngest)).toBe(2)
 })
 
-test('Redis wants the password that the services have', () => {
+test('Redis requires the password of the services', () => {
   const { password } = new URL(environmentValue('REDIS_URL'))
   expect(password).toBe('value-of-REDIS_PASSWORD')
   expect(service('redis')).toMatch(/command: \[.*--requirepass, '\$\{REDIS_PASSWORD\}'/)
 })
 
-test('the services connect to Postgres as a role of its own, not as the superuser', () => {
+test('the services connect to Postgres as a separate role, not as the superuser', () => {
   const { username, password } = new URL(environmentValue('POSTGRES_URL'))
   expect(environmentValue('POSTGRES_USER')).toBe('postgres')
   expect(environmentValue('POSTGRES_PASSWORD')).toBe('value-of-POSTGRES_SUPERUSER_PASSWORD')
@@ -63,7 +63,7 @@ test('the services connect to Postgres as a role of its own, not as the superuse
   expect(existsSync(join(repository, script))).toBe(true)
 })
 
-/** The script's statements for psql, with names and a password that no other test uses. */
+/** Returns the statements of the psql script, with names and a password that no other test uses. */
 function roleStatements(role: string, password: string): string[] {
   return readFileSync(join(repository, 'docker/postgres-roles.sql'), 'utf8')
     .replaceAll(/^(?:--|\\).*$/gm, '')
@@ -75,13 +75,13 @@ function roleStatements(role: string, password: string): string[] {
     .filter((statement) => statement !== '')
 }
 
-test('the role of the services is no superuser, and migrates and works under row-level security', async () => {
+test('the role of the services is not a superuser and is subject to row-level security', async () => {
   const role = `app_${randomBytes(6).toString('hex')}`
   const url = new URL(inject('postgresUrl'))
   const superuser = new pg.Client({ connectionString: url.href })
   await superuser.connect()
   for (const statement of roleStatements(role, 'secret')) await superuser.query(statement)
-  // Roles belong to the cluster, which has the tenant's role already, as it has on a second database.
+  // Roles belong to the cluster, which already has the tenant role, as in an installation with a second database.
   await superuser.query(`GRANT routerfleet_tenant TO ${role}`)
   Object.assign(url, { username: role, password: 'secret', pathname: `/${role}` })
   const pool = openPool(url.href, { applicationName: 'test' })

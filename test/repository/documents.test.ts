@@ -1,28 +1,63 @@
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const repository = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(repository, path), 'utf8')
 const readme = read('README.md')
 
-// The agent's settings are options as well and have a page of their own.
+// docs/router-agent.md lists the settings of the agent, which are also command line options.
 const configurations = globSync('apps/*/config.ts', { cwd: repository, exclude: ['apps/router-agent/**'] })
 
-test.each(configurations)('every variable of %s has a line in the documentation', (path) => {
+test.each(configurations)('the README documents every variable of %s', (path) => {
   const variables = [...read(path).matchAll(/^\s+([A-Z][A-Z0-9_]+):/gm)].map(([, name = '']) => name)
   expect(variables.length).toBeGreaterThan(0)
   expect(variables.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
 })
 
-test('the README names every folder of apps and libs, and no other', () => {
+test('the README lists exactly the folders of apps and libs', () => {
   const named = [...readme.matchAll(/^((?:apps|libs)\/[\w-]+) {2,}/gm)].map(([, folder]) => folder)
   expect(named.toSorted()).toEqual(globSync(['apps/*', 'libs/*'], { cwd: repository }).toSorted())
 })
 
-test('links of the README lead somewhere', () => {
-  const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, link = '']) => link)
-  expect(
-    links.filter((link) => !link.startsWith('http')).filter((link) => globSync(link, { cwd: repository }).length === 0),
-  ).toEqual([])
+/** Returns the Markdown files that people read on GitHub, relative to the repository. */
+const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: repository })
+
+test.each(pages)('every link of %s leads to a file', (page) => {
+  const links = [...read(page).matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, link = '']) => link)
+  const files = links.filter((link) => !link.startsWith('http')).map((link) => join(dirname(page), link))
+  expect(files.filter((file) => !existsSync(join(repository, file)))).toEqual([])
+})
+
+test.each(pages)('every heading that %s links to exists', (page) => {
+  const slugs = [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+  const anchors = [...read(page).matchAll(/\]\(#([^)]+)\)/g)].map(([, anchor = '']) => anchor)
+  expect(anchors.filter((anchor) => !slugs.includes(anchor))).toEqual([])
+})
+
+test.each(['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: repository })])(
+  'every source file that %s names exists',
+  (page) => {
+    const named = [...read(page).matchAll(/`((?:apps|libs|test|bench|docs)\/[\w./-]+\.\w+)`/g)].map(
+      ([, path = '']) => path,
+    )
+    expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([])
+  },
+)
+
+test('CONTRIBUTING answers ten questions with a file each', () => {
+  const rows = [...read('CONTRIBUTING.md').matchAll(/^\| Where .+\? \| `(\S+)` \|$/gm)]
+  expect(rows).toHaveLength(10)
+})
+
+test.each(globSync('docs/decisions/*.md', { cwd: repository }))('%s has the sections of a decision record', (page) => {
+  const text = read(page)
+  expect(text).toMatch(/^Status: (proposed|accepted|superseded by .+), \d{4}-\d{2}-\d{2}$/m)
+  const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)
+  expect(headings).toEqual(['Context', 'Decision', 'Alternatives', 'Consequences'])
 })

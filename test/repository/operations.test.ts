@@ -5,7 +5,7 @@ import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { issueTestTokens } from '#test/job-fleet'
 import { until } from '#test/until'
 
-// What docs/operations.md says about restoring an older backup, with its own statements.
+// Runs the statements of docs/operations.md for restoring an older backup.
 
 let api: TestControlPlane
 let listRevoked: string
@@ -22,7 +22,7 @@ afterAll(() => api.close())
 const idOf = (key: string): string => key.split('_')[1] ?? ''
 const query = (sql: string, values?: unknown[]) => api.services.pool.query(sql, values)
 
-/** An organization with keys, a router and everything that can be revoked, before anything of it is. */
+/** Creates an organization with keys, devices and tokens, none of them revoked. */
 async function newFleet() {
   const { id: organizationId, key: admin } = await api.newOrganization()
   const { id: partner } = await api.newOrganization()
@@ -51,7 +51,7 @@ async function newFleet() {
 const statusWith = async (key: string, organizationId: string) =>
   (await api.call('GET', `/orgs/${organizationId}`, { token: key })).status
 
-/** Rows that the backup holds and that were changed or deleted since. */
+/** Backs up the tables whose rows the test changes. Returns the function that restores them. */
 async function backUp() {
   const tables = ['api_key', 'api_key_grant', 'enrollment_key', 'device', 'device_token']
   for (const table of tables) await query(`CREATE TABLE backup_${table} AS TABLE ${table}`)
@@ -68,7 +68,7 @@ async function backUp() {
 const untilAnswered = (status: number, key: string, organizationId: string) =>
   until(`the key is answered with ${status}`, async () => (await statusWith(key, organizationId)) === status)
 
-test('the list revokes again, after a restore, what was revoked since the backup', async () => {
+test('after a restore, the list revokes what was revoked since the backup', async () => {
   const fleet = await newFleet()
   const { organizationId, call } = fleet
   const restore = await backUp()
@@ -93,7 +93,7 @@ test('the list revokes again, after a restore, what was revoked since the backup
   expect(left.rows).toEqual([{ device_id: fleet.disabled }])
 })
 
-test('without the list, the statements revoke every key and token', async () => {
+test('without the list, the statements revoke all keys and tokens', async () => {
   const fleet = await newFleet()
   await query(revokeAll)
   await untilAnswered(401, fleet.admin, fleet.organizationId)

@@ -4,19 +4,19 @@ import { analyse } from 'scslre'
 import { parseSync, Visitor } from 'vite'
 import { expect, test } from 'vitest'
 
-// A pattern that backtracks takes n² steps or more on n characters: a request with one long text then stops the process.
+// A backtracking pattern can take n² or more steps on n characters, so one long text in a request blocks the process.
 
 const repository = join(import.meta.dirname, '../..')
 
-/** Patterns the analysis takes for slow although they are not, or that no outside text reaches; each with the reason. */
+/** Patterns that the analysis reports although they are fast, or that no external text reaches, each with the reason. */
 const allowed: Record<string, string> = {
   'libs/fleet/config-profiles/secret-names.ts: /\\p{Lu}{2,}s(?!\\p{L})|\\p{Lu}+(?!\\p{Ll})|\\p{Lu}?[\\p{Ll}\\p{Lo}\\p{M}]+/gu':
-    'A run of capitals that the first alternative gives up is taken whole by the second one, so it is read twice at most.',
+    'The second alternative matches a whole run of capitals that the first one rejects, so it is read at most twice.',
 }
 
 type Pattern = { path: string; line: number; raw: string; source?: string; flags?: string }
 
-/** Every pattern in a TypeScript source; without `source` when it is made while the program runs. */
+/** Returns the patterns in a TypeScript source. `source` is missing if the pattern is created at run time. */
 function patternsOf(path: string, text: string): Pattern[] {
   const { program, errors } = parseSync(path, text)
   if (errors.length > 0) throw new Error(`${path} cannot be parsed: ${errors[0]?.message}`)
@@ -38,9 +38,9 @@ function patternsOf(path: string, text: string): Pattern[] {
   return found
 }
 
-/** What is wrong with a pattern; undefined when it takes linear time. */
+/** Returns the problem of a pattern; undefined if it takes linear time. */
 function problemOf({ source, flags }: Pattern): string | undefined {
-  if (source === undefined) return 'is made while the program runs, so that it cannot be checked here'
+  if (source === undefined) return 'is created at run time and cannot be checked'
   const { reports } = analyse(new RegExp(source, flags))
   if (reports.length === 0) return undefined
   return reports.some(({ exponential }) => exponential) ? 'can take exponential time' : 'can take quadratic time'
@@ -64,7 +64,7 @@ test('every pattern takes linear time', () => {
   expect(offencesOf(patterns.filter((pattern) => !(nameOf(pattern) in allowed)))).toEqual([])
 })
 
-test('every exception is still in the source and still needed', () => {
+test('every exception is in the source and necessary', () => {
   const needed = patterns.filter((pattern) => problemOf(pattern)).map(nameOf)
   expect(Object.keys(allowed).filter((name) => !needed.includes(name))).toEqual([])
 })
@@ -73,7 +73,7 @@ test.each([
   ['/\\d+(?:\\.\\d+)?\\s*(?:ghz|g)(?!\\p{L})/giu', 'can take quadratic time'],
   ['/^(\\d+\\.?\\d*|\\.\\d+)$/', 'can take quadratic time'],
   ['/^(a+)+$/', 'can take exponential time'],
-  ['new RegExp(text)', 'is made while the program runs, so that it cannot be checked here'],
+  ['new RegExp(text)', 'is created at run time and cannot be checked'],
   ['/^[a-z]{1,9}$/', undefined],
 ])('%s %s', (raw, problem) => {
   const offences = offencesOf(patternsOf('sample.ts', `const text: string = ''\nconst pattern = ${raw}`))
