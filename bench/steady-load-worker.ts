@@ -1,18 +1,10 @@
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { driveSamples, minuteSamples } from './samples.ts'
-import { samplesPerReport, secondsPerReport } from './steady-load.ts'
-
-/** As many reports a second whatever their answers take, until the process is ended. */
-export type SteadyLoadOrder = {
-  port: number
-  tokens: string[]
-  reportsPerSecond: number
-  shape: 'drive' | 'minute'
-}
+import { type SteadyLoadOrder, samplesPerReport, secondsPerReport } from './steady-load-order.ts'
 
 const tickMs = 50
-/** What could not be sent for so long is left out and told as refused: making up for it would be another load. */
+/** Reports that are delayed for this time are skipped and counted as refused. Sending them later would change the load. */
 const latestMs = 5_000
 let unanswered = 0
 const agent = new Agent({ keepAlive: true, maxSockets: 256 })

@@ -4,31 +4,28 @@ import { newOrganization, newReportingDevices } from '../test/support/reporting-
 import { stopChild } from './processes.ts'
 import type { SeededFleet } from './seed-telemetry.ts'
 import { type BenchStack, startIngestProcess } from './stack.ts'
-import type { SteadyLoadOrder } from './steady-load-worker.ts'
+import { type SteadyLoadOrder, samplesPerReport, secondsPerReport } from './steady-load-order.ts'
 
-export const samplesPerReport = 100
-/** RF and a fix each second: what a report of a hundred samples covers. */
-export const secondsPerReport = 50
 const secondsPerMinute = 60
 
 export type IngestLoad = {
   ingest: { port: number; pid: number }
   fleet: SeededFleet
-  /** Reports that were not accepted so far. */
+  /** The number of reports that were not accepted so far. */
   refused(): number
   stop(): Promise<void>
 }
 
 /**
- * Starts a real ingest process and keeps it busy with so many samples a second, of devices that report what they measured
- * in the last 50 seconds, each once in that time.
+ * Starts an ingest process and sends this number of samples per second. Each device reports the measurements of the last 50
+ * seconds once in that time.
  */
 export function startIngestLoad(stack: BenchStack, samplesPerSecond: number): Promise<IngestLoad> {
   const reportsPerSecond = samplesPerSecond / samplesPerReport
   return startLoad(stack, Math.ceil(reportsPerSecond * secondsPerReport), reportsPerSecond, 'drive')
 }
 
-/** The same with a fleet of which each device reports one sample of each kind a minute. */
+/** The same with a fleet in which each device reports one sample of each kind per minute. */
 export const startMinuteLoad = (stack: BenchStack, devices: number): Promise<IngestLoad> =>
   startLoad(stack, devices, devices / secondsPerMinute, 'minute')
 

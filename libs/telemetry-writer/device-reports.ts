@@ -4,7 +4,7 @@ import type { RowOrigin } from '#telemetry/ilp'
 import type { CleanRow } from '#telemetry/rows'
 import type { LoggedBatch } from '#telemetry-log/log'
 import type { DeviceState } from './device-states.ts'
-import type { DwellRow } from './device-track.ts'
+import type { DwellRow } from './dwell-row.ts'
 
 /** What rows that were stored say about devices: one report for each, and stays in the order in which they were written. */
 export type ToldByRows = { reports: DeviceReport[]; dwells: WrittenDwell[] }

@@ -6,12 +6,10 @@ import {
   type TimeRange,
 } from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
-import { type DeviceClass, type Dwell, dwellId, dwellPolicies, isFreshStart } from '#telemetry/dwell'
+import { type DeviceClass, type Dwell, dwellPolicies, isFreshStart } from '#telemetry/dwell'
 import type { RowOrigin } from '#telemetry/ilp'
+import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
-
-/** A stay as the `dwell` table holds it. */
-export type DwellRow = Omit<Dwell, 'arrivedAtMs' | 'accuracyM'> & { tsMs: number; id: string; withdrawn: boolean }
 
 /** Whose device it was when fixes came in, and the newest of them. */
 type Owner = Arrival & { newestFixMs: number }
@@ -44,7 +42,7 @@ export type DeviceTrack = {
 }
 
 /** `lateFromMs`: the oldest fix that arrived for a time that was done already. */
-export type Rebuilding = { fromMs: number; scannedToMs: number; placedToMs: number; lateFromMs: number }
+type Rebuilding = { fromMs: number; scannedToMs: number; placedToMs: number; lateFromMs: number }
 
 export type TrackStep = { rows: StoredCellularRow[]; dwells: { row: DwellRow; origin: RowOrigin }[] }
 
@@ -212,17 +210,3 @@ function isWorthWriting({ written }: DeviceTrack, open: Dwell): boolean {
   if (written?.arrivedAtMs !== open.arrivedAtMs) return true
   return open.lastInsideAtMs - written.lastInsideAtMs >= rewriteOpenAfterMs
 }
-
-export const dwellRow = (deviceId: string, dwell: Dwell, withdrawn = false): DwellRow => ({
-  tsMs: dwell.arrivedAtMs,
-  id: dwellId(deviceId, dwell.arrivedAtMs),
-  departedAtMs: dwell.departedAtMs,
-  firstOutsideAtMs: dwell.firstOutsideAtMs,
-  lastInsideAtMs: dwell.lastInsideAtMs,
-  lat: dwell.lat,
-  lon: dwell.lon,
-  radiusM: dwell.radiusM,
-  fixCount: dwell.fixCount,
-  gap: dwell.gap,
-  withdrawn,
-})

@@ -2,7 +2,7 @@ import type { Arrival, StoredDwell } from '#questdb/device-tracks'
 import type { TrackStore } from '#questdb/track-store'
 import type { TimeRange } from '#telemetry/device-alignment'
 import { type Dwell, dwellId } from '#telemetry/dwell'
-import { type DwellRow, dwellRow } from './device-track.ts'
+import { type DwellRow, dwellRow } from './dwell-row.ts'
 import { nothing, originOf, type Realigned, type Slices } from './realign-range.ts'
 
 type FoundDwells = { dwells: readonly Dwell[]; origins: ReadonlyMap<number, Arrival> }

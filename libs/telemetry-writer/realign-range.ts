@@ -4,7 +4,7 @@ import type { TimeRange } from '#telemetry/device-alignment'
 import type { Dwell, DwellPolicy } from '#telemetry/dwell'
 import type { RowOrigin } from '#telemetry/ilp'
 import { createFixScan, createRowPlacer, type FixScan, findRealignStart, type RealignStart } from '#telemetry/realign'
-import type { DwellRow } from './device-track.ts'
+import type { DwellRow } from './dwell-row.ts'
 
 /** Rows to write again, each with where it came from. */
 export type Realigned = {

@@ -1,8 +1,7 @@
-import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
+import { findCycles, importsOf, ownerOf, readSources, type Source } from './import-graph.ts'
 
-/** What each library may import besides itself. Apps may import every library and no other app. */
+/** The libraries that each library may import. Apps may import all libraries but no other app. */
 const mayImport: Record<string, readonly string[]> = {
   core: [],
   telemetry: ['core'],
@@ -16,34 +15,16 @@ const mayImport: Record<string, readonly string[]> = {
   'telemetry-writer': ['core', 'http', 'telemetry', 'telemetry-log', 'questdb', 'fleet'],
 }
 
-const inputAndOutput = /^node:(fs|net|http|https|http2|dgram|child_process|worker_threads|dns|tls)(\/|$)/
-const clockOrChance = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\brandomBytes\(/
+const inputOutput = /^node:(fs|net|http|https|http2|dgram|child_process|worker_threads|dns|tls)(\/|$)/
+const clockOrRandomness = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\brandomBytes\(/
 
-const repository = join(import.meta.dirname, '../..')
 const isTest = (path: string) => /\.(test|bench)\.tsx?$/.test(path)
 
-const sources = globSync(['apps/**/*.{ts,tsx}', 'libs/**/*.ts'], {
-  cwd: repository,
-  exclude: ['**/node_modules/**', '**/dist/**'],
-}).map((path) => ({ path, text: readFileSync(join(repository, path), 'utf8'), ...ownerOf(path) }))
+const sources = readSources(['apps/**/*.{ts,tsx}', 'libs/**/*.ts'])
 const production = sources.filter(({ path }) => !isTest(path))
 
-function ownerOf(path: string): { layer: string; owner: string } {
-  const [layer = '', owner = ''] = path.split('/')
-  return { layer, owner }
-}
-
-/** The modules a source names, relative ones as paths from the repository's root. */
-function importsOf({ path, text }: { path: string; text: string }): string[] {
-  const named = text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g)
-  return [...named].map(([, name = '']) => (name.startsWith('.') ? normalize(join(dirname(path), name)) : name))
-}
-
-/** Every import of `from` that `forbidden` gives a reason against, as `file imports module: reason`. */
-function offences(
-  from: typeof sources,
-  forbidden: (imported: string, source: (typeof sources)[number]) => string | false,
-) {
+/** Returns the imports of `from` for which `forbidden` returns a reason, as `file imports module: reason`. */
+function offences(from: readonly Source[], forbidden: (imported: string, source: Source) => string | false) {
   return from.flatMap((source) =>
     importsOf(source).flatMap((imported) => {
       const reason = forbidden(imported, source)
@@ -52,7 +33,7 @@ function offences(
   )
 }
 
-test('there is something to check', () => {
+test('the check reads the sources and their imports', () => {
   expect(production.length).toBeGreaterThan(50)
   expect(production.some((source) => importsOf(source).includes('#core/errors'))).toBe(true)
 })
@@ -76,12 +57,12 @@ test('libraries import only what lies below them', () => {
   expect(upward).toEqual([])
 })
 
-test('every library has its place in the order', () => {
+test('every library is listed with its permitted imports', () => {
   const owners = new Set(sources.filter(({ layer }) => layer === 'libs').map(({ owner }) => owner))
   expect([...owners].filter((owner) => !(owner in mayImport))).toEqual([])
 })
 
-test('products do not import their tests', () => {
+test('production code does not import test code', () => {
   const testing = offences(
     production,
     (imported) => /^(#test\/|vitest$|fast-check$)/.test(imported) && 'belongs to tests',
@@ -89,13 +70,13 @@ test('products do not import their tests', () => {
   expect(testing).toEqual([])
 })
 
-test('the telemetry core has no input or output, no clock and no chance', () => {
+test('the telemetry core has no I/O, no clock and no randomness', () => {
   const core = production.filter(({ layer, owner }) => layer === 'libs' && owner === 'telemetry')
-  expect(offences(core, (imported) => inputAndOutput.test(imported) && 'the core is pure')).toEqual([])
-  expect(core.filter(({ text }) => clockOrChance.test(text)).map(({ path }) => path)).toEqual([])
+  expect(offences(core, (imported) => inputOutput.test(imported) && 'the core is pure')).toEqual([])
+  expect(core.filter(({ text }) => clockOrRandomness.test(text)).map(({ path }) => path)).toEqual([])
 })
 
-test('the environment is read by the configuration of an app, or handed whole to it by a program that starts', () => {
+test('only the configuration of an app reads the environment', () => {
   const handedOver = /\b(parseConfig|read\w*)\([^;]*?\bprocess\.env\b/g
   const readers = production.filter(({ text }) => /\bprocess\.env\b/.test(text.replaceAll(handedOver, '')))
   expect(readers.map(({ path }) => path).filter((path) => !/^apps\/[^/]+\/config\.ts$/.test(path))).toEqual([])
@@ -106,4 +87,18 @@ test('there are no barrels and no default exports', () => {
   const shipped = production.filter(({ path }) => !bundlerConfig.test(path))
   expect(shipped.filter(({ path }) => /\/index\.tsx?$/.test(path)).map(({ path }) => path)).toEqual([])
   expect(shipped.filter(({ text }) => /^export default\b/m.test(text)).map(({ path }) => path)).toEqual([])
+})
+
+test('no import cycles, type imports included', () => {
+  const all = [...sources, ...readSources(['apps/**/*.mjs', 'bench/**/*.ts', 'test/**/*.ts'])]
+  expect(findCycles(all).map((cycle) => cycle.join(' → '))).toEqual([])
+})
+
+test('a cycle through an alias and a relative path is found', () => {
+  const cycle = findCycles([
+    { path: 'libs/core/a.ts', text: "import type { B } from '#core/b'" },
+    { path: 'libs/core/b.ts', text: "import { c } from './c.ts'" },
+    { path: 'libs/core/c.ts', text: "export const load = () => import('#core/a')" },
+  ])
+  expect(cycle).toEqual([['libs/core/a.ts', 'libs/core/b.ts', 'libs/core/c.ts', 'libs/core/a.ts']])
 })

@@ -1,33 +1,22 @@
 import type { Clock } from '#core/clock'
-import { type CoverageLists, createCoverageLists } from '#fleet-map/coverage-lists'
-import { createDeadZoneLists, type DeadZoneLists } from '#fleet-map/dead-zone-lists'
-import { createDwellLists, type DwellLists } from '#fleet-map/dwell-lists'
-import { createKeptSelections, type KeptSelections } from '#fleet-map/kept-selections'
-import { createLiveMaps, type LiveMaps } from '#fleet-map/live-maps'
+import { createCoverageLists } from '#fleet-map/coverage-lists'
+import { createDeadZoneLists } from '#fleet-map/dead-zone-lists'
+import { createDwellLists } from '#fleet-map/dwell-lists'
+import { createKeptSelections } from '#fleet-map/kept-selections'
+import { createLiveMaps } from '#fleet-map/live-maps'
 import { cacheBytes } from '#fleet-map/memory-limits'
-import { createRevisions, type Revisions } from '#fleet-map/revisions'
-import { createRouteCells, type RouteCells } from '#fleet-map/route-cells'
-import { createSeenDevices, type SeenDevices } from '#fleet-map/seen-devices'
+import { createRevisions } from '#fleet-map/revisions'
+import { createRouteCells } from '#fleet-map/route-cells'
+import { createSeenDevices } from '#fleet-map/seen-devices'
 import type { Pool } from '#postgres/pool'
-import { createDwellSignals, type DwellSignals } from '#questdb/dwell-signals'
+import { createDwellSignals } from '#questdb/dwell-signals'
 import type { Readers } from '#questdb/readers'
+import type { FleetSources } from './fleet-sources.ts'
 import { createGpsStreams, type GpsStreams } from './gps-streams.ts'
-import { createSharedAnswers, type SharedAnswers } from './shared-answers.ts'
+import { createSharedAnswers } from './shared-answers.ts'
 
-/** Everything the fleet routes read from; one per process, so that readers share it. */
-export type FleetMaps = {
-  revisions: Revisions
-  live: LiveMaps
-  coverage: CoverageLists
-  deadZones: DeadZoneLists
-  routeCells: RouteCells
-  dwells: DwellLists
-  dwellSignals: DwellSignals
-  seen: SeenDevices
-  selections: KeptSelections
-  answers: SharedAnswers
-  streams: GpsStreams
-}
+/** Everything that the fleet routes read; one per process. */
+export type FleetMaps = FleetSources & { streams: GpsStreams }
 
 export function createFleetMaps(parts: { pool: Pool; readers: Readers; clock: Clock }): FleetMaps {
   const sources = { ...parts, revisions: createRevisions(), dwellSignals: createDwellSignals() }

@@ -5,7 +5,7 @@ import { type Chunks, collect, lengthOf } from '#http/chunked-body'
 import { jsonChunks } from '#http/json-chunks'
 import type { Readers } from '#questdb/readers'
 import { createEventStream, type EventStream, type Listener } from './event-stream.ts'
-import type { FleetMaps } from './fleet-maps.ts'
+import type { FleetSources } from './fleet-sources.ts'
 import { readGpsSince } from './gps.ts'
 import { gpsBody } from './gps-formats.ts'
 import { openGps, sinceRequest } from './gps-request.ts'
@@ -48,7 +48,7 @@ type Question = {
   timer: NodeJS.Timeout | undefined
 }
 
-type Sources = { fleet: Omit<FleetMaps, 'streams'>; readers: Readers; limits?: StreamLimits }
+type Sources = { fleet: FleetSources; readers: Readers; limits?: StreamLimits }
 
 export const streamLimits: StreamLimits = {
   ...{ perPrincipal: 20, perOwner: 100, total: 1_000 },

@@ -11,7 +11,7 @@ import { clockAheadMs } from '#fleet-map/window'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
 import type { Reader } from '#questdb/readers'
 import { deviceTrails, type TrailPoint } from '#questdb/trails'
-import type { FleetMaps } from './fleet-maps.ts'
+import type { FleetSources } from './fleet-sources.ts'
 import { filterKey, type GpsCursor, type GpsRequest, scopeOf, windowsOf } from './gps-request.ts'
 
 /** All one answer is made of, before it takes a format. */
@@ -29,14 +29,12 @@ export type GpsPicture = {
   etag: string
 }
 
-type Fleet = Omit<FleetMaps, 'streams'>
-
 const maxDevices = 100_000
 
 /** Reads the picture a request asks for. */
 export async function readGps(
   ctx: FleetContext,
-  fleet: Fleet,
+  fleet: FleetSources,
   reader: Reader,
   request: GpsRequest,
 ): Promise<GpsPicture> {
@@ -51,7 +49,7 @@ export async function readGps(
  */
 export async function readGpsSince(
   ctx: FleetContext,
-  fleet: Fleet,
+  fleet: FleetSources,
   reader: Reader,
   requests: readonly GpsRequest[],
 ): Promise<GpsPicture[]> {
@@ -91,7 +89,7 @@ export async function readGpsSince(
 }
 
 /** The shared parts of pictures: organizations' maps, cells and dwells. */
-async function readSources(ctx: FleetContext, fleet: Fleet, reader: Reader, request: GpsRequest) {
+async function readSources(ctx: FleetContext, fleet: FleetSources, reader: Reader, request: GpsRequest) {
   const { include, organizations, cursor } = request
   const { owner, signal } = reader
   const isFirstPage = cursor === undefined
@@ -124,10 +122,10 @@ function windowOf({ organizations, limitedBy }: GpsRequest, nowMs: number): GpsP
 }
 
 /** The moment the reader has seen, when it was one of this process; of others only the time means anything here. */
-const sinceHere = (fleet: Fleet, { since }: GpsRequest): Moment | undefined =>
+const sinceHere = (fleet: FleetSources, { since }: GpsRequest): Moment | undefined =>
   since?.epoch === fleet.revisions.epoch ? since : undefined
 
-function select(fleet: Fleet, request: GpsRequest, windows: MapWindow[], asOf: string, nowMs: number) {
+function select(fleet: FleetSources, request: GpsRequest, windows: MapWindow[], asOf: string, nowMs: number) {
   const { query, members, cursor } = request
   const filter: DeviceFilter = { bbox: query.bbox, tags: query.tag, members, rat: query.rat, plmn: query.plmn }
   const key = filterKey(request)
@@ -183,7 +181,7 @@ async function markDeleted(
   return entries.map((entry) => (deleted.has(entry.item.row.deviceId) ? { ...entry, isGone: true } : entry))
 }
 
-function readCoverage(fleet: Fleet, reader: Reader, request: GpsRequest): ReturnType<CoverageLists['read']> {
+function readCoverage(fleet: FleetSources, reader: Reader, request: GpsRequest): ReturnType<CoverageLists['read']> {
   const { query, organizations } = request
   const { rat, plmn, zoom } = query
   const h3Resolution = query.h3Resolution ?? (zoom === undefined ? undefined : resolutionForZoom(zoom))
@@ -220,7 +218,7 @@ async function readTrails(
 
 /** Over what is shown, without its ages: the same as long as the data is. */
 function etagOf(
-  fleet: Fleet,
+  fleet: FleetSources,
   { query, organizations, cursor }: GpsRequest,
   { digest }: Selection,
   { coverage, dwells }: Pick<GpsPicture, 'coverage' | 'dwells'>,
