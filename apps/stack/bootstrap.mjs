@@ -1,5 +1,5 @@
-// What `npm start` and `npm test` run. It has no dependencies and works on Node 20, because its work is to fetch the
-// rest: the packages, among them the Node this product runs on, and the page.
+// The entry point of `npm start` and `npm test`. It has no dependencies and runs on Node 20, because it installs the
+// packages, including the Node version of the product, and builds the page.
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ const repository = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const projectNode = join(repository, 'node_modules/node/bin/node')
 const run = (command, args, options) => runProgram(command, args, { cwd: repository, ...options })
 
-/** The newest change below a folder, in milliseconds; 0 when it does not exist. */
+/** Returns the time of the newest change in a folder in epoch milliseconds; 0 if the folder does not exist. */
 function newestChangeMs(folder) {
   if (!existsSync(folder)) return 0
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -37,20 +37,21 @@ async function buildPage() {
     '--logLevel',
     'warn',
   ])
-  if (code !== 0) console.error('The fleet map page could not be built (see above); everything else works without it.')
+  if (code !== 0) console.error('The fleet map page could not be built (see above). Everything else works without it.')
 }
 
-/** Everything that must hold: style, types, tests. All of them run, so that one answer names all that is wrong. */
+/** Runs all checks, also after one fails, so that one run reports all problems. */
 async function runTests(args) {
   const checks = [
     ['style', ['node_modules/@biomejs/biome/bin/biome', 'check', '.']],
     ['types', ['node_modules/typescript/bin/tsc', '--noEmit']],
     ['types of the page', ['node_modules/typescript/bin/tsc', '--noEmit', '--project', 'apps/fleet-map']],
+    ['unused code', ['node_modules/knip/bin/knip.js']],
     ['tests', ['node_modules/vitest/vitest.mjs', 'run', ...args]],
   ]
   const failed = []
   for (const [name, command] of checks) if ((await run(projectNode, command)) !== 0) failed.push(name)
-  console.log(failed.length === 0 ? 'Style, types and tests hold.' : `Not in order: ${failed.join(', ')}.`)
+  console.log(failed.length === 0 ? 'Style, types, unused code and tests: passed.' : `Failed: ${failed.join(', ')}.`)
   return failed.length === 0 ? 0 : 1
 }
 
@@ -59,7 +60,7 @@ async function main([first, ...rest]) {
   await buildPage()
   if (first === '--run-tests') return runTests(rest)
   const args = first === undefined ? [] : [first, ...rest]
-  // The channel tells the supervisor of our end, however it comes. Paths in its options are those of our caller.
+  // The closing of the channel tells the supervisor that this process ended. Relative paths refer to the caller's folder.
   const options = { cwd: process.cwd(), stdio: ['inherit', 'inherit', 'inherit', 'ipc'] }
   return run(projectNode, [join(repository, 'apps/stack/main.ts'), ...args], options)
 }
