@@ -37,7 +37,8 @@ const orderOf = ({ limit, newestFirst }: Page) => `ORDER BY ts${newestFirst ? ' 
 
 type ReportRow = [
   ...[deviceId: string, tsMs: number, lat: number, lon: number],
-  ...[fixTs: number | null, accuracyM: number | null, hdop: number | null, speedMps: number | null],
+  ...[fixTs: number | null, accuracyM: number | null, hdop: number | null],
+  ...[speedMps: number | null, headingDeg: number | null],
   ...[organizationId: string, receivedAtMs: number],
 ]
 
@@ -50,13 +51,25 @@ export async function readFixReports(
 ): Promise<Map<string, StoredFixReport[]>> {
   const { where, values } = filter(deviceIds, query)
   const rows = await questdb.queryArrays<ReportRow>(
-    `SELECT device_id, ts, lat, lon, fix_ts, accuracy_m, hdop, speed_mps, org_id, received_at FROM location
+    `SELECT device_id, ts, lat, lon, fix_ts, accuracy_m, hdop, speed_mps, heading_deg, org_id, received_at FROM location
       WHERE ${where} AND usable ${orderOf(page)}`,
     values,
   )
   const reports = new Map<string, StoredFixReport[]>()
-  for (const [deviceId, tsMs, lat, lon, fixTs, accuracyM, hdop, speedMps, organizationId, receivedAtMs] of rows) {
-    const fix = { tsMs, lat, lon, fixTs, accuracyM: fixAccuracyM({ accuracyM, hdop }), speedMps }
+  for (const [
+    deviceId,
+    tsMs,
+    lat,
+    lon,
+    fixTs,
+    accuracyM,
+    hdop,
+    speedMps,
+    headingDeg,
+    organizationId,
+    receivedAtMs,
+  ] of rows) {
+    const fix = { tsMs, lat, lon, fixTs, accuracyM: fixAccuracyM({ accuracyM, hdop }), speedMps, headingDeg }
     const report = { ...fix, organizationId, receivedAtMs }
     const known = reports.get(deviceId)
     if (known) known.push(report)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { advanceTrack, createDeviceTrack } from './device-track.ts'
+import { advanceTrack, askForPast, createDeviceTrack } from './device-track.ts'
 
 const minuteMs = 60_000
 const startMs = Date.UTC(2026, 4, 4)
@@ -11,6 +11,7 @@ const fix = (minute: number, lat: number) => ({
   fixTs: null,
   accuracyM: 5,
   speedMps: null,
+  headingDeg: null,
 })
 
 test('a stay that goes on after a transfer stays with who owned the device when it arrived', () => {
@@ -36,4 +37,19 @@ test('a stay that goes on after a transfer stays with who owned the device when 
     { ...seller, isOver: true },
     { arrivedAtMinute: 12, isOver: false, organizationId: 'buyer' },
   ])
+})
+
+test.each([
+  ['stood at the same place hours before', -300, 0, true],
+  ['was far away half a minute before', -0.5, 5_000, true],
+  ['was far away over a minute before', -1.01, 5_000, false],
+  ['was 250 m away five minutes before', -5, 250, true],
+  ['was 250 m away half an hour before', -30, 250, false],
+])('a device that %s: its past is worked through again or not', (_, minute, northM, isAskedFor) => {
+  const track = createDeviceTrack('vehicle')
+  advanceTrack(track, { deviceId: 'device', organizationId: 'owner', receivedAtMs: startMs }, [fix(0, 50)], [])
+  track.past = { tsMs: startMs + minute * minuteMs, lat: 50 + northM / 111_195, lon: 8 }
+  expect(askForPast(track)).toBe(isAskedFor)
+  expect(track.dirty).toEqual(isAskedFor ? [{ fromMs: startMs, toMs: startMs }] : [])
+  expect(track.past).toBeUndefined()
 })

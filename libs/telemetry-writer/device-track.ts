@@ -1,12 +1,15 @@
 import type { Arrival, StoredCellularRow } from '#questdb/device-tracks'
+import { maxInterpolation } from '#telemetry/align'
+import { maxDirectionAgeMs } from '#telemetry/curve'
 import {
   createDeviceAlignment,
   type DeviceAlignment,
   initialAlignmentState,
   type TimeRange,
 } from '#telemetry/device-alignment'
-import type { FixReport } from '#telemetry/distinct-fixes'
+import type { DistinctFix, FixReport } from '#telemetry/distinct-fixes'
 import { type DeviceClass, type Dwell, dwellPolicies, isFreshStart } from '#telemetry/dwell'
+import { distanceM } from '#telemetry/geo'
 import type { RowOrigin } from '#telemetry/ilp'
 import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
@@ -18,7 +21,7 @@ type Owner = Arrival & { newestFixMs: number }
 export type DeviceTrack = {
   deviceClass: DeviceClass
   alignment: DeviceAlignment
-  /** Where the device was before what is in memory, as long as it may have stayed there since. */
+  /** Where the device was before what is in memory, until it is known whether that matters. */
   past: { tsMs: number; lat: number; lon: number } | undefined
   /** Times whose rows are to be aligned again from what is stored; few and disjoint. */
   dirty: TimeRange[]
@@ -140,19 +143,26 @@ export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: nu
 }
 
 /**
- * Has a device that was silent for so long that it was forgotten worked through again from its first fix on, if it may
- * have stood there all the time. Says whether it did.
+ * Has a device worked through again from its first fix in memory on, if what came before that fix matters: the device may
+ * have stood there all the time, or its way to or from that fix depends on the past one. Says whether it did.
  */
 export function askForPast(track: DeviceTrack): boolean {
   const first = track.past && track.alignment.firstFix()
   if (!track.past || !first) return false
-  const hasMoved = isFreshStart(track.past, first, dwellPolicies[track.deviceClass])
+  const matters = mattersTo(first, track.past, dwellPolicies[track.deviceClass])
   track.past = undefined
-  if (hasMoved) return false
+  if (!matters) return false
   const fromMs = first.firstReportMs
   track.alignment.distrust(fromMs)
   markDirty(track, { fromMs, toMs: fromMs })
   return true
+}
+
+/** Whether the position before a fix has a part in a dwell, in the rows between the two, or in those after the fix. */
+function mattersTo(first: DistinctFix, past: NonNullable<DeviceTrack['past']>, policy: DwellPolicy): boolean {
+  const apartMs = first.timeMs - past.tsMs
+  const isOnWay = apartMs <= maxInterpolation.ms && distanceM(past, first) <= maxInterpolation.metres
+  return isOnWay || apartMs <= maxDirectionAgeMs || !isFreshStart(past, first, policy)
 }
 
 /**

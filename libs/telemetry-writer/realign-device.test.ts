@@ -149,7 +149,7 @@ test('a device that sends without end does not keep a realignment from ending', 
   const writer = createWriter()
   const fix = (second: number): FixReport => ({
     tsMs: startMs + second * 1_000,
-    ...{ lat: 50 + second * 0.0005, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10 },
+    ...{ lat: 50 + second * 0.0005, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10, headingDeg: null },
   })
   const seconds = Array.from({ length: 200 }, (_, second) => second)
   writer.take(
@@ -168,5 +168,36 @@ test('a device that sends without end does not keep a realignment from ending', 
     [...writer.rows.keys()].sort((a, b) => a - b).map(rowAt),
     policy,
   )
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+})
+
+test('a realignment that cannot read back to a fresh start leaves rows there as they are', async () => {
+  const writer = createWriter()
+  const minuteMs = 60_000
+  const reports: FixReport[] = []
+  let [tsMs, northM, eastM] = [startMs, 0, 0]
+  const drive = (fixes: number, everyMs: number, stepM: number) => {
+    for (let index = 0; index < fixes; index++) {
+      tsMs += everyMs
+      if (index % 2 === 0) northM += stepM
+      else eastM += stepM
+      const position = { lat: 50 + northM / 111_195, lon: 8 + eastM / 71_474 }
+      reports.push({ tsMs, ...position, fixTs: null, accuracyM: 5, speedMps: 10, headingDeg: null })
+    }
+  }
+  // Never a jump, never a stay: seven days back, the device was turning every five seconds.
+  drive(72, 10 * minuteMs, 150)
+  const reachedMs = tsMs + 2.5 * minuteMs
+  drive(60, 5_000, 50)
+  drive(7 * 144 + 12, 10 * minuteMs, 150)
+  const times = reports.filter((fix) => Math.abs(fix.tsMs - reachedMs) <= 4 * minuteMs).map((fix) => fix.tsMs + 2_000)
+  writer.take(reports, times.map(rowAt))
+  await writer.settle()
+  const lateMs = reachedMs + 7 * 24 * 60 * minuteMs
+  writer.take([], [rowAt(lateMs)])
+  writer.sizes.length = 0
+  await writer.settle()
+  expect(writer.sizes.length).toBeGreaterThan(600)
+  const expected = align(reports, [...times, lateMs].map(rowAt), policy)
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })

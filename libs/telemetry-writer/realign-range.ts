@@ -3,7 +3,8 @@ import type { TrackStore } from '#questdb/track-store'
 import type { TimeRange } from '#telemetry/device-alignment'
 import type { Dwell, DwellPolicy } from '#telemetry/dwell'
 import type { RowOrigin } from '#telemetry/ilp'
-import { createFixScan, createRowPlacer, type FixScan, findRealignStart, type RealignStart } from '#telemetry/realign'
+import { createFixScan, createRowPlacer, type FixScan } from '#telemetry/realign'
+import { createStartSearch, type RealignStart } from '#telemetry/realign-start'
 import type { DwellRow } from './dwell-row.ts'
 
 /** Rows to write again, each with where it came from. */
@@ -32,25 +33,32 @@ export const originOf = (deviceId: string, { organizationId, receivedAtMs }: Arr
   receivedAtMs,
 })
 
-/** Where a realignment of the range begins: at a fresh start, a dwell that was going on, or as far back as is read. */
+/**
+ * Where a realignment of the range begins: at the last fresh start, at the first report, or, when that is further back
+ * than is read, at the arrival of a dwell that was going on there or at a fix.
+ */
 export async function* findStart(store: TrackStore, policy: DwellPolicy, range: TimeRange): Slices<RealignStart> {
   const reachFromMs = range.fromMs - longestReachMs
+  const search = createStartSearch(policy)
   let toMs = range.fromMs - 1
-  let newer: StoredFixReport[] = []
   for (let limit = Math.min(nearbyFixes, store.pageSizes.fixes); ; limit = store.pageSizes.fixes) {
     const page = await store.fixesBackwards({ fromMs: reachFromMs, toMs }, limit)
-    const start = findRealignStart([...newer, ...page], policy)
+    const start = search.take(page)
     if (start) return start
     if (page.length < limit) break
-    newer = page.slice(-1)
     toMs = (page.at(-1)?.tsMs ?? toMs) - 1
     yield nothing()
   }
-  // The arrival of a dwell is as good a beginning; without it the rest of a long one would be taken for another.
+  const everything = { reportsFromMs: reachFromMs, rowsFromMs: reachFromMs }
+  const older = await store.fixesBackwards({ fromMs: Number.NEGATIVE_INFINITY, toMs: reachFromMs - 1 }, 1)
+  if (older.length === 0) return search.atBeginning() ?? everything
+  // The arrival of a dwell is as good a beginning; without it the rest of a long one would be taken for another. Rows
+  // after it need no fix before it: a dwell of one fix lasts longer than a curve.
   const before = await store.dwellsBackwards(reachFromMs, 100)
   const across = before.find(({ withdrawn }) => !withdrawn)
-  const fromMs = across && across.lastInsideAtMs >= reachFromMs ? across.arrivedAtMs : reachFromMs
-  return { reportsFromMs: fromMs, rowsFromMs: fromMs }
+  if (across && across.lastInsideAtMs >= reachFromMs)
+    return { reportsFromMs: across.arrivedAtMs, rowsFromMs: across.arrivedAtMs }
+  return search.oldestOfFixes() ?? everything
 }
 
 /** What the pass over the fixes found. */

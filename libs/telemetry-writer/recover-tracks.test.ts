@@ -3,10 +3,15 @@ import { newId } from '#core/ids'
 import { Secret } from '#core/secret'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { align } from '#telemetry/align'
+import { createDeviceAlignment } from '#telemetry/device-alignment'
+import type { FixReport } from '#telemetry/distinct-fixes'
+import { dwellPolicies } from '#telemetry/dwell'
 import { createRowEncoder } from '#telemetry/ilp'
 import { type TableName, tables } from '#telemetry/tables'
 import { questdbConnection } from '#test/questdb'
 import { applied, storeRows } from '#test/telemetry-rows'
+import { cellularRow } from '#test/tracks'
 import { createDeviceTrack } from './device-track.ts'
 import { recoverTracks } from './recover-tracks.ts'
 
@@ -38,12 +43,43 @@ test('a stay that went on after the moment is recovered from its beginning, as i
   expect(track.past).toBeUndefined()
 })
 
+test('a recovered track places a late row as if it had never been forgotten, or has it aligned from storage', async () => {
+  const deviceId = newId()
+  const nowMs = Date.now()
+  // It turns at every fix, and every fifth time it jumps.
+  const reports = Array.from({ length: 180 }, (_, fix): FixReport => {
+    const [northM, eastM] = [Math.ceil(fix / 2) * 100 + Math.floor(fix / 5) * 250, Math.floor(fix / 2) * 100]
+    const position = { lat: 50 + northM / 111_195, lon: 8 + eastM / 71_474 }
+    const tsMs = nowMs - 30 * minuteMs + fix * 10_000
+    return { tsMs, ...position, fixTs: null, accuracyM: 10, speedMps: 10, headingDeg: null }
+  })
+  const stored = reports.map((fix) => ({ ...fix, usable: true }))
+  await sendRows('location', deviceId, stored, nowMs - minuteMs)
+  const track = createDeviceTrack('vehicle')
+  await recoverTracks(questdb, new Map([[deviceId, track]]), { receivedBeforeMs: nowMs, onFailure })
+  const state = track.alignment.state()
+  let placed = 0
+  for (const { tsMs } of reports.slice(0, -1)) {
+    const late = cellularRow(tsMs + 5_000)
+    const { rows, dirty } = createDeviceAlignment(dwellPolicies.vehicle, state).apply([], [late])
+    if (dirty.length > 0) continue
+    expect(rows).toEqual(align(reports, [late], dwellPolicies.vehicle).rows)
+    placed++
+  }
+  expect(placed).toBeGreaterThan(100)
+})
+
 /** Many rows, the way the writer sends them. */
-async function sendRows(table: TableName, deviceId: string, rows: readonly { tsMs: number }[]): Promise<void> {
+async function sendRows(
+  table: TableName,
+  deviceId: string,
+  rows: readonly { tsMs: number }[],
+  receivedAtMs = Date.now() - minuteMs,
+): Promise<void> {
   const { httpUrl: url, user, password } = questdbConnection()
   const transport = openIlpTransport({ url, user, password: new Secret(password) })
   const encoder = createRowEncoder(tables[table])
-  const origin = { deviceId, organizationId: newId(), receivedAtMs: Date.now() - minuteMs }
+  const origin = { deviceId, organizationId: newId(), receivedAtMs }
   for (const row of rows) encoder.append(row, origin)
   expect(await transport.send(encoder.take().bytes)).toEqual({ kind: 'stored' })
   await transport.close()

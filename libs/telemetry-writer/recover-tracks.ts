@@ -14,8 +14,9 @@ import type { QuestdbSql } from '#questdb/sql'
 import { openTrackStore } from '#questdb/track-store'
 import { maxInterpolation } from '#telemetry/align'
 import { createDeviceAlignment, initialAlignmentState, maxTrailing } from '#telemetry/device-alignment'
-import { distinctFixes, type FixReport } from '#telemetry/distinct-fixes'
-import { type DwellPolicy, dwellPolicies, isFreshStart } from '#telemetry/dwell'
+import type { FixReport } from '#telemetry/distinct-fixes'
+import { type DwellPolicy, dwellPolicies } from '#telemetry/dwell'
+import { createStartSearch } from '#telemetry/realign-start'
 import { createDeviceTrack, type DeviceTrack, markDirty, noteOwner } from './device-track.ts'
 
 /** Interpolation and the rows that may still change never reach further back than this. */
@@ -148,7 +149,7 @@ async function fixesOfStay(
   return undefined
 }
 
-/** Says whether what came before is sure to have no part in where the device is. */
+/** Returns whether what came before is sure to have no part in where the device is. */
 function recoverTrack(
   track: DeviceTrack,
   { reports, rows }: Found,
@@ -156,22 +157,27 @@ function recoverTrack(
 ): boolean {
   const policy = dwellPolicies[track.deviceClass]
   const isCut = reports.length >= fixesAlone
-  const knownFromMs = ofStay?.[0]?.tsMs ?? (isCut ? reports[0]?.tsMs : undefined) ?? recent.fromMs
-  track.alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs })
+  const startMs = ofStay ? ofStay[0]?.tsMs : oldestStartMs(reports, policy)
+  const knownFromMs = startMs ?? (isCut ? reports[0]?.tsMs : undefined) ?? recent.fromMs
+  // Rows from before a start stand where they belong: nothing that comes in order moves them.
+  const before = startMs === undefined ? [] : rows.filter(({ tsMs }) => tsMs < startMs)
+  const droppedUntilMs = before.at(-1)?.tsMs ?? 0
+  track.alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs, droppedUntilMs })
   const known = ofStay ? [...ofStay, ...reports] : reports
   for (const report of known) noteOwner(track, report, [report])
-  const step = track.alignment.apply(known, rows)
+  const step = track.alignment.apply(known, rows.slice(before.length))
   for (const range of step.dirty) markDirty(track, range)
   if (step.open) track.written = { arrivedAtMs: step.open.arrivedAtMs, lastInsideAtMs: step.open.lastInsideAtMs }
-  return ofStay !== undefined || hasMoved(reports, policy)
+  return ofStay !== undefined || startMs !== undefined
 }
 
-/** Whatever came before has nothing to do with where the device was in the end. */
-const hasMoved = (reports: readonly FixReport[], policy: DwellPolicy): boolean =>
-  distinctFixes(reports).some((fix, index, fixes) => {
-    const previous = fixes[index - 1]
-    return previous !== undefined && isFreshStart(previous, fix, policy)
-  })
+/** The oldest fresh start among the reports: what came before it has nothing to do with the device's positions after. */
+function oldestStartMs(reports: readonly FixReport[], policy: DwellPolicy): number | undefined {
+  const search = createStartSearch(policy)
+  let startMs: number | undefined
+  for (const report of reports.toReversed()) startMs = search.take([report])?.rowsFromMs ?? startMs
+  return startMs
+}
 
 /** Notes where devices were before what is in memory of them. */
 export async function findPasts(

@@ -16,6 +16,7 @@ const report = (second: number, northM: number, fields: Partial<FixReport> = {})
   fixTs: null,
   accuracyM: 3,
   speedMps: null,
+  headingDeg: null,
   ...fields,
 })
 
@@ -50,9 +51,9 @@ it('dwell: takes its centre, with 50 m when it has one fix only', () => {
 })
 
 it.each([
-  [20, 10, 100 * 0.5 * 0.5],
-  [20, 5, 100 * 0.25 * 0.75],
-  [40, 10, 100 / 3],
+  [20, 10, 0.6 * 100 * 0.5 * 0.5],
+  [20, 5, 0.6 * 100 * 0.25 * 0.75],
+  [40, 10, 0.3 * 100],
   [60, 30, 50],
 ])('interpolated: %i s apart, at %i s', (apartS, second, errorM) => {
   const row = at(second, [report(0, 0), report(apartS, 100, { accuracyM: 7 })])
@@ -74,8 +75,11 @@ it('does not interpolate over 300 m or 15 min', () => {
 })
 
 it('exact: within two seconds of a fix, error by its speed', () => {
-  expect(at(2, [report(0, 0, { speedMps: 2 })])).toMatchObject({ alignment: 'exact', alignErrorM: 5 })
-  expect(at(-2, [report(0, 0, { speedMps: 2 })])).toMatchObject({ alignment: 'exact', alignErrorM: 5 })
+  expect(at(2, [report(0, 0, { speedMps: 2, headingDeg: null })])).toMatchObject({ alignment: 'exact', alignErrorM: 5 })
+  expect(at(-2, [report(0, 0, { speedMps: 2, headingDeg: null })])).toMatchObject({
+    alignment: 'exact',
+    alignErrorM: 5,
+  })
   expect(at(-2.001, [report(0, 0)])).toMatchObject({ alignment: 'none', alignedLat: null, alignErrorM: null })
 })
 
@@ -89,7 +93,7 @@ it('held: ten seconds after the last repeat, unless fast', () => {
   expect(at(10, standing)).toMatchObject({ alignment: 'held', alignErrorM: 3 })
   expect(at(30.001, standing).alignment).toBe('none')
   expect(at(5, [report(0, 0, { speedMps: 15.1 })]).alignment).toBe('none')
-  expect(at(5, [report(0, 0, { speedMps: 15 })]).alignment).toBe('held')
+  expect(at(5, [report(0, 0, { speedMps: 15, headingDeg: null })]).alignment).toBe('held')
 })
 
 it('never drops an RF sample', () => {

@@ -1,12 +1,13 @@
 import { latLngToCell } from 'h3-js'
+import { maxCurveMs, pointOnCurve } from './curve.ts'
 import { type DistinctFix, distinctFixes, type FixReport } from './distinct-fixes.ts'
 import type { Dwell, DwellPolicy } from './dwell.ts'
 import { detectDwells } from './dwell-detector.ts'
-import { distanceM, pointBetween } from './geo.ts'
+import { distanceM } from './geo.ts'
 import type { AlignedPosition, CellularRow, CoverageCells } from './rows.ts'
 import { fixAccuracyM, isUsableFix } from './usable.ts'
 
-/** Fixes further apart than this are not joined by a straight line. */
+/** Fixes further apart than this are not interpolated. */
 export const maxInterpolation = { metres: 300, ms: 15 * 60_000 }
 const exactMs = 2000
 const heldMs = 10_000
@@ -19,7 +20,7 @@ const singleFixDwellErrorM = 50
 /** Half the mean edge of a resolution-10 cell: rows known less well than this do not count towards coverage. */
 const maxCoverageErrorM = 37.9
 
-/** What is known of where a device was: fixes in order of time, dwells in order of arrival. */
+/** A device's positions over time: fixes in order of time, dwells in order of arrival. */
 export type Track = { fixes: readonly DistinctFix[]; dwells: readonly Dwell[] }
 
 const nowhere: AlignedPosition = {
@@ -94,6 +95,7 @@ function dwellPosition(tsMs: number, { fixes, dwells }: Track): AlignedPosition 
 
 function interpolatedPosition(
   tsMs: number,
+  before: DistinctFix | undefined,
   older: DistinctFix | undefined,
   newer: DistinctFix | undefined,
 ): AlignedPosition | null {
@@ -102,7 +104,7 @@ function interpolatedPosition(
   const apartM = distanceM(older, newer)
   if (apartMs > maxInterpolation.ms || apartM > maxInterpolation.metres) return null
   const fraction = (tsMs - older.timeMs) / apartMs
-  const { lat, lon } = pointBetween(older, newer, fraction)
+  const { lat, lon } = pointOnCurve(before, older, newer, fraction)
   return {
     alignedLat: lat,
     alignedLon: lon,
@@ -112,10 +114,10 @@ function interpolatedPosition(
   }
 }
 
-/** How far a straight line may be off between two fixes; the longer the gap, the likelier a stop inside it. */
+/** How far the position between two fixes may be off; the longer the gap, the likelier a stop inside it. */
 function gapErrorM(apartM: number, apartMs: number, fraction: number): number {
-  if (apartMs <= 20_000) return apartM * fraction * (1 - fraction)
-  return apartMs <= 40_000 ? apartM / 3 : apartM / 2
+  if (apartMs <= 20_000) return 0.6 * apartM * fraction * (1 - fraction)
+  return apartMs <= maxCurveMs ? 0.3 * apartM : apartM / 2
 }
 
 const atFix = (fix: DistinctFix, alignment: 'exact' | 'held', awayMs: number, ageMs: number): AlignedPosition => ({
@@ -153,9 +155,10 @@ export function alignSample(row: CellularRow, track: Track): AlignedPosition {
   const olderAt = lastStartedBy(track.fixes, fixTime, tsMs)
   const older = track.fixes[olderAt]
   const newer = track.fixes[olderAt + 1]
+  const before = track.fixes[olderAt - 1]
   return (
     dwellPosition(tsMs, track) ??
-    interpolatedPosition(tsMs, older, newer) ??
+    interpolatedPosition(tsMs, before, older, newer) ??
     exactPosition(tsMs, older, newer) ??
     heldPosition(tsMs, older) ??
     nowhere

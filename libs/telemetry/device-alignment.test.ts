@@ -2,10 +2,16 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { cellularRow, track } from '#test/tracks'
 import { align } from './align.ts'
-import { createDeviceAlignment, type DeviceAlignmentState, type TimeRange } from './device-alignment.ts'
+import {
+  createDeviceAlignment,
+  type DeviceAlignmentState,
+  initialAlignmentState,
+  type TimeRange,
+} from './device-alignment.ts'
 import type { FixReport } from './distinct-fixes.ts'
 import { dwellPolicies } from './dwell.ts'
-import { createFixScan, createRowPlacer, findRealignStart } from './realign.ts'
+import { createFixScan, createRowPlacer } from './realign.ts'
+import { createStartSearch, type RealignStart } from './realign-start.ts'
 import type { CellularRow } from './rows.ts'
 
 const policy = dwellPolicies.vehicle
@@ -33,7 +39,12 @@ function createWriter() {
   const realign = (range: TimeRange) => {
     const reports = [...received.reports.values()].sort(byTime)
     const before = reports.filter(({ tsMs }) => tsMs < range.fromMs).reverse()
-    const start = findRealignStart(before, policy) ?? { reportsFromMs: 0, rowsFromMs: 0 }
+    const search = createStartSearch(policy)
+    const found = inPages(before).reduce<RealignStart | undefined>(
+      (start, page) => start ?? search.take(page),
+      undefined,
+    )
+    const start = found ?? search.atBeginning() ?? { reportsFromMs: 0, rowsFromMs: 0 }
     const pages = inPages(reports.filter(({ tsMs }) => tsMs >= start.reportsFromMs))
     const scan = createFixScan(policy, start, range)
     for (const page of pages) scan.take(page)
@@ -159,6 +170,7 @@ it('aligns a late row again when a fix that is dated back to it comes later', ()
     fixTs: start + fixSecond * 1000,
     accuracyM: 5,
     speedMps: null,
+    headingDeg: null,
   })
   const reports = [report(0, 0), report(7_283, 0), report(7_284, 800, 7_280), report(7_285, 1_600, 7_281)]
   const last = report(7_286, 2_400, 7_282)
@@ -174,10 +186,70 @@ it('aligns a late row again when a fix that is dated back to it comes later', ()
   )
 })
 
+/** A vehicle that turns at every fix, at 10 m/s. */
+const zigzag = (fixes: number): FixReport[] => {
+  const start = Date.UTC(2026, 0, 1)
+  return Array.from({ length: fixes }, (_, fix) => ({
+    tsMs: start + fix * 10_000,
+    lat: 50 + (Math.ceil(fix / 2) * 100) / 111_195,
+    lon: 8 + (Math.floor(fix / 2) * 150) / 111_195,
+    fixTs: null,
+    accuracyM: 5,
+    speedMps: 10,
+    headingDeg: null,
+  }))
+}
+
+it('places a late row as with all fixes in memory, or has it aligned from what is stored', () => {
+  const reports = zigzag(200)
+  const alignment = createDeviceAlignment(policy)
+  for (const report of reports) alignment.apply([report], [])
+  const state = alignment.state()
+  let placed = 0
+  for (const { tsMs } of reports.slice(0, -1)) {
+    const late = cellularRow(tsMs + 5_000)
+    const { rows, dirty } = createDeviceAlignment(policy, state).apply([], [late])
+    if (dirty.length > 0) continue
+    expect(decisions(rows)).toEqual(alignedAtOnce({ reports, sampleTimes: [late.tsMs] }))
+    placed++
+  }
+  expect(placed).toBeGreaterThan(100)
+  expect(placed).toBeLessThan(150)
+})
+
+it('never trusts its memory from further back than it was begun with', () => {
+  const reports = zigzag(130)
+  const knownFromMs = reports[6]?.tsMs ?? 0
+  const alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs })
+  for (const report of reports) {
+    alignment.apply([report], [])
+    expect(alignment.state().knownFromMs).toBeGreaterThanOrEqual(knownFromMs)
+  }
+  expect(alignment.state().fixes.length).toBeLessThan(reports.length)
+})
+
+it('closes a scan only where late data cannot have changed the time of the fix before', () => {
+  const [first, other] = zigzag(2)
+  if (first === undefined || other === undefined) throw new Error('there are two fixes')
+  const at = (report: FixReport, second: number, northM: number): FixReport => ({
+    ...report,
+    tsMs: first.tsMs + second * 1000,
+    lat: 50 + northM / 111_195,
+  })
+  // The fix at 30 s came late. Without it the two around it are one, which is too old to give a direction at 70 s.
+  const reports = [at(first, 5, 0), at(other, 30, 50), at(first, 65, 0), at(first, 70, 250), at(first, 80, 500)]
+  const range = { fromMs: first.tsMs + 30_000, toMs: first.tsMs + 30_000 }
+  const scan = createFixScan(policy, { reportsFromMs: first.tsMs, rowsFromMs: first.tsMs }, range)
+  scan.take(reports.slice(0, 4))
+  expect(scan.isClosed()).toBe(false)
+  scan.take(reports.slice(4))
+  expect(scan.rowsToMs()).toBe(first.tsMs + 80_000 - 1)
+})
+
 it('writes a trailing row at once and again when the next fix is there', () => {
   const alignment = createDeviceAlignment(policy)
   const start = Date.UTC(2026, 0, 1)
-  const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10 }
+  const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10, headingDeg: null }
   expect(alignment.apply([fix], [cellularRow(start + 5000)]).rows).toMatchObject([{ alignment: 'held' }])
   const next = alignment.apply([{ ...fix, tsMs: start + 10_000, lat: 50.001 }], [])
   expect(next.rows).toMatchObject([{ tsMs: start + 5000, alignment: 'interpolated', alignedLat: 50.0005 }])
@@ -192,7 +264,7 @@ it('does not grow, however long a device drives, stands or has no fix', () => {
     const tsMs = start + second * 1000
     const mode = Math.floor(second / 5000) % 4
     const lat = mode === 0 ? 50 + second * 1e-4 : 50 + (second % 7) * 1e-6
-    const report = { tsMs, lat, lon: (second % 11) * 1e-6, fixTs: null, accuracyM: 5, speedMps: null }
+    const report = { tsMs, lat, lon: (second % 11) * 1e-6, fixTs: null, accuracyM: 5, speedMps: null, headingDeg: null }
     alignment.apply(mode === 3 ? [] : [report], [cellularRow(tsMs)])
     if (second % 1000 === 999) sizes.push(JSON.stringify(alignment.state()).length)
   }
@@ -202,7 +274,7 @@ it('does not grow, however long a device drives, stands or has no fix', () => {
 it('keeps no more than a mebibyte of RF rows, and has the others aligned from what is stored', () => {
   const alignment = createDeviceAlignment(policy)
   const start = Date.UTC(2026, 0, 1)
-  const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10 }
+  const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10, headingDeg: null }
   const rows = Array.from({ length: 500 }, (_, second) =>
     cellularRow(start + second * 1000, { cells: 'x'.repeat(10_000) }),
   )

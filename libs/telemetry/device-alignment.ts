@@ -10,7 +10,7 @@ export type TimeRange = { fromMs: number; toMs: number }
 
 /** Everything alignment remembers of a device: plain JSON data but for the bounds on its size. */
 export type DeviceAlignmentState = {
-  /** Recent distinct fixes, oldest first. */
+  /** Recent distinct fixes, oldest first; the first may be older than `knownFromMs` and only gives a direction. */
   fixes: DistinctFix[]
   dwell: DwellState
   /** Dwells that ended within the time of `fixes`. */
@@ -206,10 +206,11 @@ export function createDeviceAlignment(
     })
     const firstByAge = fixes.findIndex(({ timeMs }) => timeMs >= newestTime - maxFixesMs)
     const firstNeeded = lastStartedBy(fixes, ({ timeMs }) => timeMs, trailing[0]?.tsMs ?? newestTime)
-    const dropped = Math.max(Math.min(firstByAge, firstNeeded), fixes.length - maxFixes, 0)
-    if (dropped === 0) return
+    // One fix more than the rows need: it gives the curve behind the oldest of them its direction.
+    const dropped = Math.max(Math.min(firstByAge, firstNeeded), fixes.length - maxFixes) - 1
+    if (dropped <= 0) return
     fixes = fixes.slice(dropped)
-    knownFromMs = fixes[0]?.firstReportMs ?? knownFromMs
+    knownFromMs = Math.max(fixes[1]?.firstReportMs ?? 0, knownFromMs)
     closedDwells = closedDwells.filter(({ lastInsideAtMs }) => lastInsideAtMs >= knownFromMs)
     for (let row = trailing[0]; row !== undefined && row.tsMs < knownFromMs; row = trailing[0]) {
       droppedUntilMs = Math.max(droppedUntilMs, row.tsMs)

@@ -10,6 +10,8 @@ export type FixReport = {
   fixTs: number | null
   accuracyM: number
   speedMps: number | null
+  /** Course over ground, clockwise from north, as sent. */
+  headingDeg: number | null
 }
 
 /**
@@ -24,7 +26,9 @@ export type DistinctFix = {
   firstReportMs: number
   lastReportMs: number
   accuracyM: number
+  /** Speed and heading of its first report. */
   speedMps: number | null
+  headingDeg: number | null
   /** Its reports were silent for over 15 minutes in between. */
   gap: boolean
 }
@@ -34,9 +38,9 @@ export const maxSilenceMs = 15 * 60_000
 
 /** What alignment needs of a location row; null when the row must not move anything. */
 export function fixReport(row: LocationRow): FixReport | null {
-  const { usable, tsMs, lat, lon, fixTs, speedMps } = row
+  const { usable, tsMs, lat, lon, fixTs, speedMps, headingDeg } = row
   if (!usable || lat === null || lon === null) return null
-  return { tsMs, lat, lon, fixTs, accuracyM: fixAccuracyM(row), speedMps }
+  return { tsMs, lat, lon, fixTs, accuracyM: fixAccuracyM(row), speedMps, headingDeg }
 }
 
 export const isSamePosition = (a: { lat: number; lon: number }, b: { lat: number; lon: number }): boolean =>
@@ -47,10 +51,10 @@ export const isSamePosition = (a: { lat: number; lon: number }, b: { lat: number
  * report: a receiver that claims to have made fixes in another order than it reported them is not believed.
  */
 export function startFix(report: FixReport, previous: DistinctFix | undefined): DistinctFix {
-  const { tsMs, lat, lon, accuracyM, speedMps } = report
+  const { tsMs, lat, lon, accuracyM, speedMps, headingDeg } = report
   const claimedMs = Math.min(report.fixTs ?? tsMs, tsMs)
   const timeMs = previous === undefined ? claimedMs : Math.max(claimedMs, previous.timeMs)
-  return { lat, lon, timeMs, firstReportMs: tsMs, lastReportMs: tsMs, accuracyM, speedMps, gap: false }
+  return { lat, lon, timeMs, firstReportMs: tsMs, lastReportMs: tsMs, accuracyM, speedMps, headingDeg, gap: false }
 }
 
 /** The same fix, standing until one more report. */

@@ -57,6 +57,7 @@ const reportsAt = (places: readonly Place[], stepMs: number) =>
     fixTs: null,
     accuracyM: 5,
     speedMps: null,
+    headingDeg: null,
   }))
 const fixesAt = (places: readonly Place[], stepMs: number) => distinctFixes(reportsAt(places, stepMs))
 

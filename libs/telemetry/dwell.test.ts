@@ -65,6 +65,7 @@ const report = (minute: number, lat: number, lon = 0) => ({
   fixTs: null,
   accuracyM: 5,
   speedMps: 0,
+  headingDeg: null,
 })
 const dwellsOf = (...reports: ReturnType<typeof report>[]) =>
   detectDwells(distinctFixes(reports), dwellPolicies.vehicle)

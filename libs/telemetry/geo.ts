@@ -13,8 +13,9 @@ export function longitudeDifference(from: number, to: number): number {
 
 /** A longitude brought back into −180..180. */
 export function normalizeLongitude(lon: number): number {
-  if (lon > 180) return lon - 360
-  return lon < -180 ? lon + 360 : lon
+  if (lon >= -180 && lon <= 180) return lon
+  const turned = (lon + 180) % 360
+  return turned < 0 ? turned + 180 : turned - 180
 }
 
 /** Metres between two points on the sphere (haversine). */
@@ -31,4 +32,25 @@ export function pointBetween(a: Point, b: Point, fraction: number): Point {
     lat: a.lat + (b.lat - a.lat) * fraction,
     lon: normalizeLongitude(a.lon + longitudeDifference(a.lon, b.lon) * fraction),
   }
+}
+
+/** A vector in the local plane of a point, in metres. */
+export type PlaneVector = { eastM: number; northM: number }
+
+/** The vector from one point to another in the local plane of the first, the short way round the globe. */
+export const toPlane = (origin: Point, point: Point): PlaneVector => ({
+  eastM: longitudeDifference(origin.lon, point.lon) * radians * Math.cos(origin.lat * radians) * earthRadiusM,
+  northM: (point.lat - origin.lat) * radians * earthRadiusM,
+})
+
+/** The point at a vector in the local plane of `origin`. */
+export const fromPlane = (origin: Point, { eastM, northM }: PlaneVector): Point => ({
+  lat: Math.max(-90, Math.min(90, origin.lat + northM / (radians * earthRadiusM))),
+  lon: normalizeLongitude(origin.lon + eastM / (radians * Math.cos(origin.lat * radians) * earthRadiusM)),
+})
+
+/** The direction of a vector in degrees clockwise from north, 0 up to 360. */
+export function bearingDeg({ eastM, northM }: PlaneVector): number {
+  const bearing = Math.atan2(eastM, northM) / radians
+  return bearing < 0 ? bearing + 360 : bearing
 }

@@ -51,6 +51,7 @@ const reports = Array.from({ length: samplesPerBatch / 10 }, (_, fix) => ({
   fixTs: null,
   accuracyM: 5,
   speedMps: 10,
+  headingDeg: null,
 }))
 let encoder = createRowEncoder(tables.cellular, 1 << 22)
 

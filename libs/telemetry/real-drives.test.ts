@@ -40,8 +40,8 @@ it.skipIf(drivesMissing !== null)(
     const figures = { ...holdOutFigures(errorsM, covered), carriedForwardP50M, carriedForwardP90M }
     console.log('hold-out of real drives', figures)
     expect(figures.positions).toBeGreaterThan(300)
-    expect(figures.p50M).toBeLessThanOrEqual(15)
-    expect(figures.p90M).toBeLessThanOrEqual(50)
+    expect(figures.p50M).toBeLessThanOrEqual(11.8)
+    expect(figures.p90M).toBeLessThanOrEqual(34)
     expect(figures.withinAlignErrorShare).toBeGreaterThanOrEqual(0.9)
     expect(figures.withinAlignErrorShare).toBeLessThanOrEqual(0.99)
   },

@@ -7,30 +7,14 @@ import {
 } from './device-alignment.ts'
 import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
 import { type Dwell, type DwellPolicy, isFreshStart } from './dwell.ts'
+import type { RealignStart } from './realign-start.ts'
 import type { CellularRow } from './rows.ts'
 
 /*
  * A dirty range is aligned again from the last fresh start before it to the first one behind it, so that every row it
  * can have touched comes out as if all data had come in order. What lies between may be any amount of data. It is
- * worked through in three passes of bounded pages: back to the start, over the fixes, over the rows.
+ * worked through in three passes of bounded pages: back to the start (`createStartSearch`), over the fixes, over the rows.
  */
-
-/** Where a realignment begins: the first report it needs, and the first time whose rows come out right. */
-export type RealignStart = { reportsFromMs: number; rowsFromMs: number }
-
-/**
- * The last fresh start among reports, all before the dirty range, given newest first; undefined when there is none.
- * A fix dated back into the time of the previous one cannot be a start: rows of that time need both.
- */
-export function findRealignStart(newestFirst: readonly FixReport[], policy: DwellPolicy): RealignStart | undefined {
-  for (let index = 1; index < newestFirst.length; index++) {
-    const [report, previous] = [newestFirst[index - 1], newestFirst[index]]
-    if (report === undefined || previous === undefined || !isFreshStart(previous, report, policy)) continue
-    const timeMs = Math.min(report.fixTs ?? report.tsMs, report.tsMs)
-    if (timeMs > previous.tsMs) return { reportsFromMs: report.tsMs, rowsFromMs: timeMs }
-  }
-  return undefined
-}
 
 /** The pass over the fixes. */
 export type FixScan = {
@@ -57,6 +41,7 @@ export function createFixScan(policy: DwellPolicy, start: RealignStart, range: T
   const alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs })
   const closedDwells: Dwell[] = []
   let open: Dwell | null = null
+  let beforeLast: DistinctFix | undefined
   let last: DistinctFix | undefined
   let newestReportMs = 0
   let rowsToMs = Number.POSITIVE_INFINITY
@@ -69,7 +54,10 @@ export function createFixScan(policy: DwellPolicy, start: RealignStart, range: T
         continue
       }
       const fix = startFix(report, last)
-      const isEnd = last !== undefined && last.timeMs > range.toMs && isFreshStart(last, fix, policy)
+      // The time of `last` bends the curve behind this fix. Late data can change it while only `last` is behind the range.
+      const isBehind = beforeLast !== undefined && beforeLast.timeMs > range.toMs
+      const isEnd = isBehind && last !== undefined && isFreshStart(last, fix, policy)
+      beforeLast = last
       last = fix
       if (!isEnd) continue
       // A row at the very time of this fix may belong to another of the same time behind it.

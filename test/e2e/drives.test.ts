@@ -136,8 +136,8 @@ test.skipIf(drivesMissing !== null)(
     const figures = holdOutFigures(errorsM, covered)
     console.log(`recorded drives through the whole service: ${rows} rows, each once; hold-out`, figures)
     expect(figures.positions).toBeGreaterThan(300)
-    expect(figures.p50M).toBeLessThanOrEqual(15)
-    expect(figures.p90M).toBeLessThanOrEqual(50)
+    expect(figures.p50M).toBeLessThanOrEqual(11.8)
+    expect(figures.p90M).toBeLessThanOrEqual(34)
     expect(figures.withinAlignErrorShare).toBeGreaterThanOrEqual(0.9)
     expect(figures.withinAlignErrorShare).toBeLessThanOrEqual(0.99)
   },

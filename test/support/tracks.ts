@@ -30,7 +30,8 @@ const leg = fc.record({
   stepM: fc.constantFrom(0, 0, 3, 20, 90, 250, 800),
   intervalS: fc.constantFrom(1, 5, 30, 120, 1000),
   reports: fc.integer({ min: 1, max: 12 }),
-  speedMps: fc.constantFrom(null, 0, 8, 25),
+  speedMps: fc.constantFrom(null, 0, 1.9, 8, 25),
+  headingDeg: fc.constantFrom(null, 0, 80, 200),
   lagMs: fc.constantFrom(null, 0, 700, 4000),
   bearing: fc.constantFrom(0, 1, 2, 3),
 })
@@ -41,7 +42,7 @@ export const track = fc.array(leg, { minLength: 1, maxLength: 12 }).map((legs) =
   const sampleTimes = new Set<number>()
   let tsMs = startMs
   let [north, east] = [0, 0]
-  for (const { stepM, intervalS, reports: count, speedMps, lagMs, bearing } of legs) {
+  for (const { stepM, intervalS, reports: count, speedMps, headingDeg, lagMs, bearing } of legs) {
     for (let index = 0; index < count; index++) {
       tsMs += intervalS * 1000
       north += stepM * ([1, 0, -1, 0][bearing] ?? 0)
@@ -53,6 +54,7 @@ export const track = fc.array(leg, { minLength: 1, maxLength: 12 }).map((legs) =
         fixTs: lagMs === null ? null : tsMs - lagMs,
         accuracyM: 5 + (index % 3),
         speedMps,
+        headingDeg,
       })
       for (const offset of [0, 300, Math.floor(intervalS * 500)]) sampleTimes.add(tsMs + offset)
     }
