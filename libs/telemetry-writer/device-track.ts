@@ -8,7 +8,7 @@ import {
   type TimeRange,
 } from '#telemetry/device-alignment'
 import type { DistinctFix, FixReport } from '#telemetry/distinct-fixes'
-import { type DeviceClass, type Dwell, dwellPolicies, isFreshStart } from '#telemetry/dwell'
+import { type DeviceClass, type Dwell, type DwellPolicy, dwellPolicies, isFreshStart } from '#telemetry/dwell'
 import { distanceM } from '#telemetry/geo'
 import type { RowOrigin } from '#telemetry/ilp'
 import { type DwellRow, dwellRow } from './dwell-row.ts'

@@ -7,6 +7,7 @@ import type { TimeRange } from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
 import { dwellPolicies } from '#telemetry/dwell'
 import { cellularRow, track } from '#test/tracks'
+import { until } from '#test/until'
 import { advanceTrack, createDeviceTrack, settleWhenQuiet } from './device-track.ts'
 import type { DwellRow } from './dwell-row.ts'
 import { realignDevice } from './realign-device.ts'
@@ -66,6 +67,7 @@ function createWriter() {
     return true
   }
   return {
+    device,
     rows,
     dwells,
     sizes,
@@ -143,6 +145,27 @@ test('whatever arrives between two slices, in any order, ends in the rows and dw
     }),
     { numRuns: 300 },
   )
+})
+
+test('a row between a late fix and the fix before it, that arrives once its time is done, ends where it belongs', async () => {
+  const writer = createWriter()
+  const fix = (second: number): FixReport => ({
+    tsMs: startMs + second * 1_000,
+    ...{ lat: 50 + (second * 2) / 111_195, lon: 8, fixTs: null, accuracyM: 5, speedMps: 2, headingDeg: null },
+  })
+  const seconds = Array.from({ length: 10 }, (_, index) => index * 120)
+  const lateMs = startMs + 300
+  const times = seconds.map((second) => startMs + second * 1_000 + 60_000)
+  writer.take(seconds.filter((second) => second !== 120).map(fix), times.map(rowAt))
+  writer.take([fix(120)], [])
+  await until('the rows around the late fix are placed again', async () => {
+    await writer.work(1)
+    return (writer.device.rebuilding?.placedToMs ?? 0) > startMs + 120_000
+  })
+  writer.take([], [rowAt(lateMs)])
+  await writer.settle()
+  const expected = align(seconds.map(fix), [lateMs, ...times].map(rowAt), policy)
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })
 
 test('a device that sends without end does not keep a realignment from ending', async () => {

@@ -87,6 +87,9 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
   }
   track.rebuilding = progress
   const start = yield* findStart(store, policy, range)
+  // The late fix also moves rows before it: those that arrive once their time is done have to be noted as well.
+  progress.fromMs = start.rowsFromMs
+  progress.placedToMs = start.rowsFromMs - 1
   const scanned = yield* scanFixes(store, policy, range, {
     start,
     reachToMs: range.toMs,
