@@ -21,8 +21,13 @@ type Params = z.infer<typeof params>
 const hidden = { 404: { description: 'No such device, or none you may see.' } }
 
 const cellularExtras = {
-  alignment: z.enum(alignments).nullable().describe('How the position of the sample was found.'),
-  alignErrorM: z.number().nullable(),
+  alignment: z
+    .enum(alignments)
+    .nullable()
+    .describe(
+      'How the position of the sample was found. `interpolated`: between two fixes, on a curve that follows their speeds and headings where they are up to 40 s apart, else on the straight line.',
+    ),
+  alignErrorM: z.number().nullable().describe('Estimated error of the position in metres.'),
   quality: z.enum(qualities).nullable(),
   qualityBasis: z.string().nullable(),
 }
