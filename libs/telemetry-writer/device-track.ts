@@ -11,6 +11,7 @@ import type { DistinctFix, FixReport } from '#telemetry/distinct-fixes'
 import { type DeviceClass, type Dwell, type DwellPolicy, dwellPolicies, isFreshStart } from '#telemetry/dwell'
 import { distanceM } from '#telemetry/geo'
 import type { RowOrigin } from '#telemetry/ilp'
+import type { CellularRow } from '#telemetry/rows'
 import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
 
@@ -82,7 +83,8 @@ export function advanceTrack(
   samples: readonly StoredCellularRow[],
 ): TrackStep {
   const { deviceId } = origin
-  const { rows, closed, open, dirty } = track.alignment.apply(reports, samples)
+  const { rows: moved, closed, open, dirty } = track.alignment.apply(reports, samples)
+  const rows = track.rebuilding ? withoutPlaced(moved, samples, track.rebuilding) : moved
   track.revision += 1
   if (track.rebuilding) noteLate(track, track.rebuilding, { reports, samples, dirty })
   else for (const range of dirty) markDirty(track, range)
@@ -183,6 +185,16 @@ function noteLate(
   for (const { tsMs } of step.samples)
     if (tsMs >= rebuilding.fromMs && tsMs <= rebuilding.placedToMs) markDirty(track, { fromMs: tsMs, toMs: tsMs })
   for (const range of step.dirty) if (range.toMs < rebuilding.fromMs) markDirty(track, range)
+}
+
+/** The old alignment lacks late fixes: it must not move rows again that the new one has placed and goes on with. */
+function withoutPlaced(
+  moved: readonly CellularRow[],
+  samples: readonly CellularRow[],
+  { fromMs, placedToMs }: Rebuilding,
+): CellularRow[] {
+  const fresh = new Set(samples.map(({ tsMs }) => tsMs))
+  return moved.filter(({ tsMs }) => tsMs < fromMs || tsMs > placedToMs || fresh.has(tsMs))
 }
 
 /** Notes a time to be aligned again. The ranges closest to each other become one when there are too many. */

@@ -123,7 +123,9 @@ const disorder = fc.record({
   spread: fc.constantFrom(1, 3, 100),
 })
 
-test('whatever arrives between two slices, in any order, ends in the rows and dwells of all data at once', async () => {
+test('whatever arrives between two slices, in any order, ends in the rows and dwells of all data at once', {
+  timeout: 180_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(track, disorder, async (data, { size, delays, slices, spread }) => {
       const writer = createWriter()
@@ -165,6 +167,29 @@ test('a row between a late fix and the fix before it, that arrives once its time
   writer.take([], [rowAt(lateMs)])
   await writer.settle()
   const expected = align(seconds.map(fix), [lateMs, ...times].map(rowAt), policy)
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+})
+
+test('a fix dated back into a time that is done does not undo what a late fix before it has changed', async () => {
+  const writer = createWriter()
+  const fix = (second: number, northM: number, fixSecond = second): FixReport => ({
+    tsMs: startMs + second * 1_000,
+    ...{ lat: 50 + northM / 111_195, lon: 8, fixTs: startMs + fixSecond * 1_000, accuracyM: 5 },
+    ...{ speedMps: null, headingDeg: null },
+  })
+  const inOrder = [fix(0, 0), fix(480, 0), fix(601, 800, 597)]
+  const late = fix(600, 0)
+  const datedBack = [fix(602, 1_600, 598), fix(603, 2_400, 599), fix(604, 3_200, 600)]
+  const times = Array.from({ length: 12 }, (_, index) => startMs + 600_000 + index * 100)
+  writer.take(inOrder, times.map(rowAt))
+  writer.take([late], [])
+  await until('the first rows are placed again', async () => {
+    await writer.work(1)
+    return (writer.device.rebuilding?.placedToMs ?? 0) >= startMs + 600_000
+  })
+  writer.take(datedBack, [])
+  await writer.settle()
+  const expected = align([...inOrder, late, ...datedBack].sort(byTime), times.map(rowAt), policy)
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })
 

@@ -15,6 +15,8 @@ import { createStartSearch, type RealignStart } from './realign-start.ts'
 import type { CellularRow } from './rows.ts'
 
 const policy = dwellPolicies.vehicle
+/** Hundreds of tracks take a second, and much longer on a busy machine. */
+const propertyTimeoutMs = 180_000
 const byTime = (a: { tsMs: number }, b: { tsMs: number }) => a.tsMs - b.tsMs
 const inside =
   ({ fromMs, toMs }: TimeRange) =>
@@ -122,7 +124,9 @@ function inChunks({ reports, sampleTimes }: Data, size: number): Arrival[] {
   })
 }
 
-it('in order, writes at once what aligning everything gives, but for open dwells', () => {
+it('in order, writes at once what aligning everything gives, but for open dwells', {
+  timeout: propertyTimeoutMs,
+}, () => {
   fc.assert(
     fc.property(track, fc.integer({ min: 1, max: 40 }), (data, size) => {
       const writer = createWriter()
@@ -134,7 +138,9 @@ it('in order, writes at once what aligning everything gives, but for open dwells
   )
 })
 
-it('in any order, with duplicates, delays, restarts and realigns in between, ends in the same rows', () => {
+it('in any order, with duplicates, delays, restarts and realigns in between, ends in the same rows', {
+  timeout: propertyTimeoutMs,
+}, () => {
   const disorder = fc.record({
     size: fc.integer({ min: 1, max: 40 }),
     order: fc.infiniteStream(fc.integer({ min: 0, max: 1000 })),
