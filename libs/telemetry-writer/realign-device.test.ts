@@ -193,6 +193,26 @@ test('a fix dated back into a time that is done does not undo what a late fix be
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })
 
+test('a row that arrives between the last row of a slice and the first of the next is placed with them', async () => {
+  const writer = createWriter()
+  const fix = (second: number): FixReport => ({
+    tsMs: startMs + second * 1_000,
+    ...{ lat: 50 + (second * 25) / 111_195, lon: 8, fixTs: null, accuracyM: 5, speedMps: 25, headingDeg: null },
+  })
+  const times = [11, 45].map((second) => startMs + second * 1_000)
+  writer.take([0, 10, 30, 40, 50].map(fix), times.map(rowAt))
+  writer.take([fix(20)], [])
+  await until('the first row is placed again', async () => {
+    await writer.work(1)
+    return writer.device.rebuilding?.placedToMs === startMs + 11_000
+  })
+  writer.take([], [rowAt(startMs + 15_000)])
+  await writer.settle()
+  const all = [11, 15, 45].map((second) => rowAt(startMs + second * 1_000))
+  const expected = align([0, 10, 20, 30, 40, 50].map(fix), all, policy)
+  expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
+})
+
 test('a device that sends without end does not keep a realignment from ending', async () => {
   const writer = createWriter()
   const fix = (second: number): FixReport => ({

@@ -139,21 +139,23 @@ export async function* placeRows(store: TrackStore, pass: RowPass): Slices<void>
   for (let fromMs = rows.fromMs; ; ) {
     const page = await store.rows({ fromMs, toMs: rows.toMs }, store.pageSizes.rows)
     const moved = nothing()
+    let placedToMs = fromMs - 1
     let resumeAtMs = page.length === store.pageSizes.rows ? (page.at(-1)?.tsMs ?? 0) + 1 : undefined
     let hasTakenFixes = false
     for (const row of page) {
       if (hasMoreFixes && placer.needsReports(row.tsMs)) {
         if (!hasTakenFixes) await takeFixes()
         hasTakenFixes = true
-        // One page of fixes a slice; the rows from here on are read again with the next one.
+        // One page of fixes a slice; the rows from here on, and those that arrive before them, are read with the next one.
         if (hasMoreFixes && placer.needsReports(row.tsMs)) {
-          resumeAtMs = row.tsMs
+          resumeAtMs = placedToMs + 1
           break
         }
       }
       const placed = placer.place(row) as StoredCellularRow
       if (placed !== row && !leaves(placed)) moved.rows.push({ row: placed, origin: originOf(deviceId, placed) })
       onRow(placed)
+      placedToMs = row.tsMs
     }
     yield moved
     if (resumeAtMs === undefined) return
