@@ -23,15 +23,25 @@ export async function* readCsv(text: string): AsyncGenerator<string[]> {
   }
 }
 
+/** Throws an error with the number of the line when a line is longer than a record may be. */
 async function* slicesOf(text: string): AsyncGenerator<Buffer> {
+  let lineStart = 0
   for (let start = 0; start < text.length; ) {
     await nextTurn()
     const end = start + sliceLength
     // Both halves of a surrogate pair belong into one slice.
     const whole = isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end
-    yield Buffer.from(text.slice(start, whole))
+    const slice = text.slice(start, whole)
+    const lineEnd = Math.max(slice.lastIndexOf('\n'), slice.lastIndexOf('\r'))
+    if (lineEnd >= 0) lineStart = start + lineEnd + 1
+    // The parser counts the bytes of a record's cells, but not the cells: of eight million empty ones it makes a list.
+    if (whole - lineStart > maxRecordBytes + sliceLength) throw lineTooLong(text.slice(0, lineStart))
+    yield Buffer.from(slice)
     start = whole
   }
 }
+
+const lineTooLong = (before: string) =>
+  Object.assign(new Error('A line is too long.'), { lines: before.split(/\r\n|\n|\r/).length })
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
