@@ -22,7 +22,7 @@ export type Address = { host: string; port: number; maxConnections?: number | un
  * 100 new connections a second, and a client that opens more keeps all others waiting. The kernel spreads connections
  * over several sockets of one port.
  */
-const socketsPerPort = 16
+const socketsPerPort = 32
 // macOS and Windows have no port that several sockets share.
 const unsupported: ReadonlySet<string | undefined> = new Set(['ENOTSUP', 'ENOPROTOOPT', 'EINVAL', 'ENOSYS'])
 

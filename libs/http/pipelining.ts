@@ -6,7 +6,7 @@ import { nextSlice } from '#core/slices'
 type Line = { begins: (() => void)[]; isBusy: boolean; isFull: boolean }
 
 /** Pipelined requests that one connection may have unanswered. */
-export const maxPipelined = 32
+export const maxPipelined = 16
 
 /**
  * Handles the requests of one connection one after another. Node begins all pipelined requests that arrived in one
