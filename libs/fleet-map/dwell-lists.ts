@@ -7,7 +7,7 @@ import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
 import type { Pool } from '#postgres/pool'
 import type { DwellSignals } from '#questdb/dwell-signals'
-import { type DwellRow, dwellsTouching } from '#questdb/dwells'
+import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/dwells'
 import type { Reader, Readers } from '#questdb/readers'
 import type { DwellSignal } from '#telemetry/dwell-signal'
 import { cacheBytes, maxDwells } from './memory-limits.ts'
@@ -33,6 +33,7 @@ type Sources = { pool: Pool; readers: Readers; dwellSignals: DwellSignals; clock
 
 const longestLifeMs = 25_000
 const maxSignalled = 500
+const pageDwells = 20_000
 // Measured: 330 bytes without its signal, which lists of more than 500 do not have.
 const dwellBytes = 400
 
@@ -59,9 +60,12 @@ async function readDwells({ pool, dwellSignals, clock }: Sources, reader: Reader
     request.organizations.map(async ({ organizationId, windowMs }) => {
       const range = { organizationId, fromMs: nowMs - windowMs, toMs: nowMs + clockAheadMs, nowMs, bbox }
       const deviceIds = tags || members ? await deviceIdsWith(pool, organizationId, { tags, members }) : undefined
-      const found = await dwellsTouching(reader.questdb, { ...range, deviceIds, limit: maxDwells + 1 })
-      if (found.length > maxDwells) throw tooManyDwells()
-      return visibleDwells(pool, organizationId, found)
+      const visible: DwellRow[] = []
+      for await (const page of dwellPages(reader, { ...range, deviceIds })) {
+        for (const row of await visibleDwells(pool, organizationId, page)) visible.push(row)
+        if (visible.length > maxDwells) throw tooManyDwells()
+      }
+      return visible
     }),
   )
   const rows = perOrganization.flat()
@@ -69,6 +73,16 @@ async function readDwells({ pool, dwellSignals, clock }: Sources, reader: Reader
   const signals =
     rows.length <= maxSignalled ? await dwellSignals.read(reader, rows, nowMs) : new Map<string, DwellSignal>()
   return { facts: null, items: await mapInSlices(rows, (row) => ({ row, signal: signals.get(row.id) ?? null })) }
+}
+
+/** In pages, because the columns of a result and the rows made of them are in memory together. */
+async function* dwellPages(reader: Reader, range: DwellRange): AsyncGenerator<DwellRow[]> {
+  for (let after: DwellRange['after']; ; ) {
+    const page = await dwellsTouching(reader.questdb, { ...range, after, limit: pageDwells })
+    yield page
+    after = page.at(-1)
+    if (page.length < pageDwells) return
+  }
 }
 
 function tooManyDwells(): ServiceError {

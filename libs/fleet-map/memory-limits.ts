@@ -1,20 +1,20 @@
 const mebibyte = 1024 * 1024
 
 /**
- * Bytes each cache of the fleet map may hold per process, 256 MiB together. Sizes are estimates of heap memory; the least
+ * Bytes each cache of the fleet map may hold per process, 208 MiB together. Sizes are estimates of heap memory; the least
  * recently used entries leave first, and what is larger than its cache is answered but not kept.
  */
 export const cacheBytes = {
   /** Coverage cells by filter. */
   coverageLists: 48 * mebibyte,
   /** Dwells by filter. */
-  dwellLists: 64 * mebibyte,
+  dwellLists: 48 * mebibyte,
   /** Rendered and compressed answers, for a second. */
   answers: 48 * mebibyte,
   /** Selections of devices, for readers who come back while nothing changed. */
-  selections: 48 * mebibyte,
+  selections: 32 * mebibyte,
   /** Which devices an answer showed, to tell later who left. */
-  seenDevices: 48 * mebibyte,
+  seenDevices: 32 * mebibyte,
 }
 
 /** Bytes of events that streams may hold for clients that have not taken them yet. */

@@ -119,6 +119,34 @@ describe('GET /fleet/dwells', () => {
   })
 })
 
+describe('dwells in fleet GPS', () => {
+  test('200 lists each of very many dwells once, though they are read in pages', async () => {
+    const organization = await api.newOrganization()
+    const { questdb, pool } = api.services
+    const deviceIds = [await registerDevice(pool, organization.id), await registerDevice(pool, organization.id)]
+    // Two devices arrive at the same times, so that some page ends between equal arrivals.
+    const dwellsEach = 20_025
+    const latest = new Date(Date.now() - hourMs).toISOString()
+    for (const deviceId of deviceIds) {
+      await questdb.query(
+        `INSERT INTO dwell (ts, device_id, org_id, received_at, id, departed_at, lat, lon, radius_m, fix_count, gap, withdrawn)
+         SELECT dateadd('s', -2 * x::int, '${latest}'), '${deviceId}', '${organization.id}', now(),
+                '${deviceId} ' || x, now(), 50.0, 50.0, 5.0, 2, false, false
+         FROM long_sequence(${dwellsEach})`,
+      )
+    }
+    await applied(questdb, 'dwell')
+    const texts: string[] = []
+    const stop = watchQueries((text) => texts.push(text))
+    const { status, body } = await read(organization, '/fleet/gps?include=dwells')
+    stop()
+    expect(status).toBe(200)
+    expect(body.dwells).toHaveLength(2 * dwellsEach)
+    expect(new Set(body.dwells.map(({ id }: { id: string }) => id)).size).toBe(2 * dwellsEach)
+    expect(texts.filter(readsDwells)).toHaveLength(3)
+  })
+})
+
 describe('coverage of very many cells', () => {
   const cells = 50_001
 
