@@ -1,5 +1,5 @@
 import { systemClock } from '#core/clock'
-import { repeat } from '#core/repeat'
+import { repeat } from '#core/schedule'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { loadPlans } from '#fleet/organizations/plans'
 import { createBodyBudget, registerBodyMetrics } from '#http/body-budget'

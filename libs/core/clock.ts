@@ -1,4 +1,4 @@
-/** Milliseconds since the epoch. Passed as a value so that tests decide what time it is. */
+/** Returns milliseconds since the epoch. Passed as a value, so that tests can set the time. */
 export type Clock = () => number
 
 export const systemClock: Clock = () => Date.now()

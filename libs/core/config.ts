@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 
 /**
- * Parses an app's environment once, at its entry point. Throws one sentence per wrong variable, naming it;
- * empty strings count as absent so that `VAR= npm start` means the default.
+ * Parses the environment variables of an app, once, at its entry point. Empty strings count as absent, so that
+ * `VAR= npm start` uses the default. Throws an error with one sentence per invalid variable.
  */
 export function parseConfig<Schema extends z.ZodType>(
   schema: Schema,
@@ -12,5 +12,5 @@ export function parseConfig<Schema extends z.ZodType>(
   const parsed = schema.safeParse(present)
   if (parsed.success) return parsed.data
   const sentences = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
-  throw new Error(`Configuration is wrong. ${sentences.join('; ')}`)
+  throw new Error(`Invalid configuration. ${sentences.join('; ')}`)
 }

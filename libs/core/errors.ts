@@ -2,10 +2,10 @@
 export type FieldError = { pointer: string; code: string; detail: string }
 
 /**
- * Statuses the service answers deliberately; everything else is a 500 without an inner message. 499 only appears in logs
- * and metrics: the client closed the connection before the answer.
+ * The error statuses that the service returns on purpose; any other error is a 500 without an inner message. 499 appears
+ * only in logs and metrics: the client closed the connection before the response.
  */
-export type ErrorStatus = 400 | 401 | 402 | 403 | 404 | 405 | 409 | 412 | 413 | 415 | 422 | 429 | 499 | 503
+type ErrorStatus = 400 | 401 | 402 | 403 | 404 | 405 | 409 | 412 | 413 | 415 | 422 | 429 | 499 | 503
 
 type ErrorExtras = {
   errors?: FieldError[]
@@ -15,8 +15,8 @@ type ErrorExtras = {
 }
 
 /**
- * An answer that is not 2xx, thrown anywhere below a route and rendered as problem+json (RFC 9457) in one place.
- * `code` is the machine-readable word of the contract; `message` becomes `detail` and is shown to the caller.
+ * An error response, thrown anywhere below a route and rendered as problem+json (RFC 9457) in one place. `code` is the
+ * machine-readable code of the API; `message` becomes `detail`, which the caller reads.
  */
 export class ServiceError extends Error {
   readonly status: ErrorStatus
@@ -39,22 +39,23 @@ export class ServiceError extends Error {
 export const badRequest = (detail: string, errors?: FieldError[], code = 'invalid_request') =>
   new ServiceError(400, code, detail, errors ? { errors } : {})
 
-/** `what` is a noun ("device"); the same answer for "does not exist" and "belongs to somebody else". */
+/** 404 for an object that does not exist or that the caller may not see. `what` is a noun, such as "device". */
 export const notFound = (what: string, id?: string) =>
   new ServiceError(404, 'not_found', id === undefined ? `No such ${what}.` : `No such ${what}: ${id}.`)
 
 export const insufficientScope = (scope: string) =>
-  new ServiceError(403, 'insufficient_scope', `This needs the scope ${scope}.`, {
+  new ServiceError(403, 'insufficient_scope', `The required scope is missing: ${scope}.`, {
     headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
   })
 
 export const conflict = (code: string, detail: string, members?: Record<string, unknown>) =>
   new ServiceError(409, code, detail, members ? { members } : {})
 
-/** The error of a request whose client closed the connection. */
-export const clientGone = () => new ServiceError(499, 'client_closed_request', 'The client closed the connection.')
+/** 499 for a request whose client closed the connection. */
+export const clientClosedRequest = () =>
+  new ServiceError(499, 'client_closed_request', 'The client closed the connection.')
 
-/** Throws `clientGone` once the signal has aborted. */
-export function throwIfGone(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw clientGone()
+/** Throws `clientClosedRequest` when the signal has aborted. */
+export function throwIfClosed(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw clientClosedRequest()
 }

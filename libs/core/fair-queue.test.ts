@@ -21,7 +21,7 @@ const limits = { maxRunning: 3, maxRunningPerOwner: 2, maxWaitingPerOwner: 5 }
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a fair queue', () => {
-  test('leaves places for others, however much one owner asks for', async () => {
+  test('leaves capacity for others, regardless of how much one owner requests', async () => {
     const queue = createFairQueue(limits)
     const { started, work } = manualWork()
     for (const name of ['a1', 'a2', 'a3', 'a4']) queue.run('a', work(name))
@@ -30,7 +30,7 @@ describe('a fair queue', () => {
     expect(started).toEqual(['a1', 'a2', 'b1'])
   })
 
-  test('lets owners that wait take turns', async () => {
+  test('lets waiting owners take turns', async () => {
     const queue = createFairQueue({ ...limits, maxRunning: 1 })
     const { started, work, end } = manualWork()
     for (const name of ['a1', 'a2', 'a3']) queue.run('a', work(name))
@@ -42,13 +42,13 @@ describe('a fair queue', () => {
     }
   })
 
-  test('gives back the place of work that failed', async () => {
+  test('releases the capacity of work that failed', async () => {
     const queue = createFairQueue({ ...limits, maxRunning: 1 })
     await expect(queue.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
     expect(await queue.run('a', async () => 'next')).toBe('next')
   })
 
-  test('refuses an owner with too much waiting with 429, and nobody else', async () => {
+  test('refuses only the owner with too many waiting requests, with 429', async () => {
     const queue = createFairQueue({ ...limits, maxRunning: 2 })
     const { work, end } = manualWork()
     for (let index = 0; index < 7; index++) queue.run('a', work(`a${index}`))
@@ -62,7 +62,7 @@ describe('a fair queue', () => {
     expect(await other).toBe('served')
   })
 
-  test('never starts work whose caller is gone', async () => {
+  test('does not start work whose caller has closed the connection', async () => {
     const queue = createFairQueue({ ...limits, maxRunning: 1 })
     const { started, work, end } = manualWork()
     queue.run('a', work('a1'))

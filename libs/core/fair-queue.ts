@@ -1,9 +1,10 @@
-import { clientGone, ServiceError, throwIfGone } from '#core/errors'
+import { clientClosedRequest, ServiceError, throwIfClosed } from '#core/errors'
 
 export type FairQueue = {
   /**
-   * Runs work when it is the owner's turn. Owners that wait take turns, whatever number of requests each has. Throws 429
-   * `too_many_reads` when the owner has too much waiting or the turn does not come within `maxWaitMs`, and 499 when the signal aborts before the work began.
+   * Runs work when it is the owner's turn. Waiting owners take turns, regardless of how many requests each has. Throws 429
+   * `too_many_reads` when too many requests of the owner wait or the turn does not come within `maxWaitMs`, and 499 when the
+   * signal aborts before the work starts.
    */
   run<Result>(owner: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
 }
@@ -12,9 +13,9 @@ export type FairQueueLimits = {
   maxRunning: number
   maxRunningPerOwner: number
   maxWaitingPerOwner: number
-  /** How long work may wait for its turn; without end when undefined. */
+  /** The longest wait for a turn. Undefined: no limit. */
   maxWaitMs?: number
-  /** The refusal of work for this reason; 429 `too_many_reads` when undefined. */
+  /** Makes the error for refused work. Undefined: 429 `too_many_reads`. */
   refusal?: (reason: string) => ServiceError
 }
 
@@ -22,9 +23,9 @@ type Owner = { running: number; waiting: Set<() => void> }
 
 const retryAfterSeconds = 2
 
-/** Shares a limited number of places between owners, so that one owner cannot occupy all of them. */
+/** Limits how much work runs at a time, in total and per owner, so that one owner cannot use all capacity. */
 export function createFairQueue(limits: FairQueueLimits): FairQueue {
-  // In order of turns: an owner whose work starts or ends goes to the end.
+  // In order of turns: an owner whose work starts or ends moves to the end.
   const owners = new Map<string, Owner>()
   let running = 0
   const refuse = limits.refusal ?? tooManyReads
@@ -37,12 +38,12 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
       owner.waiting.delete(start)
       owner.running++
       running++
-      toEnd(name, owner)
+      moveToEnd(name, owner)
       start()
     }
   }
 
-  const toEnd = (name: string, owner: Owner): void => {
+  const moveToEnd = (name: string, owner: Owner): void => {
     owners.delete(name)
     if (owner.running > 0 || owner.waiting.size > 0) owners.set(name, owner)
   }
@@ -52,10 +53,10 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
       const leave = (error: Error) => {
         stopWaiting()
         owner.waiting.delete(start)
-        toEnd(name, owner)
+        moveToEnd(name, owner)
         reject(error)
       }
-      const onAbort = () => leave(clientGone())
+      const onAbort = () => leave(clientClosedRequest())
       const { maxWaitMs } = limits
       const timer =
         maxWaitMs === undefined
@@ -79,7 +80,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
 
   return {
     async run(name, work, signal) {
-      throwIfGone(signal)
+      throwIfClosed(signal)
       const owner = owners.get(name) ?? { running: 0, waiting: new Set() }
       if (owner.waiting.size >= limits.maxWaitingPerOwner)
         throw refuse(`More than ${limits.maxWaitingPerOwner} of your requests are waiting.`)
@@ -90,7 +91,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
       } finally {
         owner.running--
         running--
-        toEnd(name, owner)
+        moveToEnd(name, owner)
         startWaiting()
       }
     },

@@ -9,12 +9,12 @@ test('ids are version 7 UUIDs that sort by creation, also within one millisecond
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('the time of an id is that of its creation', () => {
+test('the time of an id is the time of its creation', () => {
   const nowMs = Date.UTC(2040, 0, 2, 3, 4, 5, 678)
   expect(timeOfId(newId(nowMs))).toEqual(new Date(nowMs))
 })
 
-test('a token names its family and id, and one wrong character is refused by its checksum', () => {
+test('a token contains its kind and id, and the checksum detects one wrong character', () => {
   const issued = issueToken('fld')
   expect(parseToken(issued.token)).toEqual({ prefix: 'fld', id: issued.id })
   expect(hashToken(issued.token)).toEqual(issued.hash)

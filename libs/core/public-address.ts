@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { isStorable } from '#core/text'
 
-// Everything the IANA special-purpose registries (RFC 6890 and updates) keep off the public Internet.
+// The networks of the IANA special-purpose registries (RFC 6890 and updates) that are not on the public Internet.
 const special = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -27,11 +27,11 @@ for (const [network, prefix] of [
   ['3fff::', 20],
 ] as const)
   special.addSubnet(network, prefix, 'ipv6')
-// Only 2000::/3 is global unicast; mapped IPv4 (::ffff:0:0/96), NAT64, unique-local and link-local all lie outside it.
+// Only 2000::/3 is global unicast; mapped IPv4 (::ffff:0:0/96), NAT64, unique-local and link-local are all outside it.
 const globalUnicast = new BlockList()
 globalUnicast.addSubnet('2000::', 3, 'ipv6')
 
-/** True for an IPv4 or IPv6 address on the public Internet; false for anything private, special or not an address. */
+/** True for an IPv4 or IPv6 address on the public Internet; false for private and special addresses and other text. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return !special.check(address, 'ipv4')
@@ -42,14 +42,14 @@ export function isPublicAddress(address: string): boolean {
 const localName = /(^|\.)(localhost|local|internal|home\.arpa|localdomain)\.?$/i
 
 /**
- * Why a URL must not be fetched or handed out, as one sentence; undefined when it is an https URL without credentials
- * whose host is not evidently private. A name can still resolve to a private address: whoever connects checks again.
+ * Returns the reason why a URL is refused, as one sentence, or undefined for an https URL without credentials whose host is
+ * not obviously private. A name can still resolve to a private address; check the address again when connecting.
  */
 export function refusalOfUrl(text: string): string | undefined {
-  if (!isStorable(text) || !URL.canParse(text)) return 'This is not a URL.'
+  if (!isStorable(text) || !URL.canParse(text)) return 'Not a valid URL.'
   const url = new URL(text)
-  if (url.protocol !== 'https:') return 'Only https URLs are accepted.'
-  if (url.username !== '' || url.password !== '') return 'Credentials do not belong in a URL.'
+  if (url.protocol !== 'https:') return 'The URL must use https.'
+  if (url.username !== '' || url.password !== '') return 'The URL must not contain credentials.'
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(host) !== 0) return isPublicAddress(host) ? undefined : 'The address is not on the public Internet.'
   return localName.test(host) || !host.includes('.') ? 'The host is not on the public Internet.' : undefined

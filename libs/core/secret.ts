@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A value that never prints itself: logs, JSON, template strings and inspect all show `[secret]`. */
+/** A value that logs, JSON, template strings and inspect print as `[secret]`. */
 export class Secret {
   readonly #value: string
 

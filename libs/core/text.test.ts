@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isStorable, isStorableJson, storable, storableJson } from '#core/text'
 
-test('NUL and halves of surrogate pairs cannot be stored; everything else can', () => {
+test('only NUL and lone surrogates cannot be stored', () => {
   for (const text of ['a\0', '\ud800', 'a\udfffb']) {
     expect(isStorable(text)).toBe(false)
     expect(isStorableJson({ a: [{ [text]: 1 }] })).toBe(false)
@@ -12,7 +12,7 @@ test('NUL and halves of surrogate pairs cannot be stored; everything else can', 
   expect(isStorableJson({ a: JSON.parse('[1e999]') })).toBe(false)
 })
 
-test('what cannot be stored is replaced, in keys too', () => {
+test('characters that cannot be stored are replaced, also in keys', () => {
   expect(storable('a\0b\ud800')).toBe('a\ufffdb\ufffd')
   expect(storableJson({ '\0': ['\ud800', { a: 'x' }], n: 1, none: null })).toEqual({
     '\ufffd': ['\ufffd', { a: 'x' }],

@@ -1,10 +1,10 @@
-/** JSON text can say what no database column holds: NUL, and halves of surrogate pairs. */
+/** True when a database column can store the text. JSON strings may contain NUL and lone surrogates, which it cannot. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
-/** The text with U+FFFD in place of what cannot be stored. */
+/** Replaces NUL and lone surrogates with U+FFFD. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\u{fffd}')
 
-/** Whether every key, string and number inside a JSON value can be stored: JSON text can spell numbers beyond a double. */
+/** True when every key, string and number of a JSON value can be stored. JSON may contain numbers that overflow a double. */
 export function isStorableJson(value: unknown): boolean {
   if (typeof value === 'string') return isStorable(value)
   if (typeof value === 'number') return Number.isFinite(value)
@@ -12,7 +12,7 @@ export function isStorableJson(value: unknown): boolean {
   return Object.entries(value).every(([key, inner]) => isStorable(key) && isStorableJson(inner))
 }
 
-/** A JSON value with every key and every string inside it made storable. */
+/** Applies `storable` to every key and string of a JSON value. */
 export function storableJson<Value>(value: Value): Value
 export function storableJson(value: unknown): unknown {
   if (typeof value === 'string') return storable(value)

@@ -1,4 +1,4 @@
-import { clientGone, throwIfGone } from '#core/errors'
+import { clientClosedRequest, throwIfClosed } from '#core/errors'
 
 /** Work that several callers wait for. It is aborted when all of them are gone. */
 export type SharedWork<Result> = {
@@ -21,7 +21,7 @@ export function createSharedWork<Result>(work: (signal: AbortSignal) => Promise<
   return {
     result,
     async join(signal) {
-      throwIfGone(signal)
+      throwIfClosed(signal)
       waiting++
       try {
         return await orGone(result, signal)
@@ -40,7 +40,7 @@ export function createSharedWork<Result>(work: (signal: AbortSignal) => Promise<
 function orGone<Result>(result: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (!signal) return result
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(clientGone())
+    const onAbort = () => reject(clientClosedRequest())
     signal.addEventListener('abort', onAbort, { once: true })
     result.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })

@@ -1,31 +1,31 @@
 import { Gauge, type Registry } from 'prom-client'
 import { ServiceError } from '#core/errors'
 
-/** How much the bodies of requests may hold: all together, and those of one holder. */
+/** How much memory request bodies may use: in total, and those of one holder. */
 export type BodyLimits = { bytes: number; bytesPerHolder: number; bodies?: number; bodiesPerHolder?: number }
 
-/** What one body holds of the budget. */
+/** The share of one body in the budget. */
 export type BodyAccount = {
-  /** Counts bytes that have arrived. Throws 429 or 503 when the holder or all together hold too much. */
+  /** Counts received bytes. Throws 429 when the holder's limit is exceeded, 503 when the total limit is. */
   take(bytes: number): void
-  /** Ends the arrival: from now on the body counts by its bytes only. */
+  /** Marks the body as fully received: from now on only its bytes count. */
   arrived(): void
   /** Returns everything. Further calls do nothing. */
   close(): void
 }
 
 export type BodyBudget = {
-  /** Begins one body of a holder: an address, a device or an organization. Throws 429 or 503 as `take` does. */
+  /** Opens the account of one body of a holder: an address, a device or an organization. Throws 429 or 503 as `take` does. */
   open(holder: string): BodyAccount
-  /** What all bodies hold at present. */
+  /** The present use by all bodies. */
   held(): { bytes: number; arrivingBodies: number }
 }
 
 type Held = { bytes: number; bodies: number }
 
 /**
- * Bounds the memory that bodies of requests take while they arrive and until they are answered, so that callers who send
- * slowly can neither fill the memory nor take all of it from others.
+ * Limits the memory that request bodies use from their first byte to the response. Callers who send slowly can neither
+ * exhaust the memory nor keep it from others.
  */
 export function createBodyBudget(limits: BodyLimits): BodyBudget {
   const { bodies: maxBodies = Number.POSITIVE_INFINITY, bodiesPerHolder = Number.POSITIVE_INFINITY } = limits
@@ -74,20 +74,20 @@ export function createBodyBudget(limits: BodyLimits): BodyBudget {
 }
 
 const tooManyOfHolder = () =>
-  new ServiceError(429, 'rate_limited', 'You are sending too much at once. Retry when earlier requests have ended.', {
+  new ServiceError(429, 'rate_limited', 'Too many concurrent uploads. Retry after earlier requests have completed.', {
     headers: { 'Retry-After': '2' },
   })
 
 const tooManyOfAll = () =>
-  new ServiceError(503, 'unavailable', 'The service is receiving too much at once. Retry later.', {
+  new ServiceError(503, 'unavailable', 'The service is receiving too many uploads. Retry later.', {
     headers: { 'Retry-After': '2' },
   })
 
-/** Shows what a budget's bodies hold as `http_<caller>_body_bytes` and `http_<caller>_bodies_arriving`. */
+/** Registers the gauges `http_<caller>_body_bytes` and `http_<caller>_bodies_arriving` of a budget. */
 export function registerBodyMetrics(registry: Registry, caller: string, budget: BodyBudget): void {
   new Gauge({
     name: `http_${caller}_body_bytes`,
-    help: `Bytes of request bodies that are held until they are answered (callers: ${caller}).`,
+    help: `Bytes of request bodies in memory (callers: ${caller}).`,
     registers: [registry],
     collect() {
       this.set(budget.held().bytes)
@@ -95,7 +95,7 @@ export function registerBodyMetrics(registry: Registry, caller: string, budget: 
   })
   new Gauge({
     name: `http_${caller}_bodies_arriving`,
-    help: `Request bodies that have not arrived whole yet (callers: ${caller}).`,
+    help: `Request bodies that are being received (callers: ${caller}).`,
     registers: [registry],
     collect() {
       this.set(budget.held().arrivingBodies)

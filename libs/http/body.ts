@@ -2,20 +2,20 @@ import { badRequest, ServiceError } from '#core/errors'
 import type { BodyAccount } from '#http/body-budget'
 
 const tooLarge = (maxBytes: number) =>
-  new ServiceError(413, 'body_too_large', `The body is larger than ${maxBytes} bytes.`, { members: { maxBytes } })
+  new ServiceError(413, 'body_too_large', `The body must not exceed ${maxBytes} bytes.`, { members: { maxBytes } })
 
 const tooSlow = (deadlineMs: number) =>
   new ServiceError(400, 'body_too_slow', `The body did not arrive within ${deadlineMs / 1_000} s.`, {
     headers: { Connection: 'close' },
   })
 
-/** `account`: what the body is counted on. `deadlineMs`: how long it may take to arrive, for callers nobody knows yet. */
+/** `account` counts the body. `deadlineMs` limits the time to receive it, for callers that are not authenticated yet. */
 export type BodyTerms = { account?: BodyAccount; deadlineMs?: number }
 
 /**
- * Reads a request body of at most `maxBytes`, or undefined when none was sent. Bytes are counted as they arrive, so a
- * missing or false Content-Length does not help. Throws 413 `body_too_large`, 400 `body_too_slow`, and what the account
- * throws.
+ * Reads a request body of at most `maxBytes`. Returns undefined when there is none. Counts the bytes as they arrive, so a
+ * missing or wrong Content-Length does not bypass the limit. Throws 413 `body_too_large`, 400 `body_too_slow`, and the
+ * errors of the account.
  */
 export async function readBody(
   request: Request,
@@ -48,18 +48,18 @@ export async function readBody(
   return total === 0 ? undefined : Buffer.concat(chunks, total)
 }
 
-/** A promise that rejects with `body_too_slow` once the time is over; it never does without a time. */
+/** Returns a promise that rejects with `body_too_slow` after `deadlineMs`, or never when that is undefined. */
 export function startDeadline(deadlineMs: number | undefined): { passed: Promise<never>; clear: () => void } {
   let timer: NodeJS.Timeout | undefined
   const passed = new Promise<never>((_resolve, reject) => {
     if (deadlineMs !== undefined) timer = setTimeout(() => reject(tooSlow(deadlineMs)), deadlineMs)
   })
-  // Whoever waits has the rejection; when nobody does any more, it is no failure of the process.
+  // Prevents an unhandled rejection when the deadline passes after the last read.
   passed.catch(() => {})
   return { passed, clear: () => clearTimeout(timer) }
 }
 
-/** Throws 415 unless the request says its body is one of these media types and not content-encoded. */
+/** Throws 415 unless the body has one of these media types and no content encoding. */
 export function requireMediaType(request: Request, accepted: readonly string[]): void {
   const encoding = request.headers.get('content-encoding')
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
@@ -75,7 +75,7 @@ export function requireMediaType(request: Request, accepted: readonly string[]):
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The body as text. Throws 400 when it is not UTF-8. */
+/** Decodes the body as UTF-8 text. Throws 400 when it is not valid. */
 export function decodeText(body: Uint8Array): string {
   try {
     return utf8.decode(body)
@@ -84,14 +84,14 @@ export function decodeText(body: Uint8Array): string {
   }
 }
 
-/** Deeper than anything the service takes; whatever walks a body may then do so by recursion. */
+/** Deeper than any valid body. Below this limit, code may walk a body recursively. */
 const maxLevels = 100
 
-/** The body as JSON. Throws 400 `invalid_json` without quoting it, also for what is nested deeper than 100 levels. */
+/** Parses the body as JSON. Throws 400 `invalid_json`, without a quote of the body, also when it exceeds 100 levels. */
 export function decodeJson(body: Uint8Array): unknown {
   const text = decodeText(body)
   if (isNestedDeeper(text, maxLevels)) {
-    throw badRequest(`The body is nested deeper than ${maxLevels} levels.`, undefined, 'invalid_json')
+    throw badRequest(`The body must not exceed ${maxLevels} levels of nesting.`, undefined, 'invalid_json')
   }
   try {
     return JSON.parse(text)
@@ -105,7 +105,7 @@ const backslash = 0x5c
 const openings: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const closings: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
-/** Counts brackets outside strings. Looking through the text is ten times as fast as walking the parsed value. */
+/** Counts brackets outside strings. Scanning the text is ten times as fast as walking the parsed value. */
 function isNestedDeeper(text: string, levels: number): boolean {
   let depth = 0
   let isInString = false

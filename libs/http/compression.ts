@@ -12,10 +12,10 @@ import {
 import { type Chunks, collect, lengthOf } from '#http/chunked-body'
 
 const minBytes = 1_024
-// Brotli's default quality is made for files compressed once; 4 costs about as much as gzip and is smaller.
+// Brotli's default quality is meant for static files. Quality 4 costs about as much as gzip and compresses better.
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 const gzipOptions = { level: 5 }
-// On answers of megabytes this is as small as brotli's 4 in a fifth of its time.
+// For responses of several megabytes, as small as brotli at quality 4 in a fifth of the time.
 const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 export type Coding = 'zstd' | 'br' | 'gzip'
@@ -36,7 +36,7 @@ const compressorStreams = {
 }
 const preferred: readonly Coding[] = ['zstd', 'br', 'gzip']
 
-/** The content coding to answer with: zstd, else brotli, else gzip, else none. `q=0` refuses a coding (RFC 9110 12.5.3). */
+/** Chooses the content coding of a response: zstd, brotli, gzip or none. `q=0` excludes a coding (RFC 9110 12.5.3). */
 export function chooseCoding(acceptEncoding: string | null | undefined): Coding | undefined {
   if (!acceptEncoding) return undefined
   const accepted = new Map<string, number>()
@@ -45,24 +45,24 @@ export function chooseCoding(acceptEncoding: string | null | undefined): Coding 
     const weight = parameters.find((parameter) => parameter.startsWith('q='))
     accepted.set(coding, weight === undefined ? 1 : Number(weight.slice(2)))
   }
-  // Who only says `*` may well be too old for zstd.
+  // A client that only sends `*` may not support zstd.
   const allows = (coding: Coding) => (accepted.get(coding) ?? (coding === 'zstd' ? 0 : accepted.get('*')) ?? 0) > 0
   return preferred.find(allows)
 }
 
-/** Chunks in a coding, compressed as they come, off the event loop. */
+/** Compresses chunks as they come, outside the event loop. */
 export function compressChunks(chunks: Chunks, coding: Coding): AsyncIterable<Buffer> {
   return compose(Readable.from([...chunks]), compressorStreams[coding]()) as AsyncIterable<Buffer>
 }
 
-/** Says that the answer depends on `Accept-Encoding`, once, beside what `Vary` says already. */
+/** Adds `Accept-Encoding` to the `Vary` header unless it is there. */
 export function varyByEncoding(headers: Headers): void {
   const named = (headers.get('vary') ?? '').toLowerCase().split(',')
   if (named.some((name) => name.trim() === 'accept-encoding' || name.trim() === '*')) return
   headers.append('vary', 'accept-encoding')
 }
 
-/** A whole body, compressed off the event loop when that is worth it; sets the headers that say so. */
+/** Compresses a body of 1 KiB or more outside the event loop, and sets `Content-Encoding` and `Vary`. */
 export async function encodeChunks(chunks: Chunks, coding: Coding | undefined, headers: Headers): Promise<Chunks> {
   varyByEncoding(headers)
   if (coding === undefined || lengthOf(chunks) < minBytes) return chunks
@@ -72,7 +72,7 @@ export async function encodeChunks(chunks: Chunks, coding: Coding | undefined, h
   return collect(compressChunks(chunks, coding))
 }
 
-/** A streamed body, compressed as it flows; sets the headers that say so. */
+/** Compresses a streamed body, and sets `Content-Encoding` and `Vary`. */
 export function encodeStream(
   stream: ReadableStream<Uint8Array>,
   coding: Coding | undefined,

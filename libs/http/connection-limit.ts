@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import { Counter, type Registry } from 'prom-client'
 import type { HttpServer } from '#http/listeners'
 
-const largestReserve = 1_000
+const maxReserve = 1_000
 
 /**
- * How many connections this process may hold, of which each takes so many descriptors: beside them there must be some for
- * files and databases, or a log could not begin its next file. Undefined where the system sets no limit or tells none.
+ * Returns how many connections this process may hold when each takes `descriptorsEach` file descriptors. Reserves some
+ * descriptors for files and databases. Returns undefined when the system has no limit or does not report it.
  */
 export function connectionLimit(descriptorsEach = 1): number | undefined {
   const limit = openFileLimit()
   if (limit === undefined) return undefined
-  return Math.floor((limit - Math.min(largestReserve, limit / 4)) / descriptorsEach)
+  return Math.floor((limit - Math.min(maxReserve, limit / 4)) / descriptorsEach)
 }
 
-/** Linux tells every process its limits. */
+/** The soft limit of open files; only Linux reports it. */
 function openFileLimit(): number | undefined {
   try {
     const soft = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
@@ -24,11 +24,11 @@ function openFileLimit(): number | undefined {
   }
 }
 
-/** Counts the connections that were closed at once since the server had as many as it may hold. */
+/** Counts the connections that the server refused because it had reached its limit. */
 export function countRefusedConnections(registry: Registry, server: HttpServer): void {
   const refused = new Counter({
     name: 'http_connections_refused_total',
-    help: 'Connections closed at once: the process had as many open as its limit of open files lets it.',
+    help: 'Connections refused because the process had reached its limit of open connections.',
     registers: [registry],
   })
   server.onRefused(() => refused.inc())

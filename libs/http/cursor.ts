@@ -2,15 +2,15 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { badRequest } from '#core/errors'
 
 export type Cursors = {
-  /** Makes an opaque cursor of a keyset position, valid only for the same `boundTo` (path, filters, caller). */
+  /** Returns an opaque cursor for a keyset position, valid only for the same `boundTo` (path, filters, caller). */
   seal(position: string, boundTo: unknown): string
-  /** The position inside a cursor. Throws 400 `invalid_cursor` when it was altered or belongs to another query. */
+  /** Returns the position of a cursor. Throws 400 `invalid_cursor` when it was altered or belongs to another query. */
   open(cursor: string, boundTo: unknown): string
 }
 
 const tagBytes = 16
 
-/** Cursors signed with HMAC-SHA256, so that a position cannot be made up or carried over to another query. */
+/** Creates cursors signed with HMAC-SHA256, so that a position cannot be forged or used for another query. */
 export function createCursors(key: Buffer): Cursors {
   const tagOf = (position: Buffer, boundTo: unknown) =>
     createHmac('sha256', key)
@@ -26,14 +26,14 @@ export function createCursors(key: Buffer): Cursors {
     open(cursor, boundTo) {
       const bytes = Buffer.from(cursor, 'base64url')
       const position = bytes.subarray(tagBytes)
-      const genuine =
+      const isAuthentic =
         bytes.length > tagBytes &&
         bytes.toString('base64url') === cursor &&
         timingSafeEqual(bytes.subarray(0, tagBytes), tagOf(position, boundTo))
-      if (!genuine) {
+      if (!isAuthentic) {
         throw badRequest(
           'The cursor was altered or belongs to another query.',
-          [{ pointer: 'cursor', code: 'invalid_cursor', detail: 'Start again without a cursor.' }],
+          [{ pointer: 'cursor', code: 'invalid_cursor', detail: 'Repeat the request without a cursor.' }],
           'invalid_cursor',
         )
       }

@@ -8,8 +8,8 @@ export function bearerToken(authorization: string | undefined): string | undefin
 }
 
 /**
- * The device token of an `Authorization` header, checked by its form and checksum alone. Throws 401; whether the token is
- * known is for the device edge to say.
+ * Returns the device token of an `Authorization` header after a check of its form and checksum. Throws 401. The device edge
+ * checks whether the token exists.
  */
 export function requireDeviceToken(authorization: string | undefined): string {
   const token = bearerToken(authorization)
@@ -22,7 +22,7 @@ export function requireDeviceToken(authorization: string | undefined): string {
 export const deviceTokenMissing = () =>
   unauthenticated('Send the device token as "Authorization: Bearer fld_…".', 'Bearer realm="routerfleet"')
 
-/** 401 for a token that is not good, or not any more. */
+/** 401 for a token that is unknown, expired or revoked. */
 export const deviceTokenRefused = () =>
   unauthenticated('The token is unknown, expired or revoked.', 'Bearer realm="routerfleet", error="invalid_token"')
 

@@ -13,7 +13,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const modulePath = join(import.meta.dirname, 'graceful-stop.ts')
 
-/** A process that serves until it is stopped, having waited for the word to go on first. */
+/** A process that waits for a message, and then serves until it is stopped. */
 async function startChild(beforeServing = '') {
   const script = join(folder, `child-${Math.random().toString(36).slice(2)}.ts`)
   await writeFile(
@@ -38,7 +38,7 @@ test('exits 0 on SIGTERM, and when its parent’s channel closes', async () => {
   }
 })
 
-test('exits when its parent went while it was starting', async () => {
+test('exits when its parent ended during the start', async () => {
   const child = await startChild("await new Promise((resolve) => process.once('disconnect', resolve))")
   const exited = once(child, 'exit')
   await once(child, 'spawn')

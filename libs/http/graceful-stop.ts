@@ -8,9 +8,9 @@ const inFlightLimitMs = 10_000
 const closeLimitMs = 10_000
 
 /**
- * Stops the process well: on SIGTERM, SIGINT or the end of the parent's IPC channel it becomes unready, lets requests in
- * flight finish for at most 10 s, runs `close`, and exits 0. Returns a value whose `stopping` readiness checks read.
- * `begin` is called first: it lets requests go that only wait for something to happen.
+ * Installs a graceful stop: on SIGTERM, SIGINT or the end of the parent's IPC channel, the process becomes unready, waits
+ * at most 10 s for requests in progress, runs `close` and exits 0. Returns a value whose `stopping` readiness checks read.
+ * `begin` is called first, to end requests that wait for an event.
  */
 export function stopGracefully(server: Stoppable, close: () => Promise<void>, begin: () => void = () => {}): Stopping {
   const state = { stopping: false }
@@ -20,13 +20,13 @@ export function stopGracefully(server: Stoppable, close: () => Promise<void>, be
     begin()
     const drained = new Promise<void>((resolve) => server.close(() => resolve()))
     server.closeIdleConnections()
-    // Connections kept alive by clients would hold the server open; each is closed as soon as it falls idle.
+    // Keep-alive connections would keep the server open, so each is closed when it becomes idle.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     const limit = setTimeout(() => server.closeAllConnections(), inFlightLimitMs)
     await drained
     clearInterval(idle)
     clearTimeout(limit)
-    // What cannot be closed in time, such as a pool whose database is gone, must not keep the process.
+    // A resource that does not close in time, such as a pool without its database, must not keep the process running.
     setTimeout(() => process.exit(1), closeLimitMs).unref()
     await close().catch(() => {})
     process.exit(0)
@@ -34,7 +34,7 @@ export function stopGracefully(server: Stoppable, close: () => Promise<void>, be
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
   if (process.connected) process.once('disconnect', stop)
-  // It had a parent, who went while this process was still starting.
+  // The parent has ended while this process was starting.
   else if (process.send) void stop()
   return state
 }

@@ -1,13 +1,14 @@
 import { type Clock, systemClock } from '#core/clock'
+import { resolvesWithin } from '#core/schedule'
 
-/** One thing an app needs in order to do its work. Rejects, or takes longer than its time, when it is not there. */
+/** A dependency of an app. `check` rejects, or exceeds the time limit, when the dependency is unavailable. */
 export type ReadinessCheck = { name: string; check: () => Promise<void> }
 
-export type Readiness = { ready: boolean; checks: Record<string, 'ok' | 'failed'> }
+type Readiness = { ready: boolean; checks: Record<string, 'ok' | 'failed'> }
 
 const limitMs = 2_000
 
-/** Runs all checks side by side, each at most 2 s. */
+/** Runs all checks concurrently, each for at most 2 s. */
 export async function readiness(checks: readonly ReadinessCheck[]): Promise<Readiness> {
   const results = await Promise.all(checks.map(async ({ name, check }) => [name, await passes(check)] as const))
   return {
@@ -19,8 +20,8 @@ export async function readiness(checks: readonly ReadinessCheck[]): Promise<Read
 const sharedForMs = 1_000
 
 /**
- * The same check, run at most once a second: callers share the check that is under way and its result. For checks that
- * ask another process, since anybody may ask for readiness as often as they like.
+ * Returns a check that runs at most once a second; concurrent callers share the result. For checks that send requests,
+ * because anyone may call /readyz at any rate.
  */
 export function sharedCheck({ name, check }: ReadinessCheck, clock: Clock = systemClock): ReadinessCheck {
   let shared: { result: Promise<boolean>; startedMs: number } | undefined
@@ -36,20 +37,14 @@ export function sharedCheck({ name, check }: ReadinessCheck, clock: Clock = syst
 }
 
 async function passes(check: () => Promise<void>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), limitMs)
-  })
   try {
-    return await Promise.race([check().then(() => true), late])
+    return await resolvesWithin(check(), limitMs)
   } catch {
     return false
-  } finally {
-    clearTimeout(timer)
   }
 }
 
-/** A check that an app's own address answers `GET /readyz` with 200. */
+/** A check that `GET /readyz` at the address of an app returns 200. */
 export const httpReadiness = (name: string, baseUrl: string): ReadinessCheck => ({
   name,
   check: async () => {

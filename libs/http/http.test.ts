@@ -41,14 +41,14 @@ describe('problem documents', () => {
     })
   })
 
-  test('say nothing of the inside of an unexpected failure', () => {
+  test('do not contain the message of an unexpected error', () => {
     const problem = toProblem(new Error('password=hunter2'), 'r-1')
     expect(problem).toMatchObject({ status: 500, code: 'internal_error' })
     expect(JSON.stringify(problem)).not.toContain('hunter2')
   })
 })
 
-test('connections beyond the limit are closed at once and counted; the others are served', async () => {
+test('closes and counts connections beyond the limit; serves the others', async () => {
   const server = await startServer(() => new Response('served'), { host: '127.0.0.1', port: 0, maxConnections: 2 })
   const registry = new Registry()
   countRefusedConnections(registry, server)
@@ -83,30 +83,30 @@ describe('a head', () => {
     ['is larger than 16 KiB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
     ['has no Host in HTTP/1.1', 'GET / HTTP/1.1\r\n\r\n'],
     ['asks for no path', 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'],
-  ])('that %s is a 400 like any other', async (_what, head) => {
+  ])('that %s gets a 400 problem document', async (_what, head) => {
     const answer = await said(head)
     expect(answer).toMatchObject({ status: 400, type: 'application/problem+json' })
     expect(answer.body).toContain('"code":"malformed_request"')
   })
 
-  test('of HTTP/1.0 needs no Host', async () => {
+  test('of HTTP/1.0 may omit Host', async () => {
     expect(await said('GET /livez HTTP/1.0\r\n\r\n')).toMatchObject({ status: 200, body: 'http://localhost/livez' })
   })
 
-  test('may expect what nobody knows', async () => {
+  test('may contain an unknown expectation', async () => {
     const answer = await said('GET /livez HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\nConnection: close\r\n\r\n')
     expect(answer.status).toBe(200)
   })
 })
 
-test('a process keeps descriptors for its files', () => {
+test('the connection limit reserves descriptors for files', () => {
   const limit = connectionLimit()
   if (process.platform !== 'linux') return
   expect(limit).toBeGreaterThan(0)
   expect(connectionLimit(2)).toBeLessThanOrEqual((limit ?? 0) / 2)
 })
 
-test('a request id is taken over when it is sane, and made otherwise', () => {
+test('a valid request id is used, an invalid one is replaced', () => {
   expect(requestIdFrom('trace-42')).toBe('trace-42')
   for (const header of [undefined, '', 'a b', 'x'.repeat(129), 'line\nbreak'])
     expect(requestIdFrom(header)).toHaveLength(36)
@@ -115,11 +115,11 @@ test('a request id is taken over when it is sane, and made otherwise', () => {
 describe('cursors', () => {
   const cursors = createCursors(Buffer.alloc(32, 7))
 
-  test('open to the position they were sealed with', () => {
+  test('return the position they were created with', () => {
     expect(cursors.open(cursors.seal('2026|ü', ['a']), ['a'])).toBe('2026|ü')
   })
 
-  test('are refused for another query, another key, and after any change of a character', () => {
+  test('are refused for another query, another key, and after a change of any character', () => {
     const cursor = cursors.seal('position', ['a'])
     expect(codeOf(() => cursors.open(cursor, ['b']))).toBe('invalid_cursor')
     expect(codeOf(() => createCursors(Buffer.alloc(32, 8)).open(cursor, ['a']))).toBe('invalid_cursor')
@@ -132,14 +132,14 @@ describe('cursors', () => {
 })
 
 describe('entity tags', () => {
-  test('If-None-Match compares weakly, also in lists', () => {
+  test('If-None-Match uses weak comparison, also in lists', () => {
     expect(matchesNone('"a", W/"b"', '"b"')).toBe(true)
     expect(matchesNone('*', '"b"')).toBe(true)
     expect(matchesNone('"a"', '"b"')).toBe(false)
     expect(matchesNone(undefined, '"b"')).toBe(false)
   })
 
-  test('If-Match compares strongly and is never required', () => {
+  test('If-Match uses strong comparison and is optional', () => {
     expect(codeOf(() => requireMatch(undefined, '"b"'))).toBeUndefined()
     expect(codeOf(() => requireMatch('"a", "b"', '"b"'))).toBeUndefined()
     expect(codeOf(() => requireMatch('W/"b"', '"b"'))).toBe('precondition_failed')
@@ -150,7 +150,7 @@ describe('request bodies', () => {
   const request = (body: string, headers: Record<string, string> = {}) =>
     new Request('http://any/', { method: 'POST', body, headers })
 
-  test('are counted as they arrive, whatever Content-Length says', async () => {
+  test('are counted as they arrive, regardless of Content-Length', async () => {
     const stream = () => new Blob(['x'.repeat(100)]).stream()
     const streamed = () => new Request('http://any/', { method: 'POST', body: stream(), duplex: 'half' } as RequestInit)
     expect((await readBody(streamed(), 100))?.length).toBe(100)
@@ -159,14 +159,14 @@ describe('request bodies', () => {
     expect(await readBody(new Request('http://any/'), 100)).toBeUndefined()
   })
 
-  test('that do not arrive in time are refused, and those that do are read', async () => {
+  test('are refused when they do not arrive in time', async () => {
     const never = new ReadableStream({ pull: () => new Promise(() => {}) })
     const slow = new Request('http://localhost/', { method: 'POST', body: never, duplex: 'half' } as RequestInit)
     await expect(readBody(slow, 100, { deadlineMs: 20 })).rejects.toMatchObject({ status: 400, code: 'body_too_slow' })
     expect(String(await readBody(request('{}'), 100, { deadlineMs: 60_000 }))).toBe('{}')
   })
 
-  test('must say their media type, and come without an encoding', () => {
+  test('must have a media type and no content encoding', () => {
     const accepts = (headers: Record<string, string>) =>
       codeOf(() => requireMediaType(request('{}', headers), ['application/json']))
     expect(accepts({ 'content-type': 'application/json; charset=utf-8' })).toBeUndefined()
@@ -174,14 +174,14 @@ describe('request bodies', () => {
     expect(accepts({ 'content-type': 'application/json', 'content-encoding': 'gzip' })).toBe('unsupported_encoding')
   })
 
-  test('that are not JSON or not UTF-8 are refused without being quoted', () => {
+  test('that are not JSON or UTF-8 are refused without a quote', () => {
     expect(decodeJson(Buffer.from('{"a":1}'))).toEqual({ a: 1 })
     for (const bytes of [Buffer.from('{"secret'), Buffer.from([0x22, 0xff, 0x22])]) {
       expect(codeOf(() => decodeJson(bytes))).toBe('invalid_json')
     }
   })
 
-  test('that are nested deeper than anybody walks through are refused', () => {
+  test('that exceed 100 levels of nesting are refused', () => {
     const nested = (levels: number) => Buffer.from(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`)
     expect(codeOf(() => decodeJson(nested(99)))).toBeUndefined()
     for (const levels of [100, 200_000]) expect(codeOf(() => decodeJson(nested(levels)))).toBe('invalid_json')
@@ -190,7 +190,7 @@ describe('request bodies', () => {
   })
 })
 
-describe('answers', () => {
+describe('responses', () => {
   test.each([
     ['gzip, deflate, br, zstd', 'zstd'],
     ['gzip, br', 'br'],
@@ -198,11 +198,11 @@ describe('answers', () => {
     ['*', 'br'],
     ['identity', undefined],
     [undefined, undefined],
-  ])('Accept-Encoding %s is answered with %s', (header, coding) => {
+  ])('Accept-Encoding %s selects %s', (header, coding) => {
     expect(chooseCoding(header)).toBe(coding)
   })
 
-  test('are compressed when long, and left alone when short', async () => {
+  test('are compressed only when they are long', async () => {
     const text = JSON.stringify(Array.from({ length: 500 }, (_, index) => ({ index })))
     for (const [coding, open] of [
       ['br', brotliDecompressSync],
@@ -222,7 +222,7 @@ describe('answers', () => {
   })
 })
 
-test('metrics of several apps become one exposition, told apart only where they share a name', () => {
+test('merges metrics of several apps and labels only shared families', () => {
   const own = '# HELP up Is up.\n# TYPE up gauge\nup 1\n# TYPE requests counter\nrequests{route="/a"} 2\n'
   const merged = mergeExpositions({
     one: own,
@@ -233,7 +233,7 @@ test('metrics of several apps become one exposition, told apart only where they 
   )
 })
 
-test('a rate limit is per key, tells what is left, and refuses with Retry-After', async () => {
+test('a rate limit applies per key, returns the remaining quota, and refuses with Retry-After', async () => {
   const limiter = createRateLimiter('test')
   const first = await limiter.consume('a', 2)
   expect(rateLimitHeaders(first)).toEqual({
@@ -258,7 +258,7 @@ describe('a body budget', () => {
     return 'taken'
   }
 
-  test('refuses a holder with 429 and everybody with 503 when they hold too much, until something is returned', () => {
+  test('refuses with 429 beyond a holder’s limit and with 503 beyond the total, until bodies are closed', () => {
     const budget = createBodyBudget({ bytes: 100, bytesPerHolder: 60 })
     const [first, second, third] = [budget.open('a'), budget.open('a'), budget.open('b')]
     expect(statusOf(() => first.take(50))).toBe('taken')
@@ -285,7 +285,7 @@ describe('a body budget', () => {
   })
 })
 
-test('a shared check runs once a second, for callers at once too, and notices what comes back', async () => {
+test('a shared check runs at most once a second, also for concurrent callers, and detects recovery', async () => {
   let runs = 0
   let isUp = true
   let nowMs = 10_000

@@ -5,19 +5,19 @@ export type HttpMetrics = {
   observe(request: { method: string; route: string; status: number; durationMs: number }): void
 }
 
-/** A registry with the process's own figures and the request metrics every app has. Durations are in seconds. */
+/** Creates a registry with the default metrics of the process and the request metrics of every app, in seconds. */
 export function createHttpMetrics(): HttpMetrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const total = new Counter({
     name: 'http_requests_total',
-    help: 'Requests answered, by route pattern and status.',
+    help: 'Completed requests, by route pattern and status.',
     labelNames: ['method', 'route', 'status'],
     registers: [registry],
   })
   const seconds = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Time from the request head to the answer, by route pattern.',
+    help: 'Time from the request head to the response, by route pattern.',
     labelNames: ['method', 'route'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
@@ -34,8 +34,8 @@ export function createHttpMetrics(): HttpMetrics {
 type Family = { head: string[]; samples: { app: string; line: string }[] }
 
 /**
- * Joins several processes' Prometheus texts into one valid exposition: each metric family is announced once, and the
- * samples of a family that several apps have are labelled with their app, so that equal series stay apart.
+ * Merges the Prometheus texts of several processes into one valid exposition. Each metric family has one head. Samples of a
+ * family that several apps export get an `app` label, so that equal series stay distinct.
  */
 export function mergeExpositions(texts: Record<string, string>): string {
   const families = new Map<string, Family>()
@@ -51,11 +51,11 @@ export function mergeExpositions(texts: Record<string, string>): string {
 function addExposition(families: Map<string, Family>, app: string, text: string): void {
   let current: Family = { head: [], samples: [] }
   for (const line of text.split('\n')) {
-    const announced = /^# (HELP|TYPE) (\S+)/.exec(line)
-    if (announced?.[2]) {
-      current = families.get(announced[2]) ?? { head: [], samples: [] }
-      families.set(announced[2], current)
-      if (!current.head.some((known) => known.startsWith(`# ${announced[1]}`))) current.head.push(line)
+    const header = /^# (HELP|TYPE) (\S+)/.exec(line)
+    if (header?.[2]) {
+      current = families.get(header[2]) ?? { head: [], samples: [] }
+      families.set(header[2], current)
+      if (!current.head.some((known) => known.startsWith(`# ${header[1]}`))) current.head.push(line)
     } else if (line !== '' && !line.startsWith('#')) current.samples.push({ app, line })
   }
 }

@@ -19,8 +19,8 @@ const titles: Record<number, string> = {
   503: 'Service Unavailable',
 }
 
-/** An RFC 9457 problem document with this service's members; further members stand at top level. */
-export type Problem = {
+/** An RFC 9457 problem document with the members of this service. Further members are at top level. */
+type Problem = {
   type: string
   title: string
   status: number
@@ -32,8 +32,8 @@ export type Problem = {
 }
 
 /**
- * The problem document of any thrown value. A `ServiceError` says what it says; everything else is a 500 that tells
- * the caller nothing of the inside, because inner messages have a way of quoting data.
+ * Returns the problem document of a thrown value. A `ServiceError` keeps its message; any other value becomes a 500 without
+ * its message, because inner messages may quote data.
  */
 export function toProblem(error: unknown, requestId: string): Problem {
   if (!(error instanceof ServiceError)) {
@@ -41,7 +41,7 @@ export function toProblem(error: unknown, requestId: string): Problem {
       type: 'about:blank',
       title: 'Internal Server Error',
       status: 500,
-      detail: 'Something went wrong on our side. The request id names this failure in our log.',
+      detail: 'Internal error. The log entry has the `requestId` of this response.',
       code: 'internal_error',
       requestId,
     }

@@ -2,18 +2,18 @@ import type { Redis } from 'ioredis'
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { ServiceError } from '#core/errors'
 
-export type RateLimitState = { perMinute: number; remaining: number; resetSeconds: number }
+type RateLimitState = { perMinute: number; remaining: number; resetSeconds: number }
 
 export type RateLimiter = {
-  /** Counts one event for the key. Throws 429 with `Retry-After` when the minute's allowance is used up. */
+  /** Counts one event for the key. Throws 429 with `Retry-After` when the limit of this minute is exceeded. */
   consume(key: string, perMinute: number): Promise<RateLimitState>
 }
 
 const windowSeconds = 60
 
 /**
- * Counts events per key and minute: in this process, or in Redis so that replicas count together. While Redis is away
- * each process counts for itself rather than refusing everybody.
+ * Counts events per key and minute: in this process, or in Redis to share the limit between replicas. While Redis is
+ * unavailable, each process counts separately.
  */
 export function createRateLimiter(name: string, redis?: Redis): RateLimiter {
   const limiters = new Map<number, RateLimiterAbstract>()
@@ -39,7 +39,7 @@ export function createRateLimiter(name: string, redis?: Redis): RateLimiter {
   }
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers: the policy (quota and window) and what is left of it. */
+/** The fields of draft-ietf-httpapi-ratelimit-headers: the policy (quota and window) and the remaining quota. */
 export const rateLimitHeaders = ({ perMinute, remaining, resetSeconds }: RateLimitState): Record<string, string> => ({
   'RateLimit-Policy': `"minute";q=${perMinute};w=${windowSeconds}`,
   RateLimit: `"minute";r=${remaining};t=${resetSeconds}`,
@@ -55,7 +55,7 @@ const tooMany = (state: RateLimitState) =>
   new ServiceError(
     429,
     'rate_limited',
-    `More than ${state.perMinute} in a minute. Try again in ${state.resetSeconds} s.`,
+    `Rate limit of ${state.perMinute} per minute exceeded. Retry in ${state.resetSeconds} s.`,
     {
       headers: { 'Retry-After': String(state.resetSeconds), ...rateLimitHeaders({ ...state, remaining: 0 }) },
     },

@@ -1,8 +1,8 @@
 import { newId } from '#core/ids'
 
-// Long enough for any tracing system's ids, and nothing that could forge a log line or a header.
-const sane = /^[A-Za-z0-9._:/+=-]{1,128}$/
+// Long enough for the ids of any tracing system; no characters that could forge a log line or a header.
+const accepted = /^[A-Za-z0-9._:/+=-]{1,128}$/
 
-/** The caller's `X-Request-Id` when it is sane, else a fresh UUIDv7; echoed in the answer and written to the log. */
+/** Returns the caller's `X-Request-Id` when it is valid, otherwise a new UUIDv7. For the response and the log. */
 export const requestIdFrom = (header: string | null | undefined): string =>
-  header && sane.test(header) ? header : newId()
+  header && accepted.test(header) ? header : newId()

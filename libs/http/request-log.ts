@@ -2,11 +2,11 @@ import { type Logger, pino } from 'pino'
 
 export type { Logger }
 
-/** Everything a request's log line may contain. An allow-list, because redaction by path misses what nobody thought of. */
-export type RequestLogFields = {
+/** The fields of a request's log line. An allow-list, because redaction by path misses unexpected fields. */
+type RequestLogFields = {
   requestId: string
   method: string
-  /** The route's pattern, not the concrete path: ids and query strings stay out of the log. */
+  /** The pattern of the route. The path itself is not logged, because it contains ids and query strings. */
   route: string
   status: number
   durationMs: number
@@ -14,7 +14,7 @@ export type RequestLogFields = {
   code?: string | undefined
 }
 
-/** A logger that writes one JSON line per event to stdout. `app` stands on every line. */
+/** Creates a logger that writes one JSON line per event to stdout. Every line has the field `app`. */
 export const createLogger = (app: string, level: string): Logger =>
   pino({
     level,
@@ -23,7 +23,7 @@ export const createLogger = (app: string, level: string): Logger =>
     formatters: { level: (label) => ({ level: label }) },
   })
 
-/** Writes one request's line: info, or error for our own failures. */
+/** Logs a request: at level error for status 500 and above, otherwise info. */
 export function logRequest(logger: Logger, fields: RequestLogFields): void {
   const { requestId, method, route, status, durationMs, principal, code } = fields
   const line = { requestId, method, route, status, durationMs: Math.round(durationMs * 100) / 100, principal, code }
@@ -32,8 +32,8 @@ export function logRequest(logger: Logger, fields: RequestLogFields): void {
 }
 
 /**
- * Logs what made a request fail, without the message: driver errors quote the values they were given. The name, the
- * driver's code and the stack's places say where to look.
+ * Logs the error of a failed request with its name, code and stack locations. Leaves out the message, because errors of
+ * database drivers quote values.
  */
 export function logFailure(logger: Logger, requestId: string, error: unknown): void {
   const failure = error instanceof Error ? error : new Error('not an Error')

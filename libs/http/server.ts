@@ -8,14 +8,14 @@ import { problemResponse, toProblem } from '#http/problem'
 
 type Fetch = (request: Request, environment: never) => Response | Promise<Response>
 
-/** `startListening` for an application that answers Requests with Responses. */
+/** Starts a server for a fetch handler. */
 export const startServer = (fetch: Fetch, address: Address): Promise<HttpServer> =>
   startListening(requestListener(fetch), address)
 
-/** An application that answers Requests with Responses as a listener. What no Request can be made of is a 400. */
+/** Converts a fetch handler to a request listener. Responds 400 when the message cannot be converted to a Request. */
 export const requestListener = (fetch: Fetch): RequestListener =>
   getRequestListener(fetch as never, {
-    // HTTP/1.0, which some health checks speak, has no Host; a name is needed only to make a URL of the path.
+    // HTTP/1.0, which some health checks use, has no Host. The name only completes the URL.
     hostname: 'localhost',
     errorHandler(error) {
       const requestId = newId()
@@ -25,11 +25,11 @@ export const requestListener = (fetch: Fetch): RequestListener =>
     },
   })
 
-const malformed = () => new ServiceError(400, 'malformed_request', 'This is not a request that can be read.')
+const malformed = () => new ServiceError(400, 'malformed_request', 'The request is not valid HTTP.')
 
 /**
- * Listens with limits that slow or oversized heads cannot stretch, and resolves once it does. What is not HTTP at all is
- * answered with a problem document too, since no route ever sees it.
+ * Starts a server with limits on the time and size of request heads. Resolves when it listens. Responds with a problem
+ * document to messages that are not HTTP, which never reach a route.
  */
 export const startListening = (listener: RequestListener, address: Address): Promise<HttpServer> => {
   const inTurn = oneAtATime(listener)
@@ -38,12 +38,12 @@ export const startListening = (listener: RequestListener, address: Address): Pro
 
 function makeServer(listener: RequestListener): Server {
   const limits = { headersTimeout: 10_000, requestTimeout: 60_000, keepAliveTimeout: 65_000, maxHeaderSize: 16 * 1024 }
-  // Node would answer a missing Host by itself, without a problem document.
+  // Node itself would refuse a missing Host without a problem document.
   const server = createServer({ ...limits, requireHostHeader: false }, (request, response) => {
     if (request.headers.host === undefined && request.httpVersion === '1.1') return refuseHead(response)
     listener(request, response)
   })
-  // Whatever else than 100-continue a caller expects may be ignored (RFC 9110, 10.1.1).
+  // Expectations other than 100-continue may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', listener)
   server.maxRequestsPerSocket = 0
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -55,7 +55,7 @@ function makeServer(listener: RequestListener): Server {
   return server
 }
 
-/** What is said to a head that cannot be read, by whoever has no Response to say it with. */
+/** The headers and the body that refuse a malformed request head. */
 function refusal() {
   const requestId = newId()
   const body = JSON.stringify(toProblem(malformed(), requestId))

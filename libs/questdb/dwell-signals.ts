@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { throwIfGone } from '#core/errors'
+import { throwIfClosed } from '#core/errors'
 import type { DwellRow } from '#questdb/dwells'
 import type { Reader } from '#questdb/readers'
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
@@ -55,7 +55,7 @@ export function createDwellSignals(): DwellSignals {
       const left = dwells.values()
       const worker = async () => {
         for (const dwell of left) {
-          throwIfGone(reader.signal)
+          throwIfClosed(reader.signal)
           signals.set(dwell.id, await read(reader, version, dwell, toMs))
         }
       }

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { throwIfGone } from '#core/errors'
+import { throwIfClosed } from '#core/errors'
 import type { Secret } from '#core/secret'
 
 /** A value bound to `$1…`: times go as ISO text, since QuestDB reads a bound number as microseconds. */
@@ -66,7 +66,7 @@ type Statement = { text: string; values: SqlValue[]; rowMode?: 'array' }
 
 async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal | undefined): Promise<pg.QueryResult> {
   if (!signal) return pool.query(statement)
-  throwIfGone(signal)
+  throwIfClosed(signal)
   const client = await pool.connect()
   let isReleased = false
   const release = (error?: Error) => {
@@ -77,13 +77,13 @@ async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal
   const onAbort = () => release(new Error('The caller is gone.'))
   signal.addEventListener('abort', onAbort, { once: true })
   try {
-    throwIfGone(signal)
+    throwIfClosed(signal)
     const result = await client.query(statement)
     release()
     return result
   } catch (error) {
     release(error instanceof Error ? error : new Error(String(error)))
-    throwIfGone(signal)
+    throwIfClosed(signal)
     throw error
   } finally {
     signal.removeEventListener('abort', onAbort)

@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import { insufficientScope, notFound, ServiceError, throwIfGone } from '#core/errors'
+import { insufficientScope, notFound, ServiceError, throwIfClosed } from '#core/errors'
 import type { Principal } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import type { BodyTerms } from '#http/body'
@@ -158,7 +158,7 @@ async function rendered(reply: Reply, c: AppContext): Promise<Response> {
   }
   headers.set('content-type', 'application/json')
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
-  const text = await collect(jsonChunks(reply.body), () => throwIfGone(c.req.raw.signal))
+  const text = await collect(jsonChunks(reply.body), () => throwIfClosed(c.req.raw.signal))
   const coding = chooseCoding(c.req.header('accept-encoding'))
   const chunks = await encodeChunks(text, coding, headers)
   return chunkedResponse(chunks, { status: reply.status, headers })

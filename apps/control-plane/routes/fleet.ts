@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { throwIfGone } from '#core/errors'
+import { throwIfClosed } from '#core/errors'
 import { chunkedResponse } from '#http/chunked-body'
 import { chooseCoding } from '#http/compression'
 import { matchesNone } from '#http/etag'
@@ -78,7 +78,7 @@ const gps = route({
     const picture = await readGps(ctx, fleetMaps, requestReader(input), request)
     const headers = new Headers({ ETag: picture.etag, 'Cache-Control': 'private, no-cache', Vary: 'accept-encoding' })
     if (matchesNone(http.req.header('if-none-match'), picture.etag)) return new Response(null, { status: 304, headers })
-    throwIfGone(http.req.raw.signal)
+    throwIfClosed(http.req.raw.signal)
     const nextCursor = picture.next && cursors.seal(JSON.stringify(picture.next), boundTo(input))
     const key = `${picture.etag} ${nextCursor && ctx.principal.id}`
     const answer = fleetMaps.answers.share(key, ctx.principal.rateLimit.key, async function* () {

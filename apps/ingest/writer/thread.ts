@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { repeat } from '#core/repeat'
+import { repeat } from '#core/schedule'
 import { Secret } from '#core/secret'
 import { createLogger } from '#http/request-log'
 import { openIlpTransport } from '#questdb/ilp-transport'
