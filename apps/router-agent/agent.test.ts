@@ -92,7 +92,7 @@ test('enrolls once, keeps its token, and reports gzipped NDJSON with sentAt and 
   })
 })
 
-test('over cut connections, 503 and 500 every sample arrives in order, the same batch under the same id', async () => {
+test('with lost connections, 503 and 500, every sample arrives in order and batches keep their ids', async () => {
   const failures: PeerAnswer[] = ['cut', { status: 503 }, { status: 500 }]
   const peer = await startPeer(() => failures.shift() ?? accepted())
   const router = await startRouter(peer.baseUrl, await newFolder())
@@ -107,7 +107,7 @@ test('over cut connections, 503 and 500 every sample arrives in order, the same 
   for (const [failure, waitMs] of waits.entries()) expect(waitMs).toBeGreaterThanOrEqual(500 * 2 ** failure - 30)
 })
 
-test('Retry-After is waited for', async () => {
+test('waits for the time in Retry-After', async () => {
   const answers: PeerAnswer[] = [{ status: 429, headers: { 'retry-after': '2' } }]
   const peer = await startPeer(() => answers.shift() ?? accepted())
   const router = await startRouter(peer.baseUrl, await newFolder())
@@ -117,7 +117,7 @@ test('Retry-After is waited for', async () => {
   expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(1_950)
 })
 
-test('samples the service lists as rejected are never sent again', async () => {
+test('does not send rejected samples again', async () => {
   const rejected = [{ index: 0, code: 'ts_out_of_range', detail: '' }]
   const peer = await startPeer(() => accepted({ accepted: 1, rejected }))
   const router = await startRouter(peer.baseUrl, await newFolder())
@@ -129,7 +129,7 @@ test('samples the service lists as rejected are never sent again', async () => {
   expect(router.events).toContain('samples_rejected')
 })
 
-test('a batch answered 413 is halved until it fits, in order', async () => {
+test('halves a batch after 413 until it fits, and keeps the order', async () => {
   const lines = ({ body }: Received) => body.trim().split('\n').length - 1
   const peer = await startPeer((request) => (lines(request) > 30 ? { status: 413 } : accepted()))
   const router = await startRouter(peer.baseUrl, await newFolder())
@@ -141,7 +141,7 @@ test('a batch answered 413 is halved until it fits, in order', async () => {
   })
 })
 
-test('an undecodable batch does not hold up what comes after it', async () => {
+test('drops an undecodable batch and sends the following ones', async () => {
   const answers: PeerAnswer[] = [{ status: 400 }]
   const peer = await startPeer(() => answers.shift() ?? accepted())
   const router = await startRouter(peer.baseUrl, await newFolder())
@@ -151,7 +151,7 @@ test('an undecodable batch does not hold up what comes after it', async () => {
   await vi.waitFor(() => expect(peer.reports().map(timesOf)).toEqual([[1], [2]]))
 })
 
-test.each([401, 403])('after %i it says so, slows down, and keeps its samples on disk', async (status) => {
+test.each([401, 403])('after %i it logs the refusal, retries slowly and keeps its samples on disk', async (status) => {
   const peer = await startPeer(() => ({ status }))
   const folder = await newFolder()
   const router = await startRouter(peer.baseUrl, folder)
@@ -164,7 +164,7 @@ test.each([401, 403])('after %i it says so, slows down, and keeps its samples on
   expect((await openSampleBuffer(join(folder, 'buffer'))).figures().samples).toBeGreaterThanOrEqual(5)
 })
 
-test('a stop in the middle of a request loses nothing', async () => {
+test('a stop during a request loses no samples', async () => {
   const peer = await startPeer(() => new Promise<PeerAnswer>(() => undefined))
   const folder = await newFolder()
   const router = await startRouter(peer.baseUrl, folder)

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '#core/clock'
+import { pause as pauseFor } from '#core/schedule'
 import { createBackoff } from './backoff.ts'
 import type { EdgeClient, Enrollment } from './edge-client.ts'
 import { createJobRunner } from './job-runner.ts'
@@ -9,20 +9,20 @@ import type { SampleBuffer } from './sample-buffer.ts'
 import type { StateFile } from './state-file.ts'
 import { createUploader } from './uploader.ts'
 
-/** Why the agent ended: told to stop, a recording is through and sent, or a job asks the router to restart. */
+/** Why the agent ended: `stop` was called, a recording was sent completely, or a job requests a restart of the router. */
 export type AgentEnd = { kind: 'stopped' | 'exhausted' } | { kind: 'restart'; reason: string }
 
 export type Agent = {
-  /** Enrolls when needed, then reports and takes jobs until the end. Does not throw for a bad link. */
+  /** Enrolls when needed, then reports and runs jobs until the end. Does not throw for a bad link. */
   run: () => Promise<AgentEnd>
-  /** Ends `run`; what was not sent is on disk when it resolves. */
+  /** Ends `run`, which writes unsent samples to disk before it resolves. */
   stop: () => void
 }
 
-export type AgentOptions = {
-  /** Makes the client of this run; its calls end when the signal is aborted. */
+type AgentOptions = {
+  /** Creates the client of this run. Its calls end when the signal aborts. */
   connect: (signal: AbortSignal) => EdgeClient
-  /** How to enroll when the state holds no token yet. */
+  /** The enrollment to use when the state has no token. */
   enrollment: Enrollment | undefined
   folder: string
   state: StateFile
@@ -33,14 +33,14 @@ export type AgentOptions = {
   log: Log
   bootedAtMs: number
   reportEveryMs: number
-  /** Seconds a request for work may wait at the service; 0 asks only when a telemetry answer hints at work. */
+  /** Seconds of a long poll for jobs. With 0, asks for a job only when a telemetry response reports one. */
   longPollSeconds: number
 }
 
 const persistEveryMs = 60_000
 const enrollmentRefusedWaitMs = 300_000
 
-/** One router: its telemetry loop and its job loop, over the state and buffer that outlive it. */
+/** Creates the agent of one router, with a telemetry loop and a job loop. State and buffer survive a restart. */
 export function createAgent(options: AgentOptions): Agent {
   const { enrollment, state, buffer, source, clock, random, log } = options
   const stopping = new AbortController()
@@ -50,7 +50,7 @@ export function createAgent(options: AgentOptions): Agent {
   let persistedAtMs = 0
   let wakeJobLoop: () => void = () => undefined
 
-  const pause = (ms: number): Promise<void> => delay(ms, undefined, { signal }).catch(() => undefined)
+  const pause = (ms: number): Promise<void> => pauseFor(ms, signal)
   const backoff = () => createBackoff({ random })
 
   function finish(reason: AgentEnd): void {
@@ -59,7 +59,7 @@ export function createAgent(options: AgentOptions): Agent {
     wakeJobLoop()
   }
 
-  async function keep(): Promise<void> {
+  async function persistWhenDue(): Promise<void> {
     if (clock() - persistedAtMs < persistEveryMs) return
     persistedAtMs = clock()
     await persist()
@@ -69,7 +69,7 @@ export function createAgent(options: AgentOptions): Agent {
     try {
       await buffer.persist()
     } catch (error) {
-      // A full or broken flash must not stop the router from reporting once the link is back.
+      // With a full or broken flash, the router must still report when the link is back.
       log('buffer_not_written', { detail: error instanceof Error ? error.message : String(error) })
     }
   }
@@ -102,12 +102,12 @@ export function createAgent(options: AgentOptions): Agent {
       const nowMs = clock()
       buffer.add(source.collect(nowMs))
       if (nowMs < notBeforeMs || !source.isLinkUp(nowMs)) {
-        await keep()
+        await persistWhenDue()
       } else {
         const result = await uploader.drain()
         notBeforeMs = clock() + result.waitMs
-        const resultsWait = state.read().jobs.some(({ phase, reported }) => phase === 'done' && !reported)
-        if (result.jobsPending || (result.sent > 0 && resultsWait)) wakeJobLoop()
+        const hasUnreportedJob = state.read().jobs.some(({ phase, reported }) => phase === 'done' && !reported)
+        if (result.jobsPending || (result.sent > 0 && hasUnreportedJob)) wakeJobLoop()
         if (source.isExhausted(nowMs) && buffer.figures().samples === 0) return finish({ kind: 'exhausted' })
       }
       await pause(options.reportEveryMs * (0.9 + random() / 5))
@@ -132,7 +132,7 @@ export function createAgent(options: AgentOptions): Agent {
       if (signal.aborted) return
       for (let turn = await runner.takeOne(options.longPollSeconds); ; ) {
         if (turn.restart) return finish({ kind: 'restart', reason: turn.restart.reason })
-        if (!turn.took || signal.aborted) {
+        if (!turn.hasRun || signal.aborted) {
           if (turn.waitMs > 0) await pause(turn.waitMs)
           break
         }

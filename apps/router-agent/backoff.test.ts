@@ -4,7 +4,7 @@ import { createBackoff } from './backoff.ts'
 
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
-test('delays double up to the maximum, each within the upper half of its ceiling', () => {
+test('delays double up to the maximum, each in the upper half of its range', () => {
   fc.assert(
     fc.property(fc.array(fraction, { minLength: 1, maxLength: 40 }), (draws) => {
       let draw = 0
@@ -21,7 +21,7 @@ test('delays double up to the maximum, each within the upper half of its ceiling
   )
 })
 
-test('Retry-After is never undercut and spread by at most a fifth', () => {
+test('delays are at least Retry-After and at most a fifth longer', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1_000, max: 600_000 }), fraction, (retryAfterMs, draw) => {
       const delayMs = createBackoff({ baseMs: 10, random: () => draw }).next(retryAfterMs)

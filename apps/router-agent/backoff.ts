@@ -1,16 +1,15 @@
 export type Backoff = {
-  /** Milliseconds to wait before the next try; with the server's `Retry-After` never less than that. */
+  /** Milliseconds to wait before the next attempt, at least the server's `Retry-After`. */
   next: (retryAfterMs?: number) => number
-  /** Call after a success: the next failure starts small again. */
+  /** Call after a success: the next delay is short again. */
   reset: () => void
 }
 
 type BackoffOptions = { baseMs?: number; maxMs?: number; random?: () => number }
 
 /**
- * Exponential back-off with jitter: the n-th delay is drawn from [ceiling/2, ceiling), ceiling = base × 2ⁿ up to the
- * maximum. A `Retry-After` is honoured and spread over another fifth, because a fleet that was told "30 seconds" all at
- * once must not come back all at once.
+ * Exponential back-off with jitter: the n-th delay is random in [ceiling/2, ceiling), with ceiling = base × 2ⁿ up to the
+ * maximum. Adds up to a fifth to a `Retry-After`, so that a fleet that received the same value does not return at once.
  */
 export function createBackoff({ baseMs = 1_000, maxMs = 120_000, random = Math.random }: BackoffOptions = {}): Backoff {
   let failures = 0

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { parseConfig } from '#core/config'
 
-/** Every setting is an option (`--base-url X`) or a variable (`BASE_URL=X`); keys are better given as variables. */
+/** Each setting is an option (`--base-url X`) or an environment variable (`BASE_URL=X`). Prefer variables for keys. */
 const shared = {
   BASE_URL: z.url().default('http://127.0.0.1:8080'),
   ENROLLMENT_KEY: z.string().optional(),
@@ -20,10 +20,10 @@ const agentSchema = z.object({
   SPEED: z.coerce.number().positive().max(10_000).default(1),
   FIRMWARE: z.string().default('1.0.0'),
   LONG_POLL_SECONDS: z.coerce.number().int().min(0).max(55).default(50),
-  /** Set by main.ts, so that a restart goes on with the drive instead of beginning it again. */
+  /** Set by main.ts, so that a restart continues the replay of a drive. */
   REPLAY_STARTED_AT_MS: z.coerce.number().optional(),
   RESTARTED: z.stringbool().default(false),
-  /** Keep running, for jobs, after the recording is through. */
+  /** Keep running after the end of the recording, for jobs. */
   STAY: z.stringbool().default(false),
 })
 
@@ -32,15 +32,15 @@ const fleetSchema = z.object({
   COUNT: z.coerce.number().int().min(1).max(10_000).default(200),
   SEED: z.coerce.number().int().default(1),
   HISTORY_MINUTES: z.coerce.number().int().min(0).max(1_440).default(120),
-  /** An operator's key: with it the routers get tags, groups and a profile through the public API. */
+  /** API key of an operator, to create tags, groups and a profile for the routers. */
   API_KEY: z.string().optional(),
   ORGANIZATION_ID: z.string().optional(),
 })
 
-export type AgentConfig = z.infer<typeof agentSchema>
-export type FleetConfig = z.infer<typeof fleetSchema>
+type AgentConfig = z.infer<typeof agentSchema>
+type FleetConfig = z.infer<typeof fleetSchema>
 
-/** Options of the command line win over variables. Throws one sentence per wrong setting. */
+/** Options of the command line take precedence over variables. Throws an error with one sentence per invalid setting. */
 export const readAgentConfig = (argv: string[]): AgentConfig => parseConfig(agentSchema, settings(agentSchema, argv))
 
 export const readFleetConfig = (argv: string[]): FleetConfig => parseConfig(fleetSchema, settings(fleetSchema, argv))

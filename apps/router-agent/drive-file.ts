@@ -16,10 +16,9 @@ const ratByNetworkMode: Record<string, string> = {
 }
 
 /**
- * Reads a drive recorded once a second (the CSV of the MMSys 2020 5G dataset: `Timestamp,Longitude,Latitude,Speed,…`)
- * and returns what a router on that drive would send, oldest row first: per row a `location` and a `cellular` sample
- * with the row's time (UTC, epoch ms). Order, repeats and sentinels (`-`, -200, 2147483647) stay as recorded; a row
- * without a readable time is left out.
+ * Parses a drive recorded once a second (the CSV of the MMSys 2020 5G dataset: `Timestamp,Longitude,Latitude,Speed,…`) and
+ * returns the samples of a router on that drive: per row a `location` and a `cellular` sample with the time of the row (UTC,
+ * epoch ms). Keeps order, duplicates and sentinels (`-`, -200, 2147483647). Skips rows without a valid time.
  */
 export function readDrive(csv: string): Sample[] {
   const rows = parse(csv, { columns: true, skip_empty_lines: true, relax_column_count: true }) as Row[]
@@ -66,6 +65,6 @@ function cellularOf(row: Row, ts: number): Sample {
   return sample
 }
 
-/** A router's own firmware would send numbers as numbers and its "no value" words as they are. */
+/** Converts numbers and keeps "no value" words, as the firmware of a router does. */
 const numberOrText = (text: string | undefined): number | string | undefined =>
   text === undefined || text.trim() === '' || !Number.isFinite(Number(text)) ? text : Number(text)

@@ -7,7 +7,7 @@ import type { Sample } from './sample.ts'
 const header =
   'Timestamp,Longitude,Latitude,Speed,Operatorname,NetworkMode,RSRP,RSRQ,SNR,CQI,RSSI,LACHEX,RAWCELLID,NRxRSRP,NRxRSRQ'
 
-test('a recorded row becomes a location and a cellular sample, sentinels untouched', () => {
+test('a recorded row becomes a location and a cellular sample with unchanged sentinels', () => {
   const rows = [
     '2020.02.13_15.02.01,-8.396102,51.887069,36,B,5G,-93,-15,-3.0,10,-107,9CBA,10805003,-93.0,-13.0',
     '2020.02.13_15.02.02,-8.396102,51.887069,36,B,HSPA+,-200,-,-,-,2147483647,-,-,-,-',
@@ -33,7 +33,7 @@ test('a recorded row becomes a location and a cellular sample, sentinels untouch
   ])
 })
 
-test('a replay gives every sample once, never from the future, with the distances of the recording, ending now', () => {
+test('a replay returns every sample once, never in the future, with the intervals of the recording', () => {
   const gaps = fc.array(fc.integer({ min: 0, max: 5_000 }), { minLength: 1, maxLength: 60 })
   fc.assert(
     fc.property(gaps, fc.integer({ min: 1, max: 600 }), (gapsMs, speed) => {

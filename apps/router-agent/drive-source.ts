@@ -1,10 +1,10 @@
 import type { Sample, SampleSource } from './sample.ts'
 
 /**
- * Replays a recording `speed` times as fast as it was driven. Distances between times stay as recorded, so that speeds,
- * gaps and stops remain what they were; the whole drive is shifted so that its last sample falls on the moment the
- * replay ends. No sample is ever in the future: at 60 × one hour is sent within a minute and ends now. What was driven
- * before `resumedAtMs` is left out: the router was off.
+ * Replays a recording `speed` times as fast as it was recorded. The differences between sample times do not change, so that
+ * speeds, gaps and stops remain correct. All times are shifted so that the last sample has the time at which the replay
+ * ends, and no sample is in the future: at speed 60, one hour is sent within a minute. Skips samples before `resumedAtMs`,
+ * when the router was off.
  */
 export function createDriveSource(
   samples: Sample[],

@@ -4,10 +4,10 @@ import { type Dispatcher, request } from 'undici'
 
 const gzipAsync = promisify(gzip)
 
-/** `status` 0 means that no answer came: refused, cut, timed out. `retryAfterMs` only when the server named one. */
+/** `status` 0: no response (connection refused, lost or timed out). `retryAfterMs`: only when the server sent one. */
 export type EdgeAnswer = { status: number; body: unknown; detail: string; retryAfterMs?: number }
 
-export type JobReport = {
+type JobReport = {
   attempt: number
   status: 'inProgress' | 'succeeded' | 'failed' | 'rejected'
   progress?: number
@@ -16,22 +16,22 @@ export type JobReport = {
 
 export type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string }
 
-/** The device edge of the service, one method per call of the protocol. Nothing here throws for a bad link. */
+/** The client of the device edge, with one method per call of the protocol. No method throws for a bad link. */
 export type EdgeClient = {
   enroll: (enrollment: Enrollment) => Promise<EdgeAnswer>
   postTelemetry: (token: string, ndjson: string) => Promise<EdgeAnswer>
   nextJob: (token: string, waitSeconds: number) => Promise<EdgeAnswer>
   reportJob: (token: string, jobId: string, report: JobReport) => Promise<EdgeAnswer>
   config: (token: string) => Promise<EdgeAnswer>
-  /** A plain GET of the base address, for measuring the path. Answers the bytes read. */
+  /** A GET request to measure the path. Returns the number of bytes received. */
   probe: (path: string) => Promise<{ status: number; bytes: number }>
 }
 
 const answerTimeoutMs = 30_000
 
 /**
- * `dispatcher` is the connection pool, shared by all routers of a process; `baseUrl` may carry a path prefix. Calls in
- * flight end with status 0 when `signal` is aborted.
+ * Creates a client. `dispatcher` is the connection pool, shared by all routers of a process. `baseUrl` may have a path
+ * prefix. Pending calls end with status 0 when `signal` aborts.
  */
 export function createEdgeClient(baseUrl: string, dispatcher: Dispatcher, signal: AbortSignal): EdgeClient {
   const prefix = baseUrl.replace(/(?<!\/)\/+$/, '')

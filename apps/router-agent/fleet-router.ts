@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '#core/clock'
+import { pause } from '#core/schedule'
 import { createAgent } from './agent.ts'
 import type { EdgeClient } from './edge-client.ts'
 import type { Log } from './log.ts'
@@ -15,7 +15,7 @@ type FleetRouterOptions = {
   folder: string
   connect: (signal: AbortSignal) => EdgeClient
   enrollmentKey: string | undefined
-  /** From when on this router has samples to tell, for its first boot. */
+  /** The time of the first sample of this router, for its first boot. */
   historyFromMs: number
   reportEveryMs: number
   clock: Clock
@@ -24,8 +24,8 @@ type FleetRouterOptions = {
 }
 
 /**
- * Runs one simulated router until `signal`: the same agent as on a real one, over a simulated modem, receiver and boot.
- * A reboot job stops it, keeps it dark for its boot time, and starts it again from its state folder.
+ * Runs one simulated router until `signal` aborts: the agent of a real router with a simulated modem, receiver and boot. A
+ * reboot job stops it for its boot time and starts it again from its state folder.
  */
 export async function runFleetRouter(options: FleetRouterOptions): Promise<void> {
   const { spec, clock, signal, log } = options
@@ -65,7 +65,7 @@ export async function runFleetRouter(options: FleetRouterOptions): Promise<void>
     signal.removeEventListener('abort', agent.stop)
     if (end.kind !== 'restart') return
     log('rebooting', { reason: end.reason, bootMs: Math.round(bootMs) })
-    await delay(bootMs, undefined, { signal }).catch(() => undefined)
+    await pause(bootMs, signal)
     fromMs = clock()
   }
 }

@@ -21,16 +21,16 @@ type SetupOptions = {
   log: Log
 }
 
-/** The service answered and will answer the same again; waiting does not help. */
+/** The service refused a request; a retry would be refused too. */
 export class SetupRefused extends Error {}
 
 type Named = { name: string }
 type Page<Item> = { items: Item[]; nextCursor: string | null }
 
 /**
- * Prepares the demo organization through the public API as an operator would: registers the routers with their tags,
- * makes groups by tag and one config profile. What is there already stays as it is, so it can run at every start.
- * Throws SetupRefused with the service's own words for a 4xx, another error when it cannot be reached yet.
+ * Prepares the demo organization through the public API: registers the routers with their tags, and creates groups by tag
+ * and one config profile. Does not change existing objects, so it can run at every start. Throws SetupRefused with the
+ * response for a 4xx, and another error while the service is unavailable.
  */
 export async function setUpDemo(options: SetupOptions): Promise<void> {
   const { specs, log } = options
@@ -58,7 +58,7 @@ export async function setUpDemo(options: SetupOptions): Promise<void> {
 
 const standardProfile = () => ({
   name: profileName,
-  description: 'What every router of the demo fleet starts from.',
+  description: 'Default settings of the demo fleet.',
   settings: {
     reporting: { everySeconds: 10, batchSamples: 1_000 },
     mobile: { apn: 'fleet.iot', preferredRats: ['nr-nsa', 'lte', 'umts'] },
@@ -79,7 +79,7 @@ function createCaller({ baseUrl, apiKey, dispatcher }: SetupOptions): Call {
     })
     const text = await answer.body.text()
     if (answer.statusCode < 300) return JSON.parse(text)
-    const sentence = `${method} ${path} was answered ${answer.statusCode}: ${text.slice(0, 300)}`
+    const sentence = `${method} ${path} failed with status ${answer.statusCode}: ${text.slice(0, 300)}`
     throw answer.statusCode < 500 && answer.statusCode !== 429 ? new SetupRefused(sentence) : new Error(sentence)
   }
 }
@@ -98,6 +98,6 @@ async function listAll<Item>(call: Call, path: string): Promise<Item[]> {
 
 async function firstOrganization(call: Call): Promise<string> {
   const { items } = (await call('GET', '/orgs')) as Page<{ id: string }>
-  if (!items[0]) throw new Error('The API key reads no organization.')
+  if (!items[0]) throw new Error('The API key has no access to an organization.')
   return items[0].id
 }

@@ -1,9 +1,9 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { Agent as ConnectionPool } from 'undici'
 import { systemClock } from '#core/clock'
+import { pause as pauseFor } from '#core/schedule'
 import { createBackoff } from './backoff.ts'
 import { readFleetConfig } from './config.ts'
 import { createEdgeClient } from './edge-client.ts'
@@ -12,11 +12,11 @@ import { SetupRefused, setUpDemo } from './fleet-setup.ts'
 import { createLog } from './log.ts'
 import { makeRoster } from './world/roster.ts'
 
-// The demo fleet: many routers in one process, each the agent of agent.ts over a simulated world.
+// The demo fleet: many simulated routers in one process, each with the agent of agent.ts.
 const startEveryMs = 80
-const rememberEveryMs = 30_000
+const saveEveryMs = 30_000
 
-// Collects its garbage early: 130 MB instead of 240 for two hundred routers, at no cost that can be measured.
+// Early garbage collection: 130 MB instead of 240 MB for 200 routers, at no measurable cost.
 for (const flag of ['--optimize-for-size', '--max-semi-space-size=2']) setFlagsFromString(flag)
 
 const config = readFleetConfig(process.argv.slice(2))
@@ -26,18 +26,18 @@ const pool = new ConnectionPool({ connections: 16, keepAliveTimeout: 60_000 })
 const specs = makeRoster(config.COUNT, config.SEED)
 const stopping = new AbortController()
 const { signal } = stopping
-const pause = (ms: number) => delay(ms, undefined, { signal }).catch(() => undefined)
+const pause = (ms: number) => pauseFor(ms, signal)
 
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopping.abort())
 process.once('disconnect', () => stopping.abort())
 
 await mkdir(folder, { recursive: true, mode: 0o700 })
-const memoryFile = join(folder, 'fleet.json')
+const progressFile = join(folder, 'fleet.json')
 const historyFromMs = Math.max(systemClock() - config.HISTORY_MINUTES * 60_000, await sampledUntil())
 if (config.API_KEY !== undefined) await prepare(config.API_KEY)
 
 const routers = specs.map(async (spec, index) => {
-  // One after the other: two hours of two hundred routers at once would be a burst no real fleet makes.
+  // One after the other: two hours of 200 routers at once would be an unrealistic burst.
   await pause(index * startEveryMs)
   const routerLog = createLog(spec.serial)
   try {
@@ -56,28 +56,27 @@ const routers = specs.map(async (spec, index) => {
     routerLog('router_failed', { detail: error instanceof Error ? error.message : String(error) })
   }
 })
-const remembering = rememberTime()
-await Promise.all([...routers, remembering])
+await Promise.all([...routers, saveProgress()])
 await pool.destroy()
 process.exit(0)
 
-/** How far all routers had sampled when the fleet was last seen running; a restart goes on from there. */
+/** The time until which all routers had sampled in the last run. A restart continues from there. */
 async function sampledUntil(): Promise<number> {
-  const text = await readFile(memoryFile, 'utf8').catch(() => '{}')
+  const text = await readFile(progressFile, 'utf8').catch(() => '{}')
   const { sampledUntilMs } = JSON.parse(text) as { sampledUntilMs?: number }
   return sampledUntilMs ?? 0
 }
 
-async function rememberTime(): Promise<void> {
-  await pause(specs.length * startEveryMs + rememberEveryMs)
+async function saveProgress(): Promise<void> {
+  await pause(specs.length * startEveryMs + saveEveryMs)
   while (!signal.aborted) {
-    await writeFile(`${memoryFile}.part`, JSON.stringify({ sampledUntilMs: systemClock() - config.REPORT_EVERY_MS }))
-    await rename(`${memoryFile}.part`, memoryFile)
-    await pause(rememberEveryMs)
+    await writeFile(`${progressFile}.part`, JSON.stringify({ sampledUntilMs: systemClock() - config.REPORT_EVERY_MS }))
+    await rename(`${progressFile}.part`, progressFile)
+    await pause(saveEveryMs)
   }
 }
 
-/** The routers run without groups too, so a refusal is said and passed over; an absent service is waited for. */
+/** Waits for the service and sets up the demo. A refusal is only logged, because the routers also run without groups. */
 async function prepare(apiKey: string): Promise<void> {
   const backoff = createBackoff({ maxMs: 10_000 })
   for (let tries = 0; tries < 6 && !signal.aborted; tries += 1) {

@@ -5,7 +5,7 @@ type HostFacts = { firmware: () => string; rebootReason: string | undefined; boo
 
 const everyMs = 60_000
 
-/** The health of the machine the agent runs on, once a minute; the first sample after a start says why it started. */
+/** Samples the health of this machine once a minute. The first sample after a start has the reason of the restart. */
 export function createHostSource({ firmware, rebootReason, bootedAtMs }: HostFacts): SampleSource {
   let nextMs = bootedAtMs
   let reason = rebootReason
@@ -30,7 +30,7 @@ export function createHostSource({ firmware, rebootReason, bootedAtMs }: HostFac
   }
 }
 
-/** Several sources as one: all samples by time; the link and the end are those of the first. */
+/** Merges sources: all samples in order of time, with the link and the end of the first source. */
 export function mergeSources(lead: SampleSource, ...others: SampleSource[]): SampleSource {
   return {
     collect: (nowMs) =>

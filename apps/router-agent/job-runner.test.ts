@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const step of cleanUp.splice(0).reverse()) await step()
 })
 
-/** A service with jobs to hand out, each until a report for it came; `onReport` may answer a report itself. */
+/** A service that hands out each job until it is reported. `onReport` may respond to a report instead. */
 async function startService(
   jobs: Record<string, unknown>[],
   onReport: (report: Record<string, unknown>) => PeerAnswer | undefined = () => undefined,
@@ -64,13 +64,13 @@ async function startRunner(baseUrl: string, folder?: string, actions?: Record<st
 
 const finalOf = (reports: Record<string, unknown>[]) => reports.filter(({ status }) => status !== 'inProgress')
 
-test('nothing to do is no job and no wait', async () => {
+test('without a job, takeOne returns no job and no delay', async () => {
   const service = await startService([])
   const { runner } = await startRunner(service.baseUrl)
-  expect(await runner.takeOne(0)).toEqual({ took: false, waitMs: 0 })
+  expect(await runner.takeOne(0)).toEqual({ hasRun: false, waitMs: 0 })
 })
 
-test('an unknown kind is rejected, also one that names something every object has', async () => {
+test('rejects an unknown kind, also the name of an object property', async () => {
   const service = await startService([
     { id: 'a', kind: 'make_coffee' },
     { id: 'b', kind: 'constructor' },
@@ -81,7 +81,7 @@ test('an unknown kind is rejected, also one that names something every object ha
   expect(service.sentReports().map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 })
 
-test('a reboot is reported after the restart it is, and only then', async () => {
+test('reports a reboot only after the restart', async () => {
   const service = await startService([{ id: 'a', kind: 'reboot' }])
   const before = await startRunner(service.baseUrl)
   expect((await before.runner.takeOne(0)).restart).toEqual({ reason: 'job' })
@@ -94,7 +94,7 @@ test('a reboot is reported after the restart it is, and only then', async () => 
   expect(finalOf(service.sentReports())).toEqual([{ attempt: 1, status: 'succeeded', detail: 'Restarted.' }])
 })
 
-test('the same attempt delivered again is reported again and not done again; the next attempt is done', async () => {
+test('reports a repeated attempt again without running it; runs the next attempt', async () => {
   const service = await startService([
     { id: 'a', kind: 'count' },
     { id: 'a', kind: 'count' },
@@ -112,7 +112,7 @@ test('the same attempt delivered again is reported again and not done again; the
   ])
 })
 
-test('a result survives a service that does not answer, and is sent until it does', async () => {
+test('keeps a result while the service does not respond, and reports it again', async () => {
   let refusals = 7
   const service = await startService([{ id: 'a', kind: 'speed_test' }], ({ status }) =>
     status === 'inProgress' || refusals-- <= 0 ? undefined : { status: 503 },
@@ -126,7 +126,7 @@ test('a result survives a service that does not answer, and is sent until it doe
   expect(new Set(finalOf(service.sentReports()).map((report) => JSON.stringify(report))).size).toBe(1)
 })
 
-test('a job the router died in is reported failed, not begun again', async () => {
+test('reports a job as failed when the router crashed during it', async () => {
   const service = await startService([{ id: 'a', kind: 'hang' }])
   const begun = Promise.withResolvers<void>()
   const hang: Action = () => {
@@ -141,21 +141,21 @@ test('a job the router died in is reported failed, not begun again', async () =>
   expect(finalOf(service.sentReports())).toMatchObject([{ status: 'failed', attempt: 1 }])
 })
 
-test('a job that was called off is not begun', async () => {
+test('does not start a cancelled job', async () => {
   const service = await startService([{ id: 'a', kind: 'reboot', cancelRequested: true }])
   const { runner } = await startRunner(service.baseUrl)
   expect((await runner.takeOne(0)).restart).toBeUndefined()
   expect(finalOf(service.sentReports())).toMatchObject([{ status: 'rejected' }])
 })
 
-test('an attempt the service no longer wants is not begun', async () => {
+test('does not start an attempt that the service refuses', async () => {
   const service = await startService([{ id: 'a', kind: 'reboot' }], () => ({ status: 409 }))
   const { runner } = await startRunner(service.baseUrl)
   expect((await runner.takeOne(0)).restart).toBeUndefined()
   expect(service.sentReports()).toHaveLength(1)
 })
 
-test('apply_config stores the pinned version where only the owner reads it', async () => {
+test('apply_config stores the pinned version in a file with mode 0600', async () => {
   const profile = { id: 'p-1', version: 3, settings: { wifi: { ssid: 'fleet', wifiPassword: 'hunter2' } } }
   const service = await startService([{ id: 'a', kind: 'apply_config', parameters: { profile } }])
   const { runner, state, folder } = await startRunner(service.baseUrl)
@@ -167,7 +167,7 @@ test('apply_config stores the pinned version where only the owner reads it', asy
   expect((await stat(join(folder, 'state.json'))).mode & 0o777).toBe(0o600)
 })
 
-test('apply_config without a usable profile fails and changes nothing', async () => {
+test('apply_config with an invalid profile fails and changes nothing', async () => {
   const service = await startService([{ id: 'a', kind: 'apply_config', parameters: { profile: { version: 'x' } } }])
   const { runner, state, folder } = await startRunner(service.baseUrl)
   await runner.takeOne(0)
@@ -183,7 +183,7 @@ const imageAnswer = (): PeerAnswer => ({
   headers: { 'content-length': `${image.byteLength}` },
 })
 
-test('firmware is downloaded with progress, verified, staged, and runs after the restart', async () => {
+test('firmware is downloaded with progress, verified, staged, and active after the restart', async () => {
   const job: Record<string, unknown> = { id: 'a', kind: 'firmware_update' }
   const service = await startService([job], undefined, imageAnswer)
   job.parameters = {
@@ -223,7 +223,7 @@ test.each([
   expect(await readdir(join(folder, 'firmware')).catch(() => [])).toEqual([])
 })
 
-test('a firmware download that is called off ends without an effect', async () => {
+test('a cancelled firmware download has no effect', async () => {
   const job: Record<string, unknown> = { id: 'a', kind: 'firmware_update' }
   const cancelRequested = true
   const service = await startService(
@@ -242,7 +242,7 @@ test('a firmware download that is called off ends without an effect', async () =
 test.each([
   ['collect_diagnostics', { firmware: '1.0.0', profileVersion: null, samplesWaiting: 0 }],
   ['speed_test', { latencyMs: expect.any(Number), downloadMbps: expect.any(Number) }],
-])('%s does its work and tells the result', async (kind, result) => {
+])('%s runs and reports its result', async (kind, result) => {
   const service = await startService([{ id: 'a', kind }])
   const { runner } = await startRunner(service.baseUrl)
   await runner.takeOne(0)

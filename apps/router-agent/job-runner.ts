@@ -4,13 +4,13 @@ import type { Backoff } from './backoff.ts'
 import type { EdgeAnswer } from './edge-client.ts'
 import type { JobRecord } from './state-file.ts'
 
-/** `restart` is set when the router must restart now, for the job that was just done. */
-export type JobTurn = { took: boolean; waitMs: number; restart?: { reason: string } }
+/** `hasRun`: there was a job. `waitMs`: the delay before the next call. `restart`: the router must restart now for the job. */
+type JobTurn = { hasRun: boolean; waitMs: number; restart?: { reason: string } }
 
 export type JobRunner = {
-  /** Reports what is done and not answered for yet; after a start that includes the result of the restart itself. */
+  /** Reports finished jobs that the service has not confirmed; after a start, also the job that requested the restart. */
   reportFinished: () => Promise<void>
-  /** Asks for one job, waiting up to `waitSeconds` at the service, and does it. */
+  /** Requests one job with a long poll of `waitSeconds`, and runs it. */
   takeOne: (waitSeconds: number) => Promise<JobTurn>
 }
 
@@ -21,13 +21,13 @@ type RunnerOptions = Omit<ActionTools, 'progress'> & {
   actions?: Record<string, Action>
 }
 
-/** How many finished jobs are remembered against a second delivery. */
-const rememberedJobs = 50
-const reportTries = 5
+/** How many finished jobs are recorded, to detect a second delivery. */
+const maxRecords = 50
+const reportAttempts = 5
 
 /**
- * Takes jobs and does each (id, attempt) once. Delivery is at least once, so what was done is written down before it is
- * reported; a result the service has not answered for is reported again later, over restarts too.
+ * Takes jobs and runs each (id, attempt) once. Delivery is at least once, so the result is stored before it is reported. A
+ * result that the service has not confirmed is reported again, also after a restart.
  */
 export function createJobRunner(options: RunnerOptions): JobRunner {
   const { edge, token, state, log, backoff, pause, isStopping, actions = allActions } = options
@@ -35,19 +35,19 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
   const recordOf = (job: { id: string; attempt: number }) =>
     state.read().jobs.find((record) => record.id === job.id && record.attempt === job.attempt)
 
-  function remember(record: JobRecord, change: Parameters<typeof state.update>[0] = {}): Promise<void> {
+  function saveRecord(record: JobRecord, change: Parameters<typeof state.update>[0] = {}): Promise<void> {
     const others = state.read().jobs.filter(({ id, attempt }) => id !== record.id || attempt !== record.attempt)
-    return state.update({ ...change, jobs: [...others, record].slice(-rememberedJobs) })
+    return state.update({ ...change, jobs: [...others, record].slice(-maxRecords) })
   }
 
-  /** Reports a final result until the service has answered for it, or the tries are used up. */
+  /** Reports a final result until the service has confirmed or refused it, at most five times. */
   async function deliver(record: JobRecord): Promise<void> {
     if (!record.report) return
-    for (let attempt = 0; attempt < reportTries && !isStopping(); attempt += 1) {
+    for (let attempt = 0; attempt < reportAttempts && !isStopping(); attempt += 1) {
       const answer = await edge.reportJob(token, record.id, { attempt: record.attempt, ...record.report })
       if (answer.status === 200 || isFinalRefusal(answer)) {
         log('job_reported', { job: record.id, kind: record.kind, status: record.report.status, answer: answer.status })
-        await remember({ ...record, phase: 'done', reported: true })
+        await saveRecord({ ...record, phase: 'done', reported: true })
         return
       }
       await pause(backoff.next(answer.retryAfterMs))
@@ -55,16 +55,16 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
     log('job_report_delayed', { job: record.id, kind: record.kind })
   }
 
-  /** The outcome, or undefined when the service says at the outset that this attempt is no longer wanted. */
+  /** Runs a job. Returns undefined when the service refuses this attempt before it starts. */
   async function perform(job: Job): Promise<Outcome | undefined> {
     const action = Object.hasOwn(actions, job.kind) ? actions[job.kind] : undefined
-    if (!action) return rejected(`This router does not know the kind ${job.kind}.`)
-    if (job.cancelRequested) return rejected('Called off before it began.')
+    if (!action) return rejected(`This router does not support the job kind ${job.kind}.`)
+    if (job.cancelRequested) return rejected('Cancelled before the start.')
     const reportProgress = (percent: number) =>
       edge.reportJob(token, job.id, { attempt: job.attempt, status: 'inProgress', progress: percent })
-    const begun = await reportProgress(0)
-    if (isFinalRefusal(begun)) return undefined
-    if (isCancelled(begun)) return rejected('Called off before it began.')
+    const response = await reportProgress(0)
+    if (isFinalRefusal(response)) return undefined
+    if (isCancelled(response)) return rejected('Cancelled before the start.')
     try {
       const progress = async (percent: number) => ({ cancelRequested: isCancelled(await reportProgress(percent)) })
       return await action(job, { ...options, progress })
@@ -73,30 +73,30 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
     }
   }
 
-  async function work(job: Job): Promise<JobTurn> {
+  async function runOnce(job: Job): Promise<JobTurn> {
     const known = recordOf(job)
     if (known) {
       await deliver(known)
-      return { took: true, waitMs: 0 }
+      return { hasRun: true, waitMs: 0 }
     }
     log('job_taken', { job: job.id, kind: job.kind, attempt: job.attempt })
     const record: JobRecord = { id: job.id, attempt: job.attempt, kind: job.kind, phase: 'running', reported: false }
-    await remember(record)
+    await saveRecord(record)
     const outcome = await perform(job)
     if (!outcome) {
-      await remember({ ...record, phase: 'done', reported: true })
-      return { took: true, waitMs: 0 }
+      await saveRecord({ ...record, phase: 'done', reported: true })
+      return { hasRun: true, waitMs: 0 }
     }
     const { restart, ...report } = outcome
     if (restart) {
       const firmware = restart.firmware === undefined ? {} : { firmware: restart.firmware }
-      await remember({ ...record, phase: 'restarting', report }, { ...firmware, restartReason: restart.reason })
-      return { took: true, waitMs: 0, restart: { reason: restart.reason } }
+      await saveRecord({ ...record, phase: 'restarting', report }, { ...firmware, restartReason: restart.reason })
+      return { hasRun: true, waitMs: 0, restart: { reason: restart.reason } }
     }
     const done: JobRecord = { ...record, phase: 'done', report }
-    await remember(done)
+    await saveRecord(done)
     await deliver(done)
-    return { took: true, waitMs: 0 }
+    return { hasRun: true, waitMs: 0 }
   }
 
   return {
@@ -104,7 +104,7 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
       for (const record of state.read().jobs) {
         if (record.reported) continue
         await deliver(
-          record.report ? record : { ...record, report: failed('The router restarted before it was done.') },
+          record.report ? record : { ...record, report: failed('The router restarted before the job was finished.') },
         )
       }
     },
@@ -114,16 +114,16 @@ export function createJobRunner(options: RunnerOptions): JobRunner {
         const job = readJob(answer.body)
         if (job) {
           backoff.reset()
-          return work(job)
+          return runOnce(job)
         }
       }
       if (answer.status === 204) backoff.reset()
-      return { took: false, waitMs: answer.status === 204 ? 0 : backoff.next(answer.retryAfterMs) }
+      return { hasRun: false, waitMs: answer.status === 204 ? 0 : backoff.next(answer.retryAfterMs) }
     },
   }
 }
 
-/** The service will never take this report: a newer attempt runs, the job has ended, or it is not ours any more. */
+/** The service will never accept this report: there is a newer attempt, or the job has ended or belongs to another device. */
 const isFinalRefusal = ({ status }: EdgeAnswer) => status === 400 || status === 404 || status === 409
 
 const isCancelled = ({ body }: EdgeAnswer) =>

@@ -1,6 +1,6 @@
-export type LogFields = Record<string, string | number | boolean | string[] | undefined>
+type LogFields = Record<string, string | number | boolean | string[] | undefined>
 
-/** One event of a router. Fields are figures and codes; tokens, settings and samples never go here. */
+/** Logs one event of a router. Fields hold numbers and codes, never tokens, settings or samples. */
 export type Log = (event: string, fields?: LogFields) => void
 
 /** JSON lines on standard output, each with the router's serial. */

@@ -49,7 +49,7 @@ async function startPeer(jobs: unknown[] = []) {
 const row = (second: number) =>
   `2020.02.13_15.02.${String(second).padStart(2, '0')},-8.39,51.88,36,B,LTE,-93,-15,-3.0,10,-70,9CBA,10805003,-,-`
 
-test('reports a whole drive and ends; the token stays with its owner', async () => {
+test('reports a whole drive and ends; only the owner can read the token', async () => {
   const peer = await startPeer()
   const header =
     'Timestamp,Longitude,Latitude,Speed,Operatorname,NetworkMode,RSRP,RSRQ,SNR,CQI,RSSI,LACHEX,RAWCELLID,NRxRSRP,NRxRSRQ'
@@ -67,7 +67,7 @@ test('reports a whole drive and ends; the token stays with its owner', async () 
   expect(JSON.parse(await readFile(join(folder, 'state.json'), 'utf8')).token).toBe('fld_test')
 })
 
-test('a reboot job restarts the process, which then reports it and why it started', async () => {
+test('a reboot job restarts the process, which reports the job and the reason of the restart', async () => {
   const job = { id: 'a', kind: 'reboot', attempt: 1, parameters: {}, cancelRequested: false }
   const peer = await startPeer([job])
   await startProgram(peer.baseUrl)
@@ -82,7 +82,7 @@ test('a reboot job restarts the process, which then reports it and why it starte
   await vi.waitFor(() => expect(firstOfBoots()).toEqual([undefined, 'job']), { timeout: 20_000 })
 })
 
-test('ends when its parent lets go of the channel', async () => {
+test('ends when its parent closes the channel', async () => {
   const peer = await startPeer()
   const { child, ended } = await startProgram(peer.baseUrl)
   await vi.waitFor(() => expect(peer.reports().length).toBeGreaterThan(0), { timeout: 20_000 })
@@ -101,12 +101,12 @@ async function refusal(baseUrl: string, options: string[], environment: Record<s
   return said
 }
 
-test('a wrong option is one sentence and code 2', async () => {
+test('an invalid option prints one sentence and exits with 2', async () => {
   expect(await refusal('not an address', [])).toMatch(/BASE_URL/)
 })
 
-test('so is a router that has neither a token nor an enrollment key, and a drive that is not there', async () => {
+test('a missing token or a missing drive prints one sentence and exits with 2', async () => {
   const { baseUrl } = await startPeer()
   expect(await refusal(baseUrl, [], { ENROLLMENT_KEY: '' })).toMatch(/ENROLLMENT_KEY/)
-  expect(await refusal(baseUrl, ['--drive', '/nowhere/drive.csv'])).toMatch(/drive cannot be read/)
+  expect(await refusal(baseUrl, ['--drive', '/nowhere/drive.csv'])).toMatch(/Cannot read the drive/)
 })

@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { pause } from '#core/schedule'
 import { createBackoff } from './backoff.ts'
 import { readAgentConfig } from './config.ts'
 import { misconfiguredExitCode, restartExitCode } from './restart.ts'
 
-// What init is on a router: starts the agent, and again when a job asked for it or when it crashed.
+// Supervises the agent, as init does on a router: restarts it when a job requests it or when it has crashed.
 const program = fileURLToPath(new URL('./router-process.ts', import.meta.url))
 const arguments_ = process.argv.slice(2)
 const longRunMs = 60_000
@@ -39,5 +39,5 @@ for (;;) {
 
   if (code === 0 || code === misconfiguredExitCode || stopping.signal.aborted) process.exit(code ?? 0)
   if (performance.now() - startedAt > longRunMs) crashes.reset()
-  if (code !== restartExitCode) await delay(crashes.next())
+  if (code !== restartExitCode) await pause(crashes.next())
 }

@@ -1,5 +1,5 @@
-/** The agent process leaves with this code when a job asks the router to restart (EX_TEMPFAIL of sysexits.h). */
+/** Exit code of the agent process when a job requests a restart of the router (EX_TEMPFAIL of sysexits.h). */
 export const restartExitCode = 75
 
-/** The agent ends with this code when its settings are wrong, which no restart mends. */
+/** Exit code of the agent when its settings are invalid, so that it is not restarted. */
 export const misconfiguredExitCode = 2

@@ -13,7 +13,7 @@ import { misconfiguredExitCode, restartExitCode } from './restart.ts'
 import { openSampleBuffer } from './sample-buffer.ts'
 import { openStateFile } from './state-file.ts'
 
-// The agent itself, started and restarted by main.ts.
+// The process of the agent, started and restarted by main.ts.
 const config = readAgentConfig(process.argv.slice(2))
 const bootedAtMs = systemClock()
 const folder = config.STATE_DIR ?? join('.agent', config.SERIAL)
@@ -23,9 +23,7 @@ const state = await openStateFile(folder, config.FIRMWARE)
 if (config.DEVICE_TOKEN !== undefined) await state.update({ token: config.DEVICE_TOKEN })
 
 if (state.read().token === undefined && config.ENROLLMENT_KEY === undefined) {
-  refuse(
-    'This router has no token yet: give it an enrollment key in ENROLLMENT_KEY, or a token of its own in DEVICE_TOKEN.',
-  )
+  refuse('The router has no token. Set ENROLLMENT_KEY to an enrollment key, or DEVICE_TOKEN to a device token.')
 }
 
 const rebootReason = state.read().restartReason
@@ -77,5 +75,5 @@ function refuse(sentence: string): never {
 }
 
 function textOf(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: Error) => refuse(`The drive cannot be read: ${error.message}.`))
+  return readFile(path, 'utf8').catch((error: Error) => refuse(`Cannot read the drive: ${error.message}.`))
 }

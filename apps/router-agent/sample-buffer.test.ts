@@ -34,7 +34,7 @@ const steps = fc.array(
   { maxLength: 30 },
 )
 
-test('whatever happens to it, samples leave in the order they came, none lost, none twice, never more than a batch holds', async () => {
+test('under any sequence of operations, samples leave in order, once each, within the batch limit', async () => {
   await fc.assert(
     fc.asyncProperty(steps, (history: Step[]) =>
       inFolder(async (folder) => {
@@ -75,7 +75,7 @@ test('whatever happens to it, samples leave in the order they came, none lost, n
   )
 })
 
-test('a batch keeps its id from its first sending on, also over a restart', () =>
+test('a batch keeps its id after it was first sent, also after a restart', () =>
   inFolder(async (folder) => {
     const buffer = await openSampleBuffer(folder)
     buffer.add([sampleAt(1)])
@@ -87,7 +87,7 @@ test('a batch keeps its id from its first sending on, also over a restart', () =
     expect(batches[0]?.batchId).toBe(first?.batchId)
   }))
 
-test('a line the power was cut in is left out, the ones before it stay', () =>
+test('an incomplete last line is skipped, the complete lines remain', () =>
   inFolder(async (folder) => {
     const buffer = await openSampleBuffer(folder)
     buffer.add([sampleAt(1), sampleAt(2)])
@@ -99,7 +99,7 @@ test('a line the power was cut in is left out, the ones before it stay', () =>
     expect((await drain(reopened)).map(({ times }) => times)).toEqual([[1, 2]])
   }))
 
-test('beyond its size the oldest batches are given up and counted', () =>
+test('beyond the size limit, the oldest batches are dropped and counted', () =>
   inFolder(async (folder) => {
     const buffer = await openSampleBuffer(folder, { maxBatchSamples: 10, maxBytes: 2_000 })
     buffer.add(Array.from({ length: 100 }, (_, index) => sampleAt(index)))

@@ -3,42 +3,42 @@ import { join } from 'node:path'
 import { newId } from '#core/ids'
 import type { Sample } from './sample.ts'
 
-/** What one request carries. `batchId` stays the same however often it is sent. */
-export type Batch = { batchId: string; lines: string[] }
+/** The samples of one request. `batchId` does not change when the request is repeated. */
+type Batch = { batchId: string; lines: string[] }
 
 export type BufferFigures = { batches: number; samples: number; bytes: number; droppedSamples: number }
 
 export type SampleBuffer = {
   add: (samples: Sample[]) => void
-  /** The oldest batch, or undefined when nothing waits. The same one again until it is removed. */
+  /** Returns the oldest batch, or undefined when the buffer is empty. Returns the same batch until it is removed. */
   oldest: () => Promise<Batch | undefined>
   remove: (batchId: string) => Promise<void>
-  /** Cuts a batch the server found too large in two, in its place. False when it cannot be cut further. */
+  /** Splits a batch that is too large for the server into two. Returns false when it has only one sample. */
   halve: (batch: Batch) => Promise<boolean>
-  /** Puts everything that is only in memory on disk: on a lost link and before a stop. */
+  /** Writes all samples that are only in memory to disk: when the link is lost and before a stop. */
   persist: () => Promise<void>
   figures: () => BufferFigures
 }
 
 type Entry = {
-  /** Sorts as text in the order of sending: 12 digits, one more for each time it was halved. */
+  /** Text that sorts in the order of sending: 12 digits, and one more for each time the batch was halved. */
   order: string
   batchId: string
   count: number
   bytes: number
-  /** Lines not on disk yet. */
+  /** Lines that are not on disk. */
   unwritten: string[]
   onDisk: boolean
-  /** Handed out once: its id stands for exactly these lines, so nothing is added any more. */
+  /** Was returned by `oldest`: no more lines may be added, because its id identifies exactly these lines. */
   closed: boolean
 }
 
 type BufferOptions = { maxBatchSamples?: number; maxBatchBytes?: number; maxBytes?: number }
 
 /**
- * The samples a router has taken and the service has not accepted yet, oldest first, in batches of at most 1000 samples
- * and 900 kB. While the link is up they stay in memory, which spares the flash; `persist` appends them to one file per
- * batch. Beyond `maxBytes` the oldest batches are given up and counted: a full flash would stop the router itself.
+ * Buffers the samples that the service has not accepted, oldest first, in batches of at most 1,000 samples and 900 kB. While
+ * the link is up, samples remain in memory, to avoid writes to the flash; `persist` appends them to one file per batch.
+ * Beyond `maxBytes` the oldest batches are dropped and counted, because a full flash would stop the router.
  */
 export async function openSampleBuffer(folder: string, options: BufferOptions = {}): Promise<SampleBuffer> {
   const { maxBatchSamples = 1_000, maxBatchBytes = 900_000, maxBytes = 64 * 1024 * 1024 } = options
@@ -112,7 +112,7 @@ export async function openSampleBuffer(folder: string, options: BufferOptions = 
         newEntry(`${entry.order}1`, lines.slice(middle)),
       ]
       for (const half of halves) half.closed = true
-      // Both halves are safe before the whole goes: cut off in between, a sample is sent twice, never lost.
+      // Writes both halves before it deletes the batch: a crash in between can duplicate samples, but not lose them.
       if (entry.onDisk) for (const half of halves) await write(half)
       entries.splice(index, 1, ...halves)
       await discard(entry)
@@ -136,7 +136,7 @@ function newEntry(order: string, lines: string[]): Entry {
   return { order, batchId: newId(), count: lines.length, bytes, unwritten: lines, onDisk: false, closed: false }
 }
 
-/** A line the power was cut in the middle of has no newline and is left out. */
+/** The complete lines. A power failure during a write leaves an incomplete last line. */
 const wholeLines = (text: string): string[] => text.split('\n').slice(0, -1)
 
 async function readEntries(folder: string): Promise<Entry[]> {

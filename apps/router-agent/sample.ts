@@ -1,8 +1,8 @@
-export type SampleKind = 'connection' | 'cellular' | 'system' | 'location'
+type SampleKind = 'connection' | 'cellular' | 'system' | 'location'
 
 /**
- * One telemetry sample as it goes over the wire: `ts` in epoch milliseconds, then the fields of its kind with the unit
- * in the name. Values are what the modem or receiver said, sentinels included: cleaning them is the service's part.
+ * One telemetry sample as it is sent: `ts` in epoch milliseconds, and the fields of its kind with the unit in the name.
+ * Values are those of the modem or receiver, including sentinels, which the service removes.
  */
 export type Sample = { ts: number; kind: SampleKind; [field: string]: unknown }
 
@@ -10,8 +10,8 @@ export type Sample = { ts: number; kind: SampleKind; [field: string]: unknown }
 export type SampleSource = {
   /** The samples taken since the last call, oldest first, none later than `nowMs`. */
   collect: (nowMs: number) => Sample[]
-  /** False while there is no radio bearer: nothing is sent, samples wait in the buffer. */
+  /** False while there is no radio bearer: samples remain in the buffer. */
   isLinkUp: (nowMs: number) => boolean
-  /** True when no sample will ever come again (the end of a recording). */
+  /** True when there will be no more samples (end of a recording). */
   isExhausted: (nowMs: number) => boolean
 }

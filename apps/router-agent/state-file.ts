@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 const finalReport = z.object({
   status: z.enum(['succeeded', 'failed', 'rejected']),
-  /** A sentence, or figures by name. */
+  /** A sentence, or values by name. */
   detail: z.union([z.string(), z.record(z.string(), z.union([z.string(), z.number(), z.null()]))]).optional(),
 })
 
@@ -12,7 +12,7 @@ const jobRecord = z.object({
   id: z.string(),
   attempt: z.number(),
   kind: z.string(),
-  /** restarting: the effect is done and the restart is what is left of the job. */
+  /** `restarting`: only the restart remains of the job. */
   phase: z.enum(['running', 'restarting', 'done']),
   report: finalReport.optional(),
   reported: z.boolean(),
@@ -22,26 +22,26 @@ const agentState = z.object({
   deviceId: z.string().optional(),
   token: z.string().optional(),
   firmware: z.string(),
-  /** Why the next start happens; set just before a wanted restart, taken off after it. */
+  /** The reason of the next start. Set before a requested restart and removed after it. */
   restartReason: z.string().optional(),
   profile: z.object({ id: z.string(), version: z.number() }).optional(),
-  /** The newest work, oldest first: what was done once is not done again. */
+  /** The most recent jobs, oldest first, to prevent running a job twice. */
   jobs: z.array(jobRecord),
 })
 
-export type AgentState = z.infer<typeof agentState>
+type AgentState = z.infer<typeof agentState>
 export type JobRecord = z.infer<typeof jobRecord>
 export type FinalReport = z.infer<typeof finalReport>
 
 export type StateFile = {
   read: () => AgentState
-  /** Changes some members and returns once the file is in place. Writes follow each other in the order of the calls. */
+  /** Changes some members. Resolves when the file is written. Writes happen in the order of the calls. */
   update: (change: Partial<AgentState>) => Promise<void>
 }
 
 /**
- * The few facts that must outlive the process, in `<folder>/state.json` (mode 0600: it holds the device token).
- * Throws when the file is there and cannot be understood: enrolling anew over it would lose the router's identity.
+ * Opens the persistent state in `<folder>/state.json` (mode 0600, because it contains the device token). Throws when the
+ * file is invalid: a new enrollment would lose the identity of the router.
  */
 export async function openStateFile(folder: string, factoryFirmware: string): Promise<StateFile> {
   await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -4,16 +4,16 @@ import type { EdgeAnswer, EdgeClient } from './edge-client.ts'
 import type { Log } from './log.ts'
 import type { SampleBuffer } from './sample-buffer.ts'
 
-export type UploadResult = {
-  /** Samples the service answered 202 for, the ones it listed as rejected included. */
+type UploadResult = {
+  /** Number of samples in requests with status 202, including those that the service rejected. */
   sent: number
-  /** True when work waits at the service for this router. */
+  /** True when the service has jobs for this router. */
   jobsPending: boolean
-  /** When something is left: how long to leave the service alone. 0 when all is sent. */
+  /** The delay before the next call when samples remain; 0 when all were sent. */
   waitMs: number
 }
 
-export type Uploader = { drain: () => Promise<UploadResult> }
+type Uploader = { drain: () => Promise<UploadResult> }
 
 type UploaderOptions = {
   edge: EdgeClient
@@ -24,16 +24,16 @@ type UploaderOptions = {
   log: Log
 }
 
-/** Somebody has to act (a key, a subscription, a disabled device): asking again soon would only be noise. */
+/** An operator must act first (key, subscription, disabled device), so an early retry is useless. */
 const refusedWaitMs = 300_000
 const refusals = new Set([401, 402, 403, 404, 405, 415])
 
 /**
- * Sends what the buffer holds, oldest first, until it is empty or the service cannot take more. A batch leaves the
- * buffer once the service has answered for each of its samples: accepted, or listed as rejected, which is final.
+ * Sends the samples of the buffer, oldest first, until it is empty or the service refuses. Removes a batch from the buffer
+ * when the service has accepted or finally rejected each of its samples.
  */
 export function createUploader({ edge, token, buffer, backoff, clock, log }: UploaderOptions): Uploader {
-  async function giveUp(answer: EdgeAnswer): Promise<number> {
+  async function delayAfter(answer: EdgeAnswer): Promise<number> {
     await buffer.persist()
     const waitMs = refusals.has(answer.status)
       ? Math.max(refusedWaitMs, answer.retryAfterMs ?? 0)
@@ -59,11 +59,11 @@ export function createUploader({ edge, token, buffer, backoff, clock, log }: Upl
         } else if (answer.status === 413 && (await buffer.halve(batch))) {
           log('batch_halved', { samples: batch.lines.length })
         } else if (answer.status === 400 || answer.status === 413) {
-          // It would be refused for ever and hold up everything behind it.
+          // The batch would always be refused and would block the following ones.
           log('batch_dropped', { status: answer.status, detail: answer.detail, samples: batch.lines.length })
           await buffer.remove(batch.batchId)
         } else {
-          result.waitMs = await giveUp(answer)
+          result.waitMs = await delayAfter(answer)
           return result
         }
       }

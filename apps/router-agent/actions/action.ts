@@ -11,7 +11,7 @@ export type Job = {
   cancelRequested: boolean
 }
 
-/** What an action may use. `progress` reports a percentage and says whether the job was called off meanwhile. */
+/** The dependencies of an action. `progress` reports a percentage and returns whether the job was cancelled meanwhile. */
 export type ActionTools = {
   edge: EdgeClient
   token: string
@@ -23,7 +23,7 @@ export type ActionTools = {
   progress: (percent: number) => Promise<{ cancelRequested: boolean }>
 }
 
-/** An action ends with a report, or asks for the restart that completes it; then `report` is sent after the boot. */
+/** The result of an action: a report, and optionally the restart that completes it. Then the report is sent after the boot. */
 export type Outcome = FinalReport & { restart?: { reason: string; firmware?: string } }
 
 export type Action = (job: Job, tools: ActionTools) => Promise<Outcome>

@@ -10,14 +10,13 @@ const profile = z.object({
 })
 
 /**
- * Takes the profile version the job is pinned to, checks that it is one, and puts it where the router's services read
- * it: `<folder>/config.json`, mode 0600 because it holds secrets. The file changes in one step or not at all.
+ * Validates the profile version of the job and writes it to `<folder>/config.json`, where the router's services read it
+ * (mode 0600, because it contains secrets). Replaces the file atomically.
  */
 export const applyConfig: Action = async (job, { folder, state }) => {
-  const offered = z.object({ profile }).safeParse(job.parameters)
-  if (!offered.success)
-    return failed(`The profile cannot be used: ${offered.error.issues[0]?.message ?? 'unreadable'}.`)
-  const { id, version, settings } = offered.data.profile
+  const parsed = z.object({ profile }).safeParse(job.parameters)
+  if (!parsed.success) return failed(`Invalid profile: ${parsed.error.issues[0]?.message ?? 'not readable'}.`)
+  const { id, version, settings } = parsed.data.profile
   const file = join(folder, 'config.json')
   await writeFile(`${file}.part`, JSON.stringify({ id, version, settings }), { mode: 0o600, flush: true })
   await rename(`${file}.part`, file)

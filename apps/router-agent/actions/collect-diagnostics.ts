@@ -3,7 +3,7 @@ import { freemem, loadavg, networkInterfaces, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { type Action, succeeded } from './action.ts'
 
-/** Writes what a support engineer asks first to `<folder>/diagnostics.json` and reports its gist. */
+/** Writes diagnostics for support engineers to `<folder>/diagnostics.json` and reports a summary. */
 export const collectDiagnostics: Action = async (_job, { folder, state, uptimeS, bufferFigures }) => {
   const { firmware, profile } = state.read()
   const waiting = bufferFigures()

@@ -21,23 +21,23 @@ const progressStepPercent = 10
 class DownloadError extends Error {}
 
 /**
- * Downloads the image with progress, verifies its SHA-256, stages it and asks for the restart into it. Nothing is
- * staged unless size and hash are right; a job called off during the download ends without an effect.
+ * Downloads the image with progress reports, verifies size and SHA-256, stages it and requests a restart. A job that is
+ * cancelled during the download has no effect.
  */
 export const updateFirmware: Action = async (job, tools) => {
   const parsed = parameters.safeParse(job.parameters)
-  if (!parsed.success) return failed(`The parameters cannot be used: ${parsed.error.issues[0]?.message ?? ''}`)
+  if (!parsed.success) return failed(`Invalid parameters: ${parsed.error.issues[0]?.message ?? ''}`)
   const image = parsed.data
   const staging = join(tools.folder, 'firmware')
   const part = join(staging, 'download.part')
   await mkdir(staging, { recursive: true })
   try {
     const sha256 = await download(image, part, tools)
-    if (sha256 !== image.sha256.toLowerCase()) return failed(`The image has SHA-256 ${sha256}: not installed.`)
+    if (sha256 !== image.sha256.toLowerCase()) return failed(`Wrong SHA-256: ${sha256}. The image was not installed.`)
     await rename(part, join(staging, 'staged.image'))
   } catch (error) {
     if (error instanceof DownloadError) return failed(error.message)
-    return failed(`The download broke off: ${error instanceof Error ? error.message : String(error)}`)
+    return failed(`The download failed: ${error instanceof Error ? error.message : String(error)}`)
   } finally {
     await rm(part, { force: true })
   }
@@ -52,7 +52,7 @@ async function download(image: Image, file: string, { progress }: ActionTools): 
   const answer = await request(image.url, { headersTimeout: 30_000, bodyTimeout: 30_000 })
   if (answer.statusCode !== 200) {
     await answer.body.dump()
-    throw new DownloadError(`The image server answered ${answer.statusCode}.`)
+    throw new DownloadError(`The image server responded with ${answer.statusCode}.`)
   }
   const expectedBytes = image.sizeBytes ?? (Number(answer.headers['content-length']) || undefined)
   const hash = createHash('sha256')
@@ -63,21 +63,21 @@ async function download(image: Image, file: string, { progress }: ActionTools): 
     for await (const chunk of body) {
       receivedBytes += chunk.byteLength
       if (receivedBytes > (image.sizeBytes ?? largestImageBytes))
-        throw new DownloadError('The image is larger than announced.')
+        throw new DownloadError('The image is larger than expected.')
       hash.update(chunk)
       yield chunk
       const percent = expectedBytes ? Math.min(99, Math.floor((receivedBytes / expectedBytes) * 100)) : 0
       if (percent >= nextPercent) {
         nextPercent = percent + progressStepPercent
-        if ((await progress(percent)).cancelRequested) throw new DownloadError('Called off during the download.')
+        if ((await progress(percent)).cancelRequested) throw new DownloadError('Cancelled during the download.')
       }
     }
   }
-  // Opened before anything can fail: a stream that opens late would leave a file behind what was cleaned up already.
+  // Opened before the pipeline starts: a stream that opens after the cleanup would leave a file behind.
   const part = await open(file, 'w', 0o600)
   await pipeline(answer.body, measured, part.createWriteStream({ flush: true }))
   if (image.sizeBytes !== undefined && receivedBytes !== image.sizeBytes) {
-    throw new DownloadError(`The image has ${receivedBytes} bytes, ${image.sizeBytes} were announced.`)
+    throw new DownloadError(`The image has ${receivedBytes} bytes, expected ${image.sizeBytes}.`)
   }
   return hash.digest('hex')
 }

@@ -2,16 +2,16 @@ import { type Action, failed, succeeded } from './action.ts'
 
 const roundTrips = 5
 
-/** Measures the way to the service itself: five round trips and the rate of one larger answer. */
+/** Measures the path to the service: five round trips and the rate of one larger response. */
 export const measureSpeed: Action = async (_job, { edge, progress }) => {
   const latenciesMs: number[] = []
   for (let trip = 0; trip < roundTrips; trip += 1) {
     const startedAt = performance.now()
     const { status } = await edge.probe('/livez')
-    if (status === 0) return failed('The service did not answer a probe.')
+    if (status === 0) return failed('The service did not respond to a probe.')
     latenciesMs.push(performance.now() - startedAt)
   }
-  if ((await progress(50)).cancelRequested) return failed('Called off.')
+  if ((await progress(50)).cancelRequested) return failed('Cancelled.')
   const startedAt = performance.now()
   const { bytes } = await edge.probe('/openapi.json')
   const seconds = (performance.now() - startedAt) / 1_000

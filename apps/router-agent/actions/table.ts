@@ -6,7 +6,7 @@ import { measureSpeed } from './speed-test.ts'
 
 const reboot: Action = async () => ({ status: 'succeeded', detail: 'Restarted.', restart: { reason: 'job' } })
 
-/** Every kind of job this router can do; any other kind is rejected. */
+/** The job kinds that this router supports. Any other kind is rejected. */
 export const actions: Record<string, Action> = {
   reboot,
   apply_config: applyConfig,

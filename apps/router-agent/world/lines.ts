@@ -11,7 +11,7 @@ import { integerBetween } from './noise.ts'
 import { type Path, walkStreets, windThrough } from './paths.ts'
 import { cities, corridors, seaLanes } from './places.ts'
 
-/** A road, a city's streets or a sea lane with the networks beside it; shared by all routers that use it. */
+/** A road, the streets of a city or a sea lane, with its mobile networks; shared by all routers on it. */
 export type Line = {
   line: string
   terrain: Terrain
@@ -26,14 +26,14 @@ export function makeRoads(seed: number): Line[] {
   const onCorridors = corridors.map(({ line, plmn, through, mountains }, index): Line => {
     const terrain: Terrain = mountains ? 'mountains' : 'road'
     const path = windThrough(through, mountains ? 0.11 : 0.05, seed + index)
-    const sitesOf = remember((operator, salt) =>
+    const sitesOf = cacheByOperator((operator, salt) =>
       sitesAlong(path, terrain, [operator], through, seed * 31 + index * 7 + salt),
     )
     return { line, terrain, path, plmns: plmn, sitesOf, shadows: shadowsAlong(path, terrain, seed + index) }
   })
   const inCities = cities.map((city, index): Line => {
     const path = walkStreets(city, seed + 100 + index)
-    const sitesOf = remember((operator, salt) => sitesOver(city, operator, seed * 37 + index * 11 + salt))
+    const sitesOf = cacheByOperator((operator, salt) => sitesOver(city, operator, seed * 37 + index * 11 + salt))
     return {
       line: city.line,
       terrain: 'city',
@@ -49,12 +49,12 @@ export function makeRoads(seed: number): Line[] {
 export const makeLanes = (seed: number): Line[] =>
   seaLanes.map(({ line, plmn, through }, index) => {
     const path = windThrough(through, 0.01, seed + 200 + index, 1_000)
-    const sitesOf = remember(() => sitesAlong(path, 'sea', plmn, through, seed * 41 + index))
+    const sitesOf = cacheByOperator(() => sitesAlong(path, 'sea', plmn, through, seed * 41 + index))
     return { line, terrain: 'sea', path, plmns: plmn, sitesOf, shadows: [] }
   })
 
-/** The masts of an operator on a line are made once and shared by all its routers there. */
-function remember(make: (plmn: string, salt: number) => Site[]): (plmn: string) => Site[] {
+/** Caches the sites of each operator on a line, which all routers there share. */
+function cacheByOperator(make: (plmn: string, salt: number) => Site[]): (plmn: string) => Site[] {
   const known = new Map<string, Site[]>()
   return (plmn) => {
     const sites = known.get(plmn) ?? make(plmn, Number(plmn) % 97)
@@ -66,7 +66,7 @@ function remember(make: (plmn: string, salt: number) => Site[]): (plmn: string) 
 export const homeOperator = (line: Line, seed: number): string =>
   line.plmns[integerBetween(0, line.plmns.length - 1, seed, 10)] ?? '00101'
 
-/** The line as a subscriber of one operator finds it. */
+/** The surroundings of a line for subscribers of one operator. */
 export const surroundingsOn = (line: Line, plmn: string): Surroundings => ({
   terrain: line.terrain,
   sites: line.sitesOf(plmn),

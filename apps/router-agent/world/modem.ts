@@ -2,7 +2,7 @@ import type { Sample } from '../sample.ts'
 import { uniform } from './noise.ts'
 import { type Cell, cellIdentity, type Reception } from './radio.ts'
 
-/** What a modem's firmware writes where it has no value. */
+/** How the firmware of a modem represents a missing value. */
 export type MissingValue = 'absent' | 'minus200' | 'int32max' | 'dash' | 'ninetyNine'
 
 const missingWords: Record<Exclude<MissingValue, 'absent'>, unknown> = {
@@ -12,10 +12,10 @@ const missingWords: Record<Exclude<MissingValue, 'absent'>, unknown> = {
   ninetyNine: 99,
 }
 
-/** One reading in a few hundred comes without SINR, as real modems give while they hand over. */
+/** Share of readings without SINR, as real modems report during a handover. */
 const missingShare = 0.004
 
-/** A `cellular` sample as the modem's interface gives it: whole numbers where modems round, its own "no value" words. */
+/** Returns a `cellular` sample as a modem reports it, with its rounding and its representation of missing values. */
 export function readModem(reception: Reception, ts: number, missing: MissingValue, seed: number): Sample {
   const { rat, serving, nr } = reception
   const none = missing === 'absent' ? {} : { rsrpDbm: missingWords[missing], sinrDb: missingWords[missing] }
@@ -79,7 +79,7 @@ const cellEntry = (role: 'pcell' | 'neighbor', cell: Cell) => ({
 
 const operatorNames = ['Alpha Mobile', 'Beta Telecom', 'Gamma Wireless', 'Delta Cellular']
 
-/** Made-up names, so that no real operator's coverage seems to be shown. */
+/** Invented names, so that the demo does not seem to show the coverage of real operators. */
 const operatorName = (plmn: string): string => operatorNames[Number(plmn) % operatorNames.length] ?? plmn
 
 const round = Math.round

@@ -4,7 +4,7 @@ import type { City, Point } from './places.ts'
 
 export type Terrain = 'city' | 'road' | 'mountains' | 'sea'
 
-/** A mast with three sectors of one operator. */
+/** A site of one operator with three sectors. */
 export type Site = {
   position: Point
   plmn: string
@@ -21,15 +21,15 @@ export type Site = {
   seed: number
 }
 
-/** A stretch of a path where radio or sky is worse: `lossDb` weakens every cell, `sky: false` takes the fix as well. */
+/** A section of a path with bad reception. `lossDb` weakens every cell; with `sky: false` there is no GNSS fix. */
 export type Shadow = { fromM: number; toM: number; lossDb: number; sky: boolean }
 
-/** What surrounds one path for one operator. */
+/** The radio environment of a path for one operator. */
 export type Surroundings = { terrain: Terrain; sites: Site[]; shadows: Shadow[] }
 
 const townReachM = 6_000
 
-/** Masts beside a road, denser around towns; at sea only near both coasts. `plmns` has the far coast's last. */
+/** Sites along a path, denser near towns; at sea only near both coasts. `plmns` ends with the operator of the far coast. */
 export function sitesAlong(
   path: Path,
   terrain: Terrain,
@@ -54,7 +54,7 @@ export function sitesAlong(
   return sites
 }
 
-/** Masts over a city about 800 m apart, none quite where a grid would put it. */
+/** Sites in a city, about 800 m apart, with random offsets from a grid. */
 export function sitesOver(city: City, plmn: string, seed: number): Site[] {
   const spacingM = 800
   const reach = Math.ceil((city.radiusKm * 1_000) / spacingM)
@@ -88,24 +88,24 @@ function makeSite(position: Point, plmn: string, dense: boolean, seed: number): 
   }
 }
 
-const shadowHabits: Record<Terrain, { everyM: number; tunnels: number; tunnelM: readonly [number, number] }> = {
+const shadowSettings: Record<Terrain, { everyM: number; tunnels: number; tunnelM: readonly [number, number] }> = {
   city: { everyM: 9_000, tunnels: 0.5, tunnelM: [120, 260] },
   road: { everyM: 14_000, tunnels: 0.25, tunnelM: [150, 290] },
   mountains: { everyM: 6_000, tunnels: 0.6, tunnelM: [180, 1_200] },
   sea: { everyM: Number.POSITIVE_INFINITY, tunnels: 0, tunnelM: [0, 0] },
 }
 
-/** Tunnels (neither radio nor sky) and dead valleys (sky, hardly radio) along a path. The same for every operator. */
+/** Tunnels (no radio, no sky) and valleys (sky, weak radio) along a path. They are the same for every operator. */
 export function shadowsAlong(path: Path, terrain: Terrain, seed: number): Shadow[] {
-  const habits = shadowHabits[terrain]
+  const settings = shadowSettings[terrain]
   const shadows: Shadow[] = []
-  const gap = (index: number) => habits.everyM * numberBetween(0.5, 1.5, seed, index, 1)
+  const gap = (index: number) => settings.everyM * numberBetween(0.5, 1.5, seed, index, 1)
   let index = 0
   for (let atM = gap(0); atM < path.lengthM - 2_000; atM += gap(index)) {
     index += 1
-    const tunnel = uniform(seed, index, 2) < habits.tunnels
+    const tunnel = uniform(seed, index, 2) < settings.tunnels
     const lengthM = tunnel
-      ? numberBetween(...habits.tunnelM, seed, index, 3)
+      ? numberBetween(...settings.tunnelM, seed, index, 3)
       : numberBetween(400, terrain === 'city' ? 900 : 3_500, seed, index, 3)
     shadows.push({ fromM: atM, toM: atM + lengthM, lossDb: tunnel ? 90 : terrain === 'city' ? 22 : 42, sky: !tunnel })
     atM += lengthM

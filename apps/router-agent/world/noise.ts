@@ -1,6 +1,6 @@
 /**
- * Noise without state: the same numbers give the same value, so that a simulated world is one function of the seed and
- * the time, whoever asks and in whatever order.
+ * Stateless noise: equal keys give equal values, so that the simulation is a pure function of seed and time, independent of
+ * the order of calls.
  */
 
 /** Uniform in [0, 1), from a 32-bit integer hash (murmur3's mixing) of the keys. */
@@ -26,7 +26,7 @@ export function gaussian(...keys: number[]): number {
   return radius * Math.cos(2 * Math.PI * uniform(2, ...keys))
 }
 
-/** Standard normal that changes smoothly along `position`: neighbouring positions within one unit are alike. */
+/** Standard normal noise that changes smoothly with `position`, over about one unit. */
 export function smoothGaussian(position: number, ...keys: number[]): number {
   const cell = Math.floor(position)
   const fraction = position - cell

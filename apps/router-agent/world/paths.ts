@@ -4,7 +4,7 @@ import type { City, Point } from './places.ts'
 const earthRadiusM = 6_371_008.8
 const degree = Math.PI / 180
 
-/** A polyline that knows how far along each of its points lies; `lengthM` is the chainage of the last one. */
+/** A polyline with the distance of each point from the start. `lengthM` is the distance of the last one. */
 export type Path = { points: Point[]; chainageM: number[]; lengthM: number }
 
 export type Spot = { lat: number; lon: number; headingDeg: number }
@@ -23,7 +23,7 @@ export const offset = ([lat, lon]: Point, northM: number, eastM: number): Point 
   lon + eastM / earthRadiusM / degree / Math.cos(lat * degree),
 ]
 
-export function measure(points: Point[]): Path {
+function measure(points: Point[]): Path {
   const chainageM: number[] = []
   let total = 0
   points.forEach((point, index) => {
@@ -35,8 +35,8 @@ export function measure(points: Point[]): Path {
 }
 
 /**
- * A road through the given towns: each stretch is halved again and again, its middle pushed sideways by a share of its
- * length that shrinks with it, which gives long curves and small bends like a surveyed road. `bend` is that share.
+ * Generates a road through the given towns. Halves each section repeatedly and moves its middle sideways by the share `bend`
+ * of its length, which results in long curves and small bends.
  */
 export function windThrough(through: readonly Point[], bend: number, seed: number, finestM = 120): Path {
   let points = [...through]
@@ -59,7 +59,7 @@ export function windThrough(through: readonly Point[], bend: number, seed: numbe
   }
 }
 
-/** A delivery round on a city's street grid (turned by an angle of its own), back to where it began. */
+/** Generates a closed delivery route on the rotated street grid of a city. */
 export function walkStreets(city: City, seed: number): Path {
   const turn = uniform(seed, 1) * 90 * degree
   const blockM = 180 + uniform(seed, 2) * 120
@@ -81,7 +81,7 @@ export function walkStreets(city: City, seed: number): Path {
   let [north, east] = corners[0] ?? [0, 0]
   visit(north, east)
   for (const [index, [toNorth, toEast]] of [...corners.slice(1), corners[0] ?? [0, 0]].entries()) {
-    // Along both axes in turns of a few blocks, as streets lead: never straight through the houses.
+    // Alternates between both axes every few blocks, to follow the streets.
     for (let step = 0; north !== toNorth || east !== toEast; step += 1) {
       const blocks = 1 + Math.floor(uniform(seed, 5, index, step) * 5)
       const alongNorth = east === toEast || (north !== toNorth && step % 2 === 0)
@@ -93,7 +93,7 @@ export function walkStreets(city: City, seed: number): Path {
   return measure(points)
 }
 
-/** Where one is after `alongM` metres of the path, looking along it. */
+/** The position and heading after `alongM` metres of the path. */
 export function spotAt(path: Path, alongM: number): Spot {
   let low = 0
   let high = path.chainageM.length - 1

@@ -2,14 +2,14 @@
 export type Point = readonly [number, number]
 
 /**
- * Where the demo fleet lives: road corridors between towns, delivery areas of cities, sea lanes. Only the towns and
- * turning points are given; the bends between them are made in paths.ts.
+ * The places of the demo fleet: road corridors between towns, delivery areas of cities, sea lanes. They have only towns and
+ * turning points; paths.ts generates the bends.
  */
-export type Corridor = { line: string; plmn: string[]; through: readonly Point[]; mountains?: boolean }
+type Corridor = { line: string; plmn: string[]; through: readonly Point[]; mountains?: boolean }
 
 export type City = { line: string; plmn: string[]; centre: Point; radiusKm: number }
 
-export type SeaLane = { line: string; plmn: string[]; through: readonly Point[] }
+type SeaLane = { line: string; plmn: string[]; through: readonly Point[] }
 
 /** `lat,lon lat,lon …` as points. */
 function towns(text: string): Point[] {

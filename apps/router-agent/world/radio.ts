@@ -26,9 +26,9 @@ const transmitDbm = 18 + 15 - 11
 const reachDegrees = 0.5
 
 /**
- * What a modem receives at a place and time: path loss by distance (3GPP TR 36.942 urban, a lighter slope in open
- * country and over water), sector pattern, shadowing that changes over 80 m, interference from the other masts. It stays
- * on `current` (`enodebId × 256 + sector`) until another cell is 3 dB better.
+ * Computes the reception at a place and time: path loss by distance (3GPP TR 36.942 urban, a lower exponent in open country
+ * and over water), sector pattern, shadowing that changes over 80 m, interference from other sites. The modem stays on
+ * `current` (`enodebId × 256 + sector`) until another cell is 3 dB better.
  */
 export function receive(
   surroundings: Surroundings,
@@ -57,7 +57,7 @@ export function receive(
   const load = 0.25 + 0.5 * uniform(serving.site.seed, Math.floor(atMs / 60_000))
   const othersMw = neighbours.reduce((sum, cell) => sum + milliwatts(cell.rsrpDbm) * load * 0.8, 0)
   const signalMw = milliwatts(serving.rsrpDbm)
-  // A transmitter's own imperfections cap SINR near 28 dB however close the mast is.
+  // Imperfections of the transmitter limit SINR to about 28 dB at any distance.
   const disturbanceMw = othersMw + milliwatts(noiseDbm) + signalMw / 700
   const sinrDb = decibels(signalMw / disturbanceMw)
   const rsrqDb = decibels(signalMw / (12 * (signalMw * load + disturbanceMw)))
@@ -86,7 +86,7 @@ const nothing: Reception = {
   nr: undefined,
 }
 
-/** EN-DC: where the mast has it and 3.5 GHz still reaches, an NR leg stands beside the LTE anchor. */
+/** EN-DC: an NR leg in addition to the LTE anchor, where the site has NR and 3.5 GHz is strong enough. */
 function secondLeg(anchor: Cell, anchorSinrDb: number, atMs: number, seed: number): Partial<Reception> {
   const rsrpDbm = anchor.rsrpDbm - 7 + gaussian(seed, atMs, 2) * 2
   if (!anchor.site.hasNr || rsrpDbm < nrFloorDbm) return {}

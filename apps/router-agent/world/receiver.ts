@@ -3,27 +3,27 @@ import { gaussian, uniform } from './noise.ts'
 import { distanceM, offset, type Spot } from './paths.ts'
 
 export type ReceiverHabits = {
-  /** A new fix is taken this far from the last one, and only then. */
+  /** Distance from the last fix after which a new one is taken. */
   refreshM: number
-  /** How often the last fix is reported again while nothing new is known. */
+  /** Interval at which the last fix is repeated. */
   repeatEveryMs: number
   noiseM: number
-  /** Some firmwares send the fix's own time with each repeat. */
+  /** The firmware sends the time of the fix with each repetition. */
   sendsFixTime: boolean
   source: 'gnss' | 'manual'
 }
 
-export type Receiver = {
-  /** The location sample due at this moment, if any. */
+type Receiver = {
+  /** The location sample that is due at this time, if any. */
   observe: (spot: Spot, speedMps: number, sky: boolean, ts: number) => Sample | undefined
 }
 
 type Fix = { at: Spot; lat: number; lon: number; ts: number; fields: Record<string, unknown> }
 
 /**
- * A GNSS receiver as vehicle routers have them: it refreshes its position, and with it speed and heading, only after
- * about 100 m. In between it repeats the last fix, so a standing vehicle may report the speed it came in with. In a
- * tunnel it says `fix: none`.
+ * Simulates the GNSS receiver of a vehicle router. It updates position, speed and heading only after about 100 m, and
+ * repeats the last fix in between, so that a stationary vehicle may report its last speed. In a tunnel it reports
+ * `fix: none`.
  */
 export function createReceiver(habits: ReceiverHabits, seed: number): Receiver {
   let fix: Fix | undefined

@@ -7,9 +7,9 @@ import { receive } from './radio.ts'
 import type { ReceiverHabits } from './receiver.ts'
 import { makeTimetable, standing, type Timetable } from './timetable.ts'
 
-export type DeviceClass = 'vehicle' | 'ship' | 'fixed-site'
+type DeviceClass = 'vehicle' | 'ship' | 'fixed-site'
 
-/** Everything that makes one simulated router what it is; derived from the seed and its number alone. */
+/** The properties of one simulated router, derived from the seed and its number. */
 export type RouterSpec = {
   serial: string
   name: string
@@ -27,7 +27,7 @@ export type RouterSpec = {
   firmware: string
   /** Reports a fault in its system samples. */
   fault: string | undefined
-  /** On battery: awake for a while, then dark; undefined for routers that are always on. */
+  /** Battery operation: awake for some time, then off. Undefined for routers that are always on. */
   sleep: { awakeMs: number; asleepMs: number } | undefined
 }
 
@@ -35,7 +35,7 @@ const missingValues: readonly MissingValue[] = ['absent', 'absent', 'minus200', 
 const firmwares = ['4.2.0', '4.2.0', '4.2.1', '4.3.0']
 const batteryRouters = 3
 
-/** The whole fleet: 70 % vehicles, 12 % ships, the rest fixed sites. */
+/** Generates the fleet: 70 % vehicles, 12 % ships, the rest fixed sites. */
 export function makeRoster(count: number, seed: number): RouterSpec[] {
   const roads = makeRoads(seed)
   const lanes = makeLanes(seed)
@@ -79,7 +79,7 @@ function vehicleOn(line: Line | undefined, number: number, fleetSeed: number): R
     model: 'RF-520',
     rfEveryMs: pick([1_000, 2_000, 2_000, 5_000, 5_000, 5_000, 10_000, 10_000], seed, 3) ?? 5_000,
     receiver: receiverOf(100, inCity ? 5 : 2.5, 10_000, seed),
-    // One modem stands too close to an engine.
+    // One modem has interference from an engine.
     fault: number === 7 ? 'modem_overheated' : undefined,
   })
 }
@@ -124,7 +124,7 @@ function siteBeside(line: Line | undefined, number: number, fleetSeed: number): 
   return number <= batteryRouters ? { ...spec, sleep: { awakeMs: 240_000, asleepMs: 180_000 } } : spec
 }
 
-/** Where a router on this line finds service. Nobody puts a site, a depot or a quay where there is none. */
+/** Places on this line with service. Sites, depots and quays are only there. */
 function serviceOn(line: Line, seed: number): (alongM: number) => boolean {
   const surroundings = surroundingsOn(line, homeOperator(line, seed))
   return (alongM) => receive(surroundings, spotAt(line.path, alongM), alongM, 0, seed, undefined).rat !== 'none'
@@ -132,7 +132,7 @@ function serviceOn(line: Line, seed: number): (alongM: number) => boolean {
 
 const draws = 40
 
-/** The first of the drawn places that fits; the first of all where none does. */
+/** The first random place that fits, or the first one when none does. */
 function firstOf(drawPlace: (draw: number) => number, fits: (placeM: number) => boolean): number {
   const places = Array.from({ length: draws }, (_, draw) => drawPlace(draw))
   return places.find(fits) ?? drawPlace(0)

@@ -28,7 +28,7 @@ const samples = [...hours.values()].flat()
 const ofKind = (kind: Sample['kind']) => samples.filter((sample) => sample.kind === kind)
 const share = (part: unknown[], whole: unknown[]) => part.length / whole.length
 
-test('the roster is 200 routers of three classes with unique serials, the same for the same seed', () => {
+test('the roster has 200 routers of three classes with unique serials and depends only on the seed', () => {
   expect(roster).toHaveLength(200)
   expect(new Set(roster.map(({ serial }) => serial)).size).toBe(200)
   expect(makeRoster(200, 1).map(({ name, tags }) => [name, tags])).toEqual(roster.map(({ name, tags }) => [name, tags]))
@@ -42,7 +42,7 @@ test('the roster is 200 routers of three classes with unique serials, the same f
   }
 })
 
-test('a position is a function of seed and time: nobody jumps, and asking again gives the same place', () => {
+test('a position is a continuous function of seed and time', () => {
   const placeOf = (spec: RouterSpec, atMs: number) => {
     const { lat, lon } = spotAt(spec.path, movementAt(spec.timetable, atMs).alongM)
     return [lat, lon] as const
@@ -56,18 +56,18 @@ test('a position is a function of seed and time: nobody jumps, and asking again 
   }
 })
 
-test('the same hour simulated twice is the same, sample by sample', () => {
+test('two simulations of the same hour return equal samples', () => {
   for (const spec of some.slice(0, 5)) expect(liveHour(spec)).toEqual(hours.get(spec))
 })
 
-test('samples are in order, and one of a kind in a millisecond', () => {
+test('samples are in order, with at most one of each kind per millisecond', () => {
   for (const taken of hours.values()) {
     expect(taken.map(({ ts }) => ts)).toEqual(taken.map(({ ts }) => ts).sort((a, b) => a - b))
     expect(new Set(taken.map(({ ts, kind }) => `${ts} ${kind}`)).size).toBe(taken.length)
   }
 })
 
-test('moving fixes are about 100 m apart and repeated in between; speed is frozen with them', () => {
+test('fixes of moving vehicles are about 100 m apart and repeated in between with the same speed', () => {
   const [truck] = some
   const fixes = (hours.get(truck as RouterSpec) ?? []).filter(({ kind, fix }) => kind === 'location' && fix === '3d')
   const places = fixes.map(({ lat, lon }) => `${lat},${lon}`)
@@ -78,7 +78,7 @@ test('moving fixes are about 100 m apart and repeated in between; speed is froze
   }
 })
 
-test('readings keep to what a modem can say, sentinels apart', () => {
+test('readings are within the range of a modem, except for sentinels', () => {
   const within = (field: string, from: number, to: number) => {
     const values = ofKind('cellular').map((sample) => sample[field])
     const readings = values.filter((value) => typeof value === 'number' && ![-200, 99, 2_147_483_647].includes(value))
@@ -94,7 +94,7 @@ test('readings keep to what a modem can say, sentinels apart', () => {
   within('cellId', 256, 2 ** 28 - 1)
 })
 
-test('the fleet shows what real fleets show', () => {
+test('the fleet has the conditions of a real fleet', () => {
   const cellular = ofKind('cellular')
   const ofRat = (rat: string) => cellular.filter((sample) => sample.rat === rat)
   for (const rat of ['lte', 'nr-nsa', 'umts', 'none']) expect(ofRat(rat).length, rat).toBeGreaterThan(10)
@@ -107,7 +107,7 @@ test('the fleet shows what real fleets show', () => {
   expect(new Set(cellular.map(({ cellId }) => cellId)).size).toBeGreaterThan(100)
 })
 
-test('at any time some vehicles stand and most move, and each stands over five minutes within three hours', () => {
+test('at any time some vehicles stand and most move, and each stops for over five minutes within three hours', () => {
   const vehicles = roster.filter(({ deviceClass }) => deviceClass === 'vehicle')
   const standing = vehicles.filter(({ timetable }) => movementAt(timetable, startMs).speedMps === 0)
   expect(share(standing, vehicles)).toBeGreaterThan(0.15)
@@ -118,7 +118,7 @@ test('at any time some vehicles stand and most move, and each stands over five m
   }
 })
 
-test('a job reaches every router within five minutes: nobody stands or sleeps longer where none does', () => {
+test('no router is without service for more than five minutes', () => {
   const sleepers = roster.filter(({ sleep }) => sleep).map((spec) => [spec, liveHour(spec)] as const)
   expect(sleepers).toHaveLength(3)
   for (const [{ name, deviceClass }, taken] of [...hours, ...sleepers]) {
@@ -129,7 +129,7 @@ test('a job reaches every router within five minutes: nobody stands or sleeps lo
   }
 })
 
-test('without a bearer the link is down, so that samples wait', () => {
+test('without a bearer the link is down', () => {
   for (const spec of some.slice(0, 8)) {
     const router = createSimulatedRouter(spec, boot(spec, startMs))
     for (let atMs = startMs; atMs < startMs + hourMs; atMs += spec.rfEveryMs) {
@@ -141,7 +141,7 @@ test('without a bearer the link is down, so that samples wait', () => {
   }
 })
 
-test('two hours of history are a few batches, thinner than live data', () => {
+test('two hours of history fit in a few batches and have longer intervals than live data', () => {
   for (const spec of some) {
     const history = createSimulatedRouter(spec, boot(spec, startMs, startMs + 2 * hourMs)).collect(startMs + 2 * hourMs)
     expect(history.length).toBeGreaterThan(200)

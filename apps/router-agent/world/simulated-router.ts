@@ -8,8 +8,8 @@ import { createReceiver } from './receiver.ts'
 import type { RouterSpec } from './roster.ts'
 import { movementAt } from './timetable.ts'
 
-export type SimulatedBoot = {
-  /** From when on samples are taken; before `bootedAtMs` it is the history a new demo begins with. */
+type SimulatedBoot = {
+  /** The time of the first sample. The time before `bootedAtMs` is the initial history of a new demo. */
   fromMs: number
   bootedAtMs: number
   rebootReason: string | undefined
@@ -17,17 +17,17 @@ export type SimulatedBoot = {
 }
 
 const secondMs = 1_000
-/** History is taken more sparsely: it is there to fill the map, not to load the machine that starts. */
+/** History has longer intervals: it fills the map and must not load the machine during the start. */
 const historyAgeMs = 90_000
 const historyRfEveryMs = 20_000
 const historyRepeatEveryMs = 60_000
 const connectionEveryMs = 30_000
 const systemEveryMs = 60_000
 
-/** The samples of one simulated router between a boot and the next. */
+/** Generates the samples of one simulated router from one boot to the next. */
 export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): SampleSource {
   const { seed, surroundings } = spec
-  // Out of the coast's reach ships report by satellite; their cellular samples still say that there is no service.
+  // Far from the coast, ships report by satellite. Their cellular samples then report no service.
   const hasSatellite = spec.deviceClass === 'ship'
   const phaseMs = Math.floor(uniform(seed, 20) * 10) * secondMs
   const receiver = createReceiver(spec.receiver, seed)
@@ -52,7 +52,7 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
       temperatureC: Math.round((34 + warmth + gaussian(seed, ts, 33)) * 10) / 10,
       modemTemperatureC: Math.round((41 + warmth + (spec.fault ? 44 : 0) + gaussian(seed, ts, 34)) * 10) / 10,
       inputVoltageV: Math.round((spec.deviceClass === 'fixed-site' ? 24 : 13.6) * 10 + gaussian(seed, ts, 35) * 2) / 10,
-      // Before its first boot here the router is taken to have run since a day earlier.
+      // Before the first boot, the router is assumed to have run for a day.
       uptimeS: Math.round((ts - boot.bootedAtMs) / secondMs) + (boot.rebootReason === undefined ? 86_400 : 0),
       firmware: boot.firmware(),
       clients: Math.floor(uniform(seed, Math.floor(ts / 600_000), 36) * 6),
@@ -120,7 +120,7 @@ export function createSimulatedRouter(spec: RouterSpec, boot: SimulatedBoot): Sa
       const taken: Sample[] = []
       for (; nextMs <= nowMs; nextMs += secondMs) {
         if (isAsleep(nextMs)) continue
-        // Pushed one by one: a spread of hours of history would be a second copy of it.
+        // Pushed one by one, because a spread would copy hours of history.
         for (const sample of samplesAt(nextMs, nowMs - nextMs > historyAgeMs)) taken.push(sample)
       }
       return taken

@@ -1,24 +1,24 @@
 import { integerBetween, numberBetween, uniform } from './noise.ts'
 
-/** From `startMs` for `durationMs`, going from one chainage to another at constant speed; equal ones are a stop. */
+/** A leg from `startMs` for `durationMs` between two distances at constant speed. Equal distances mean a stop. */
 type Leg = { startMs: number; durationMs: number; fromM: number; toM: number }
 
-/** What a vehicle does over and over: legs that follow each other and end where they began. */
+/** The repeated cycle of a vehicle: consecutive legs that end where they start. */
 export type Timetable = { legs: Leg[]; cycleMs: number; phaseMs: number }
 
-export type Movement = { alongM: number; speedMps: number; forward: boolean }
+type Movement = { alongM: number; speedMps: number; forward: boolean }
 
-export type Habits = {
-  /** The stretch of the path used; it is driven there and back. */
+type Habits = {
+  /** The section of the path that is driven there and back. */
   fromM: number
   toM: number
   speedMps: readonly [number, number]
-  /** Stands at both ends. */
+  /** Duration of the stops at both ends. */
   depotMinutes: readonly [number, number]
   /** Longer stops on the way: deliveries, breaks, quays. */
   stopEveryM: readonly [number, number]
   stopMinutes: readonly [number, number]
-  /** Where it may make a longer stop; due anywhere else, it is made at the next such place. */
+  /** Distances at which a longer stop is allowed. A stop that is due elsewhere happens at the next one. */
   standsAt: (alongM: number) => boolean
   /** Short stops: traffic lights, queues. */
   lightEveryM: readonly [number, number]
@@ -34,7 +34,7 @@ export const standing = (alongM: number): Timetable => ({
   phaseMs: 0,
 })
 
-/** Makes one cycle there and back; the seed decides stops, speeds and where in the cycle the epoch falls. */
+/** Generates one cycle there and back. The seed determines stops, speeds and the phase of the cycle. */
 export function makeTimetable(habits: Habits, seed: number): Timetable {
   const legs: Leg[] = []
   let nowMs = 0
@@ -74,7 +74,7 @@ export function makeTimetable(habits: Habits, seed: number): Timetable {
   return { legs, cycleMs: nowMs, phaseMs: integerBetween(0, nowMs - 1, seed, 0) }
 }
 
-/** Where on its path a vehicle is at a time, and how fast. A pure function: any time, in any order. */
+/** The distance on the path and the speed of a vehicle at a time, as a pure function. */
 export function movementAt({ legs, cycleMs, phaseMs }: Timetable, atMs: number): Movement {
   const inCycleMs = (((atMs + phaseMs) % cycleMs) + cycleMs) % cycleMs
   let low = 0
