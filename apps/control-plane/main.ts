@@ -2,7 +2,7 @@ import { parseConfig } from '#core/config'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { stopGracefully } from '#http/graceful-stop'
 import { startServer } from '#http/server'
-import { untilAnswering } from '#postgres/availability'
+import { waitUntilAvailable } from '#postgres/availability'
 import { migrate } from '#postgres/migrate'
 import { configSchema } from './config.ts'
 import { createApp } from './http/app.ts'
@@ -11,7 +11,7 @@ import { routes } from './routes.ts'
 import { openServices } from './start.ts'
 
 const config = parseConfig(configSchema, process.env)
-await untilAnswering(config.POSTGRES_URL)
+await waitUntilAvailable(config.POSTGRES_URL)
 await migrate(config.POSTGRES_URL)
 const { services, close } = await openServices(config)
 const app = createApp(routes, services)

@@ -1,6 +1,6 @@
 import { applyDeviceReports, type DeviceReport, foldReport } from '#fleet/devices/status'
 import type { Logger } from '#http/request-log'
-import { inHalves } from '#postgres/failing-alone'
+import { bisect } from '#postgres/bisect'
 import type { Pool } from '#postgres/pool'
 import type { DeviceGrant } from './access/device-grants.ts'
 
@@ -75,7 +75,7 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
       for (let start = 0; start < due.length; start += writtenTogether) {
         const some = due.slice(start, start + writtenTogether)
         try {
-          await inHalves(
+          await bisect(
             some,
             (reports) => write(reports, nowMs),
             ({ deviceId }, error) => logger.error({ deviceId, error: nameOf(error) }, 'a report cannot be written'),

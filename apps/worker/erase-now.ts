@@ -6,7 +6,7 @@ import { eraseTelemetry } from '#questdb/erasure'
 import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
 import { erasureSchema } from './config.ts'
 
-// An operator's command: erases deleted devices' telemetry now instead of next night.
+// Command for operators: erases the telemetry of deleted devices now instead of next night.
 const config = parseConfig(erasureSchema, process.env)
 const pool = openPool(config.POSTGRES_URL, { applicationName: 'erase-now', maxConnections: 1 })
 const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'erase-now', maxConnections: 1 })
@@ -16,7 +16,7 @@ try {
     clock: systemClock,
     eraseTelemetry: (deviceIds) => eraseTelemetry(questdb, deviceIds),
   })
-  process.stdout.write(`Looked at ${count} deleted devices; nothing of them is readable in storage any more.\n`)
+  process.stdout.write(`Erased the telemetry of ${count} deleted devices from storage.\n`)
 } finally {
   await questdb.end()
   await pool.end()

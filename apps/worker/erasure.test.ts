@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('the command erases what a deleted device had reported, and nothing of others', async () => {
+test('the command erases the telemetry of a deleted device and of no other', async () => {
   const [deleted, kept, organizationId] = [newId(), newId(), newId()]
   for (const deviceId of [deleted, kept]) {
     await storeRows(questdb, 'location', [{ tsMs: Date.now(), deviceId, organizationId, lat: 51.5, lon: -8.5 }])

@@ -5,7 +5,7 @@ import { createLogger } from '#http/request-log'
 import { configSchema } from './config.ts'
 import { startWorker } from './start.ts'
 
-// Somebody waits for what the other processes answer: where cores are few, a large batch of jobs goes on beside them.
+// Callers wait for the responses of the other processes, so these get the cores first while a large batch is dispatched.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 const config = parseConfig(configSchema, process.env)
@@ -15,5 +15,5 @@ let stopping: Stopping | undefined
 const worker = await startWorker(config, logger, () => stopping?.stopping ?? false)
 stopping = stopGracefully(worker.server, worker.stop)
 worker.server.listen(config.PORT, config.HOST, () => {
-  logger.info({ port: config.PORT, queues: config.REDIS_URL === undefined ? 'postgres' : 'redis' }, 'worker listening')
+  logger.info({ port: config.PORT, queues: config.REDIS_URL === undefined ? 'postgres' : 'redis' }, 'worker_listening')
 })

@@ -1,11 +1,10 @@
 import type { z } from 'zod'
-import type { Clock } from '#core/clock'
-import { dispatchJobs, dispatchSlice, endOverdueJobs } from '#fleet/jobs/dispatch'
-import type { Pool } from '#postgres/pool'
+import type { SystemContext } from '#fleet/context'
+import { dispatchJobs, dispatchSlice, endOverdueJobs, type JobReference } from '#fleet/jobs/dispatch'
 import { coalesce } from '#queue/coalesce'
-import { batchSliceSchema, type JobReference, jobReferenceSchema, type QueueName } from '#queue/references'
+import { batchSliceSchema, jobReferenceSchema, type QueueName } from '#queue/references'
 
-/** One row of the table of everything this worker takes from queues. */
+/** How this worker processes the entries of one queue. */
 export type QueueEntry<Payload = unknown> = {
   queue: QueueName
   schema: z.ZodType<Payload>
@@ -13,13 +12,11 @@ export type QueueEntry<Payload = unknown> = {
   process: (payload: Payload) => Promise<void>
 }
 
-type Parts = { pool: Pool; clock: Clock; concurrency: number }
-
 const entry = <Payload>(definition: QueueEntry<Payload>): QueueEntry => definition as QueueEntry
 
-/** The queues and who works on them. Entries that are worked on side by side share one transaction. */
-export const queueTable = ({ pool, clock, concurrency }: Parts): QueueEntry[] => {
-  const together = (work: (references: readonly JobReference[]) => Promise<void>) =>
+/** The processors of all queues. `concurrency` entries for single jobs are processed at a time; they share transactions. */
+export const queueTable = (system: SystemContext, { concurrency }: { concurrency: number }): QueueEntry[] => {
+  const coalesced = (work: (references: readonly JobReference[]) => Promise<void>) =>
     coalesce(async (references: readonly JobReference[]) => {
       await work(references)
       return () => undefined
@@ -29,20 +26,20 @@ export const queueTable = ({ pool, clock, concurrency }: Parts): QueueEntry[] =>
       queue: 'dispatch',
       schema: jobReferenceSchema,
       concurrency,
-      process: together((references) => dispatchJobs(pool, references, clock())),
+      process: coalesced((references) => dispatchJobs(system, references)),
     }),
     entry({
       queue: 'batch',
       schema: batchSliceSchema,
-      // One after the other: a large batch is to leave the other cores to those who call meanwhile.
+      // One at a time: a large batch must leave the other cores to API requests.
       concurrency: 1,
-      process: (slice) => dispatchSlice(pool, slice, clock()),
+      process: (slice) => dispatchSlice(system, slice),
     }),
     entry({
       queue: 'deadline',
       schema: jobReferenceSchema,
       concurrency,
-      process: together((references) => endOverdueJobs(pool, references, clock())),
+      process: coalesced((references) => endOverdueJobs(system, references)),
     }),
   ]
 }

@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { resolvesWithin } from '#core/schedule'
 import type { BackendWorker, QueueBackend } from '#queue/backend'
 import type { QueueName } from '#queue/references'
 import type { QueueEntry } from './queue-table.ts'
@@ -13,8 +14,8 @@ type Parts = {
 }
 
 /**
- * Starts a worker for every row of the table. This is the one place that wraps them all: payloads are checked, outcomes
- * counted. Returns how to stop: what is being worked on may finish within 8 s, then connections are cut.
+ * Starts a worker for every queue of the table, with checks of the payloads, metrics and error reports. `stop` lets entries
+ * in progress finish for at most 8 s, then closes the connections.
  */
 export async function startQueueWorkers({
   backend,
@@ -30,7 +31,7 @@ export async function startQueueWorkers({
   })
   const seconds = new Histogram({
     name: 'queue_entry_duration_seconds',
-    help: 'Time one entry was worked on.',
+    help: 'Time to process one entry.',
     labelNames: ['queue'],
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers: [registry],
@@ -53,15 +54,10 @@ export async function startQueueWorkers({
   const workers = await Promise.all(
     table.map((entry) => backend.openWorker(entry.queue, wrapped(entry), { concurrency: entry.concurrency })),
   )
-  return { stop: () => Promise.all(workers.map(closeWithin)) }
+  return { stop: () => Promise.all(workers.map(closeWorker)) }
 }
 
-async function closeWithin(worker: BackendWorker): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), closeLimitMs)
-  })
+async function closeWorker(worker: BackendWorker): Promise<void> {
   const closed = worker.close().catch(() => undefined)
-  if ((await Promise.race([closed, late])) === 'late') void worker.close(true).catch(() => undefined)
-  clearTimeout(timer)
+  if (!(await resolvesWithin(closed, closeLimitMs))) void worker.close(true).catch(() => undefined)
 }

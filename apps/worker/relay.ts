@@ -1,72 +1,31 @@
-import type { Clock } from '#core/clock'
+import { type Repeating, repeat } from '#core/schedule'
+import type { SystemContext } from '#fleet/context'
 import { releaseBatches } from '#fleet/jobs/batches/release'
 import { offerDeadlines, offerQueuedJobs } from '#fleet/jobs/queue-offers'
-import { sumOfEach } from '#postgres/failing-alone'
-import type { Pool } from '#postgres/pool'
+import { sumOfEach } from '#postgres/bisect'
 import type { JobQueues } from '#queue/job-queues'
 
 type Parts = {
-  pool: Pool
-  clock: Clock
+  system: SystemContext
   queues: Pick<JobQueues, 'add'>
-  /** How many jobs of one organization may wait in the queue. */
+  /** How many jobs of one organization may be in the queue. */
   cap: number
-  /** Hears of what failed; the next round tries it again. */
+  /** Called with every error; the next round tries again. */
   onError: (error: unknown) => void
 }
 
-const tickMs = 1_000
-
-export type Relay = {
-  /** There is work: go at once. */
-  wake(): void
-  stop(): Promise<void>
-}
+const pauseMs = 1_000
 
 /**
- * Moves jobs from Postgres to the queues, for as long as there are any, whenever it is woken and once a second: lets
- * batches go as far as their rollouts allow, then offers what is queued and the deadlines of what was taken.
+ * Moves jobs from Postgres to the queues, once a second and whenever it is woken: releases the jobs that rollouts allow,
+ * then offers queued jobs and the deadlines of taken ones. Runs without a pause while there are jobs to move.
  */
-export function startRelay({ pool, clock, queues, cap, onError }: Parts): Relay {
-  let stopped = false
-  let woken = false
-  let wakeUp = () => {}
-
+export function startRelay({ system, queues, cap, onError }: Parts): Repeating {
   const offer = queues.add
   const steps = [
-    () => releaseBatches(pool, clock(), onError),
-    () => offerQueuedJobs(pool, { cap, nowMs: clock(), offer, onError }),
-    () => offerDeadlines(pool, { nowMs: clock(), offer }),
+    () => releaseBatches(system, { onError }),
+    () => offerQueuedJobs(system, { cap, offer, onError }),
+    () => offerDeadlines(system, { offer }),
   ]
-  const round = () => sumOfEach(steps, (step) => step(), onError)
-  const sleep = () =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, tickMs)
-      wakeUp = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  const loop = async () => {
-    while (!stopped) {
-      woken = false
-      const moved = await round().catch((error: unknown) => {
-        onError(error)
-        return 0
-      })
-      if (moved === 0 && !woken && !stopped) await sleep()
-    }
-  }
-  const finished = loop()
-  return {
-    wake() {
-      woken = true
-      wakeUp()
-    },
-    async stop() {
-      stopped = true
-      wakeUp()
-      await finished
-    },
-  }
+  return repeat(pauseMs, async () => (await sumOfEach(steps, (step) => step(), onError)) > 0, onError)
 }

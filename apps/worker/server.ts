@@ -4,14 +4,15 @@ import { type ReadinessCheck, readiness } from '#http/health'
 
 type Parts = { checks: readonly ReadinessCheck[]; registry: Registry; isStopping: () => boolean }
 
-/** The worker's own small address: `/livez`, `/readyz` and `/metrics`, for the control plane and for scrapers. */
+/** Creates the worker's HTTP server with `/livez`, `/readyz` and `/metrics`, for the control plane and for scrapers. */
 export function createOperationsServer({ checks, registry, isStopping }: Parts): Server {
   return createServer(async (request, response) => {
     const answer = (status: number, contentType: string, body: string) => {
       response.writeHead(status, { 'content-type': contentType }).end(body)
     }
     const path = new URL(request.url ?? '/', 'http://worker').pathname
-    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(405, 'text/plain', 'GET only\n')
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return answer(405, 'text/plain', 'Method not allowed. Allowed: GET, HEAD.\n')
     if (path === '/livez') return answer(200, 'application/json', '{"status":"ok"}')
     if (path === '/readyz') {
       const state = isStopping() ? { ready: false, checks: {} } : await readiness(checks)

@@ -2,12 +2,12 @@ import type { Server } from 'node:http'
 import { Gauge } from 'prom-client'
 import { systemClock } from '#core/clock'
 import { createKeyring } from '#fleet/crypto/keyring'
-import { workChannel } from '#fleet/jobs/write'
+import { workChannel } from '#fleet/jobs/notices'
 import { createWebhookRounds } from '#fleet/webhooks/rounds'
 import { createWebhookSender } from '#fleet/webhooks/sender'
 import { createHttpMetrics } from '#http/metrics'
 import { type Logger, logFailure } from '#http/request-log'
-import { untilAnswering } from '#postgres/availability'
+import { waitUntilAvailable } from '#postgres/availability'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { eraseTelemetry } from '#questdb/erasure'
@@ -22,11 +22,11 @@ import { startRelay } from './relay.ts'
 import { createOperationsServer } from './server.ts'
 import { periodicTasks } from './tasks.ts'
 
-export type RunningWorker = { server: Server; stop(): Promise<void> }
+type RunningWorker = { server: Server; stop(): Promise<void> }
 
 /**
- * Starts everything the worker is made of, as soon as Postgres answers; `isStopping` makes it unready. The server is
- * made, not yet listening. Rejects when Postgres goes away meanwhile: the process is to end and be started again.
+ * Waits for Postgres, then starts all parts of the worker. `isStopping` makes it unready. The returned server does not
+ * listen yet. Rejects when Postgres becomes unavailable during the start; the process must then be restarted.
  */
 export async function startWorker(
   config: WorkerConfig,
@@ -36,27 +36,27 @@ export async function startWorker(
   const clock = systemClock
   const { registry } = createHttpMetrics()
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'worker', maxConnections: 12 })
+  const system = { pool, clock }
   const failed = (part: string) => (error: unknown) => logFailure(logger, part, error)
 
-  await untilAnswering(config.POSTGRES_URL)
+  await waitUntilAvailable(config.POSTGRES_URL)
   const backend = openQueueBackend({ postgresUrl: config.POSTGRES_URL, redisUrl: config.REDIS_URL }, failed('queues'))
   const queues = await openJobQueues(backend)
-  const table = queueTable({ pool, clock, concurrency: config.DISPATCH_CONCURRENCY })
+  const table = queueTable(system, { concurrency: config.DISPATCH_CONCURRENCY })
   const workers = await startQueueWorkers({
     backend,
     table,
     registry,
     onError: (queue, error) => failed(queue)(error),
   })
-  const relay = startRelay({ pool, clock, queues, cap: config.DISPATCH_QUEUE_CAP, onError: failed('relay') })
+  const relay = startRelay({ system, queues, cap: config.DISPATCH_QUEUE_CAP, onError: failed('relay') })
   const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'worker', maxConnections: 1 })
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const sender = createWebhookSender()
   const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, failed('webhooks'))
   const tasks = startPeriodicTasks({
     tasks: periodicTasks({
-      pool,
-      clock,
+      system,
       backend,
       webhooks,
       erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseTelemetry(questdb, deviceIds) },
@@ -80,7 +80,7 @@ export async function startWorker(
   const server = createOperationsServer({
     registry,
     isStopping,
-    // Not the queues: while Redis is away jobs still expire, and what is offered meanwhile waits in Postgres.
+    // Without the queues: while Redis is unavailable, jobs still expire and wait in Postgres to be offered.
     checks: [{ name: 'postgres', check: async () => void (await pool.query('SELECT 1')) }],
   })
   return {

@@ -1,18 +1,16 @@
-import type { Clock } from '#core/clock'
+import type { SystemContext } from '#fleet/context'
 import { type Erasure, eraseNightly } from '#fleet/devices/erasure'
 import { sweepOffline } from '#fleet/devices/status'
-import { forgetOffers, reconcileOffers } from '#fleet/jobs/queue-offers'
-import { endForgottenDeadlines, expireJobs } from '#fleet/jobs/sweeps'
+import { reconcileOffers, resetOffers } from '#fleet/jobs/queue-offers'
+import { endMissedDeadlines, expireJobs } from '#fleet/jobs/sweeps'
 import { deleteExpired } from '#fleet/retention'
 import { pruneWebhookDeliveries } from '#fleet/webhooks/delivery'
 import type { WebhookRounds } from '#fleet/webhooks/rounds'
-import type { Pool } from '#postgres/pool'
 import type { QueueBackend } from '#queue/backend'
 import type { PeriodicTask } from './periodic.ts'
 
 type Parts = {
-  pool: Pool
-  clock: Clock
+  system: SystemContext
   backend: QueueBackend
   webhooks: WebhookRounds
   erasure: Erasure
@@ -21,29 +19,29 @@ type Parts = {
 
 const minuteMs = 60_000
 
-/** Everything the worker does without being asked. */
-export const periodicTasks = ({ pool, clock, backend, webhooks, erasure, erasureHourUtc }: Parts): PeriodicTask[] => [
-  { name: 'expire_jobs', everyMs: 1_000, run: () => expireJobs(pool, clock()) },
-  { name: 'end_overdue_jobs', everyMs: 5_000, run: () => endForgottenDeadlines(pool, clock()) },
-  { name: 'refill_queues', everyMs: 2_000, run: () => refillEmptiedQueues(pool, backend) },
-  { name: 'reconcile_jobs', everyMs: 30_000, run: () => reconcileOffers(pool, clock()) },
-  { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(pool)).length },
-  { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(pool) },
+/** All periodic tasks of the worker. */
+export const periodicTasks = ({ system, backend, webhooks, erasure, erasureHourUtc }: Parts): PeriodicTask[] => [
+  { name: 'expire_jobs', everyMs: 1_000, run: () => expireJobs(system) },
+  { name: 'end_overdue_jobs', everyMs: 5_000, run: () => endMissedDeadlines(system) },
+  { name: 'refill_queues', everyMs: 2_000, run: () => refillEmptiedQueues(system, backend) },
+  { name: 'reconcile_jobs', everyMs: 30_000, run: () => reconcileOffers(system) },
+  { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(system.pool)).length },
+  { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system.pool) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
-  { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries({ pool, clock }) },
+  { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries(system) },
   { name: 'erase_deleted_devices', everyMs: 5 * minuteMs, run: () => eraseNightly(erasure, erasureHourUtc) },
 ]
 
-/** A store that lost its marker was emptied: everything it was told is told again. */
-async function refillEmptiedQueues(pool: Pool, backend: QueueBackend): Promise<number> {
+/** Offers all jobs again when the store of the queues has lost its data. */
+async function refillEmptiedQueues(system: SystemContext, backend: QueueBackend): Promise<number> {
   if (!(await backend.wasEmptied())) return 0
   await backend.mark()
-  return forgetOffers(pool)
+  return resetOffers(system)
 }
 
 const maxRounds = 20
 
-/** Goes on while there is something to send, but gives way now and then, so that stopping does not wait for a backlog. */
+/** Runs rounds while there is something to send, at most 20, so that a stop does not wait for a backlog. */
 async function deliverAllWebhooks(webhooks: WebhookRounds): Promise<number> {
   let sent = 0
   for (let round = 0; round < maxRounds; round++) {

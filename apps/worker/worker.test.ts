@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '#core/clock'
 import { Secret } from '#core/secret'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { cancelBatch, pauseBatch, resumeBatch } from '#fleet/jobs/batches/control'
@@ -24,7 +25,7 @@ onBothBackends('worker', (backend) => {
 
   const batchOf = (fleet: JobFleet, id: string) => getBatch(fleet.ctx, fleet.organizationId, id)
   const take = async (fleet: JobFleet, deviceId: string) =>
-    (await takeJobs(pool, [{ deviceId, organizationId: fleet.organizationId }], Date.now())).get(deviceId)
+    (await takeJobs({ pool, clock: systemClock }, [{ deviceId, organizationId: fleet.organizationId }])).get(deviceId)
   const report = (
     fleet: JobFleet,
     deviceId: string,
@@ -32,11 +33,12 @@ onBothBackends('worker', (backend) => {
     status: 'succeeded' | 'failed',
   ) =>
     reportJob(
-      pool,
-      { deviceId, organizationId: fleet.organizationId },
-      job.id,
-      { attempt: job.attempt, status },
-      Date.now(),
+      { pool, clock: systemClock },
+      {
+        device: { deviceId, organizationId: fleet.organizationId },
+        jobId: job.id,
+        report: { attempt: job.attempt, status },
+      },
     )
   const finishAll = async (fleet: JobFleet) => {
     for (const deviceId of fleet.deviceIds) {
@@ -45,7 +47,7 @@ onBothBackends('worker', (backend) => {
     }
   }
 
-  test('a batch reaches every device and ends with one event', async () => {
+  test('a batch reaches every device and publishes one event at its end', async () => {
     const fleet = await createJobFleet(pool, 30)
     const { organizationId, groupId, ctx } = fleet
     await createWebhook(ctx, createKeyring(new Secret(masterSecret)), organizationId, {
@@ -68,15 +70,15 @@ onBothBackends('worker', (backend) => {
     ])
   })
 
-  test('of two reboots of one device the second waits for the end of the first; a speed test runs beside them', async () => {
+  test('the second reboot of a device waits for the first, a speed test does not', async () => {
     const fleet = await createJobFleet(pool, 1)
     const [deviceId = ''] = fleet.deviceIds
     const first = await createDeviceJob(fleet.ctx, deviceId, { kind: 'reboot' })
     const second = await createDeviceJob(fleet.ctx, deviceId, { kind: 'firmware_update' })
-    const beside = await createDeviceJob(fleet.ctx, deviceId, { kind: 'speed_test' })
+    const speedTest = await createDeviceJob(fleet.ctx, deviceId, { kind: 'speed_test' })
     const statusOf = async ({ id }: { id: string }) => (await getJob(fleet.ctx, fleet.organizationId, id)).status
-    await until('first and beside dispatched', async () =>
-      [await statusOf(first), await statusOf(beside)].every((status) => status === 'dispatched'),
+    await until('the first reboot and the speed test are dispatched', async () =>
+      [await statusOf(first), await statusOf(speedTest)].every((status) => status === 'dispatched'),
     )
     const taken = await until('the first', () => take(fleet, deviceId))
     expect(taken.id).toBe(first.id)
@@ -85,7 +87,7 @@ onBothBackends('worker', (backend) => {
     await until('second dispatched', async () => (await statusOf(second)) === 'dispatched')
   })
 
-  test('a job that is not taken expires', async () => {
+  test('a job that no device takes expires', async () => {
     const fleet = await createJobFleet(pool, 1)
     const job = await createDeviceJob(fleet.ctx, fleet.deviceIds[0] ?? '', { kind: 'reboot', expiresInSeconds: 1 })
     const expired = await until('expired', async () => {
@@ -115,7 +117,7 @@ onBothBackends('worker', (backend) => {
     })
   })
 
-  test('a rollout lets at most maxConcurrent out at a time and the canary alone at first', async () => {
+  test('a rollout releases the canary first and then at most maxConcurrent jobs at a time', async () => {
     const fleet = await createJobFleet(pool, 8)
     const { organizationId, groupId, ctx } = fleet
     const rollout = { maxConcurrent: 2, canary: 1 }
@@ -139,7 +141,7 @@ onBothBackends('worker', (backend) => {
     expect((await batchOf(fleet, id)).status).toBe('finished')
   })
 
-  test('a failed canary cancels the rest', async () => {
+  test('a failed canary cancels the other jobs', async () => {
     const fleet = await createJobFleet(pool, 5)
     const { organizationId, groupId, ctx } = fleet
     const { id } = await createBatch(ctx, {
@@ -155,7 +157,7 @@ onBothBackends('worker', (backend) => {
     expect(await batchOf(fleet, id)).toMatchObject({ status: 'cancelled', counts: { failed: 1, cancelled: 4 } })
   })
 
-  test('a paused batch hands nothing out until it is resumed; a cancelled one ends', async () => {
+  test('devices take no jobs of a paused batch until it is resumed; a cancelled one ends', async () => {
     const fleet = await createJobFleet(pool, 3)
     const { organizationId, groupId, ctx, deviceIds } = fleet
     const [first = '', second = ''] = deviceIds
@@ -173,7 +175,7 @@ onBothBackends('worker', (backend) => {
     expect(await batchOf(fleet, id)).toMatchObject({ status: 'cancelled', counts: { succeeded: 1, cancelled: 2 } })
   })
 
-  test('a batch for later is scheduled until then', async () => {
+  test('a batch with startAt is scheduled until then', async () => {
     const fleet = await createJobFleet(pool, 2)
     const { organizationId, groupId, ctx } = fleet
     const startAt = new Date(Date.now() + 1_500).toISOString()

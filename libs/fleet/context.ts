@@ -3,7 +3,7 @@ import type { Principal } from '#fleet/access/principal'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Pool } from '#postgres/pool'
 
-/** What every domain verb is given first: who asks, where the truth is, what plans allow, what time it is, which request. */
+/** First argument of a verb that a caller requests: the caller, the database, the plans, the clock and the request id. */
 export type FleetContext = {
   pool: Pool
   principal: Principal
@@ -11,3 +11,6 @@ export type FleetContext = {
   clock: Clock
   requestId: string
 }
+
+/** First argument of a verb that the worker or the device edge runs for all organizations. */
+export type SystemContext = { pool: Pool; clock: Clock }

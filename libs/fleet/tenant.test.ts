@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const countAll = 'SELECT count(*)::int AS count FROM device'
 
-test('a statement that forgot its organization sees only the rows of the transaction’s', async () => {
+test('a statement without an organization sees only the rows of the transaction’s organizations', async () => {
   const seen = (organizations: string[]) =>
     tenantTransaction(
       { pool },
@@ -38,7 +38,7 @@ test('a statement that forgot its organization sees only the rows of the transac
   expect((await pool.query<{ count: number }>(countAll)).rows[0]?.count).toBe(5)
 })
 
-test('a row of another organization can be neither changed nor made', async () => {
+test('rows of another organization can be neither changed nor inserted', async () => {
   await tenantTransaction({ pool }, [mine], async (db) => {
     expect((await db.query('UPDATE device SET name = $1', ['taken over'])).rowCount).toBe(2)
     expect((await db.query('DELETE FROM organization WHERE id = $1', [others])).rowCount).toBe(0)
@@ -52,7 +52,7 @@ test('a row of another organization can be neither changed nor made', async () =
   await expect(intrude).rejects.toThrow(/row-level security/)
 })
 
-test('every table with an organization is locked', async () => {
+test('every table with an organization has row level security', async () => {
   const { rows } = await pool.query<{ relname: string }>(
     `SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id'
       WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND NOT c.relrowsecurity ORDER BY 1`,
@@ -61,14 +61,14 @@ test('every table with an organization is locked', async () => {
   expect(rows.map(({ relname }) => relname)).toEqual(['api_key', 'idempotency_record'])
 })
 
-test('the lock ends with its transaction, also inside a larger one', async () => {
+test('row level security ends with its transaction, also inside a larger one', async () => {
   await transaction(pool, async (outer) => {
     await tenantTransaction({ pool: boundPool(outer) }, [mine], async (db) => db.query(countAll))
     expect((await outer.query<{ count: number }>(countAll)).rows[0]?.count).toBe(5)
   })
 })
 
-test('two that lock the same rows crosswise both get through', async () => {
+test('two transactions that deadlock both succeed', async () => {
   const { rows } = await pool.query<{ id: string }>('SELECT id FROM device WHERE organization_id = $1', [mine])
   const [one, other] = rows.map(({ id }) => id)
   const met = Promise.withResolvers<void>()

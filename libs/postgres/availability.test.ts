@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { untilAnswering } from '#postgres/availability'
+import { waitUntilAvailable } from '#postgres/availability'
 import { createTestDatabase } from '#test/database'
 import { startingPostgres } from '#test/starting-postgres'
 
-test('waits for a database that is starting up', async () => {
+test('waits for a database that is starting', async () => {
   const database = await createTestDatabase()
   const way = await startingPostgres(database.url)
-  const answering = untilAnswering(way.url).then(() => 'answers')
+  const answering = waitUntilAvailable(way.url).then(() => 'answers')
   await expect.poll(way.refusals).toBeGreaterThan(1)
   way.comeUp()
   expect(await answering).toBe('answers')
@@ -14,10 +14,10 @@ test('waits for a database that is starting up', async () => {
   await database.drop()
 })
 
-test('does not wait for a password to become right', async () => {
+test('does not wait when the password is wrong', async () => {
   const database = await createTestDatabase()
   const url = new URL(database.url)
   url.password = 'wrong'
-  await expect(untilAnswering(url.href)).rejects.toThrow(/password/)
+  await expect(waitUntilAvailable(url.href)).rejects.toThrow(/password/)
   await database.drop()
 })

@@ -1,33 +1,33 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { pause } from '#core/schedule'
 import { isUnavailable } from '#postgres/errors'
 
 const retryMs = 250
-const patienceMs = 5_000
+const timeoutMs = 5_000
 
 /**
- * Resolves once the database answers a query. Waits for as long as it is away or starting; rejects with what waiting
- * does not mend, such as a wrong password.
+ * Resolves once the database answers a query. Waits while it is unavailable or starting; rejects with any other error, such
+ * as a wrong password.
  */
-export async function untilAnswering(url: string): Promise<void> {
+export async function waitUntilAvailable(url: string): Promise<void> {
   for (;;) {
     try {
-      await ask(url)
+      await queryOnce(url)
       return
     } catch (error) {
       if (!isUnavailable(error)) throw error
-      await delay(retryMs)
+      await pause(retryMs)
     }
   }
 }
 
-async function ask(url: string): Promise<void> {
+async function queryOnce(url: string): Promise<void> {
   const client = new pg.Client({
     connectionString: url,
-    connectionTimeoutMillis: patienceMs,
-    query_timeout: patienceMs,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
   })
-  // Lost in the middle, it says so at the query.
+  // The query rejects when the connection is lost.
   client.on('error', () => {})
   await client.connect()
   try {

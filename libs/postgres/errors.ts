@@ -5,12 +5,12 @@ const codeOf = (error: unknown): string | undefined =>
 export const isUniqueViolation = (error: unknown, constraint: string): boolean =>
   codeOf(error) === '23505' && error instanceof Error && 'constraint' in error && error.constraint === constraint
 
-// 08: connection exceptions; 40001, 40P01: lost against another transaction; 53300: too many connections; 57P: stopping.
+// 08: connection exceptions; 40001, 40P01: conflict with another transaction; 53300: too many connections; 57P: shutdown.
 const unavailable =
   /^(?:08...|40001|40P01|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
 const messages =
   /timeout expired|timeout exceeded when trying to connect|Query read timeout|Connection terminated|not queryable/
 
-/** True when the database could not be reached, went away or gave way to another transaction: worth another try later, and not the caller's fault. */
+/** True when the database is unreachable or overloaded, or the transaction lost a conflict. A later attempt may succeed. */
 export const isUnavailable = (error: unknown): boolean =>
   unavailable.test(codeOf(error) ?? '') || (error instanceof Error && messages.test(error.message))

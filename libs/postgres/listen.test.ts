@@ -22,15 +22,15 @@ async function newWay(): Promise<StartingPostgres> {
   return way
 }
 
-/** A listener that keeps what it hears, on a channel of its own. */
-function recorder(channel: string): ChannelListener & { heard: string[]; gaps(): number } {
-  const heard: string[] = []
+/** A listener that records its notices. */
+function recorder(channel: string): ChannelListener & { received: string[]; gaps(): number } {
+  const received: string[] = []
   let gaps = 0
   return {
     channel,
-    heard,
+    received,
     gaps: () => gaps,
-    onNotice: (payload) => void heard.push(payload),
+    onNotice: (payload) => void received.push(payload),
     onGap: () => {
       gaps += 1
     },
@@ -59,22 +59,22 @@ const untilHeard = (recorded: ReturnType<typeof recorder>, payload: string) =>
     `${payload} arrives`,
     async () => {
       await notify(recorded.channel, payload)
-      return recorded.heard.includes(payload)
+      return recorded.received.includes(payload)
     },
     30_000,
   )
 
-test('several listeners share one connection and hear their own channels', async () => {
+test('several listeners share one connection and receive only their own channels', async () => {
   const [first, second] = [recorder('first'), recorder('second')]
   await listening(database.url, first, second).connected
   await notify('first', 'for the first')
   await notify('second', 'for the second')
-  await until('both arrive', async () => first.heard.length > 0 && second.heard.length > 0)
-  expect([first.heard, second.heard]).toEqual([['for the first'], ['for the second']])
+  await until('both arrive', async () => first.received.length > 0 && second.received.length > 0)
+  expect([first.received, second.received]).toEqual([['for the first'], ['for the second']])
   expect(await connections()).toBe(1)
 })
 
-test('listening that begins while Postgres is away uses one connection once it is there', {
+test('listening that starts while Postgres is unavailable uses one connection later', {
   timeout: 90_000,
 }, async () => {
   const way = await newWay()
@@ -89,7 +89,7 @@ test('listening that begins while Postgres is away uses one connection once it i
   expect(way.refusals()).toBe(refused)
 })
 
-test('an outage leaves one connection, is reported as a gap, and does not hasten attempts', {
+test('an outage leaves one connection, is reported as a gap, and does not speed up attempts', {
   timeout: 90_000,
 }, async () => {
   const way = await newWay()
@@ -107,7 +107,7 @@ test('an outage leaves one connection, is reported as a gap, and does not hasten
   expect(await connections()).toBe(1)
 })
 
-test('a connection that stays open and silent is replaced', { timeout: 90_000 }, async () => {
+test('an open connection that does not respond is replaced', { timeout: 90_000 }, async () => {
   const way = await newWay()
   way.comeUp()
   const recorded = recorder('silent')
@@ -117,7 +117,7 @@ test('a connection that stays open and silent is replaced', { timeout: 90_000 },
   await until('only the new connection is left', async () => (await connections()) === 1)
 })
 
-test('stopping ends the attempts and releases whoever waits for the first connection', async () => {
+test('stopping ends the attempts and resolves `connected`', async () => {
   const way = await newWay()
   const started = listening(way.url, recorder('stopped'))
   await until('an attempt was refused', async () => way.refusals() > 0)

@@ -1,14 +1,14 @@
 import { Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { pause } from '#core/schedule'
 
-/** What one part of a process wants to hear. */
+/** The listener of one channel. */
 export type ChannelListener = {
   channel: string
   onNotice(payload: string): void
   /**
-   * Called after every connection, after its loss and before every further attempt: notices may have been missed, so
-   * caches must forget what they know.
+   * Called after every connection, after its loss and before every further attempt. Notices may have been missed, so caches
+   * must be cleared.
    */
   onGap(): void
 }
@@ -19,22 +19,21 @@ export type Listening = {
   stop(): Promise<void>
 }
 
-// A lost connection is noticed within the sum of these two.
+// A lost connection is detected within the sum of these two.
 const checkEveryMs = 3_000
-const patienceMs = 5_000
+const timeoutMs = 5_000
 
 const shortestDelayMs = 200
 const longestDelayMs = 3_000
 
 /**
- * Passes the payload of every NOTIFY to the listener of its channel. All listeners share one connection, and there is
- * never more than one: a connection that fails or does not answer is closed before the next attempt. Attempts go on,
- * with growing delays, until `stop`.
+ * Passes the payload of every NOTIFY to the listener of its channel. All listeners share one connection. A connection that
+ * fails or does not respond is closed, and a new one is opened after a delay that grows with each failure, until `stop`.
  */
 export function listen(url: string, listeners: readonly ChannelListener[]): Listening {
   const stopping = new AbortController()
   const connected = Promise.withResolvers<void>()
-  const tellGap = () => {
+  const reportGap = () => {
     for (const { onGap } of listeners) onGap()
   }
 
@@ -42,15 +41,15 @@ export function listen(url: string, listeners: readonly ChannelListener[]): List
     for (let failures = 0; !stopping.signal.aborted; failures += 1) {
       const onListening = () => {
         connected.resolve()
-        tellGap()
+        reportGap()
       }
-      const onProven = () => {
+      const onAlive = () => {
         failures = 0
       }
-      await holdConnection(url, listeners, { onListening, onProven, signal: stopping.signal }).catch(() => {})
+      await keepConnection(url, listeners, { onListening, onAlive, signal: stopping.signal }).catch(() => {})
       if (stopping.signal.aborted) break
-      tellGap()
-      await delay(delayMs(failures), undefined, { signal: stopping.signal }).catch(() => {})
+      reportGap()
+      await pause(delayMs(failures), stopping.signal)
     }
     connected.resolve()
   }
@@ -65,26 +64,26 @@ export function listen(url: string, listeners: readonly ChannelListener[]): List
   }
 }
 
-/** Half of the delay is random, so that the listeners of a fleet of processes do not come back at once. */
+/** Half of the delay is random, so that the processes do not reconnect at the same time. */
 const delayMs = (failures: number): number =>
   Math.min(shortestDelayMs * 2 ** Math.min(failures, 10), longestDelayMs) * (0.5 + Math.random() / 2)
 
-type Hold = { onListening(): void; onProven(): void; signal: AbortSignal }
+type ConnectionEvents = { onListening(): void; onAlive(): void; signal: AbortSignal }
 
-/** Connects, listens, and settles when the connection is closed, for whatever reason. */
-async function holdConnection(
+/** Connects and listens. Resolves or rejects when the connection is closed for any reason. */
+async function keepConnection(
   url: string,
   listeners: readonly ChannelListener[],
-  { onListening, onProven, signal }: Hold,
+  { onListening, onAlive, signal }: ConnectionEvents,
 ): Promise<void> {
-  // Of our own: a server that does not answer does not answer a polite end either.
+  // Our own socket, because the regular end of a connection needs a server that responds.
   const socket = new Socket()
   const client = new pg.Client({
     connectionString: url,
     application_name: 'listener',
     keepAlive: true,
-    connectionTimeoutMillis: patienceMs,
-    query_timeout: patienceMs,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
     stream: () => socket,
   })
   const idleOver = new AbortController()
@@ -94,7 +93,7 @@ async function holdConnection(
   client.on('notification', ({ channel, payload }) => {
     for (const listener of listeners) if (listener.channel === channel) listener.onNotice(payload ?? '')
   })
-  // Whoever waits for an answer, of connect() too, gets an error when the socket is destroyed.
+  // Destroying the socket rejects a pending query or connect().
   const onStop = () => (idle ? idleOver.abort() : void socket.destroy())
   signal.addEventListener('abort', onStop, { once: true })
   try {
@@ -103,11 +102,11 @@ async function holdConnection(
     onListening()
     for (;;) {
       idle = true
-      await delay(checkEveryMs, undefined, { signal: idleOver.signal }).catch(() => {})
+      await pause(checkEveryMs, idleOver.signal)
       idle = false
       if (idleOver.signal.aborted || signal.aborted) return
       await client.query('SELECT 1')
-      onProven()
+      onAlive()
     }
   } finally {
     signal.removeEventListener('abort', onStop)
@@ -117,7 +116,7 @@ async function holdConnection(
 
 const closeWithinMs = 1_000
 
-/** Ends the connection politely when the server answers, and in any case. */
+/** Ends the connection regularly when the server responds within a second, and by force otherwise. */
 async function closeClient(client: pg.Client, socket: Socket): Promise<void> {
   const timer = setTimeout(() => socket.destroy(), closeWithinMs)
   await client.end().catch(() => {})

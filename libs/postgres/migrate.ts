@@ -2,12 +2,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
 
 const folder = new URL('./migrations/', import.meta.url)
-// Any constant will do; it keeps two starting processes from migrating at the same time.
+// An arbitrary constant. The lock prevents two processes from migrating at the same time.
 const advisoryLock = 7_264_115_001
 
 /**
- * Brings the database at `url` to the newest schema and returns the names of the files it applied.
- * Each numbered file runs once, in its own transaction, under a lock that several starters can share.
+ * Applies the migrations that the database at `url` lacks, and returns their file names. Each file runs once, in its own
+ * transaction; concurrent calls wait for each other. Throws an error that names the migration that failed.
  */
 export async function migrate(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, application_name: 'migrate' })

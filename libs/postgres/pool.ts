@@ -3,12 +3,12 @@ import pg from 'pg'
 export type Connection = pg.PoolClient
 /** Anything a query can be sent to: the pool, or the connection of an open transaction. */
 export type Queryable = Pick<pg.Pool, 'query'>
-/** Where domain verbs get their connections from. */
+/** The pool as domain verbs use it. */
 export type Pool = Pick<pg.Pool, 'query' | 'connect'>
-/** A pool as its owner holds it; `end()` closes it. */
+/** The pool as its owner uses it; `end()` closes it. */
 export type OwnedPool = pg.Pool
 
-/** A pool on the truth database. `applicationName` shows in pg_stat_activity; a statement may run 30 s at most. */
+/** A pool of connections to Postgres. `applicationName` appears in pg_stat_activity. A statement may run for at most 30 s. */
 export function openPool(url: string, options: { applicationName: string; maxConnections?: number }): OwnedPool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -16,27 +16,27 @@ export function openPool(url: string, options: { applicationName: string; maxCon
     max: options.maxConnections ?? 10,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 30_000,
-    // Where the server has gone without a word, nobody else ends the waiting.
+    // Ends the wait for a server that disappeared without closing the connection.
     query_timeout: 35_000,
     idleTimeoutMillis: 30_000,
   })
-  // An idle connection lost to a database restart is replaced at the next query; without a listener it ends the process.
+  // Without these listeners, a lost connection ends the process. The pool replaces an idle one at the next query.
   pool.on('error', () => {})
-  // The same for one that is lost in the middle of a transaction, between two statements: the next one fails and says so.
+  // When a connection is lost between two statements of a transaction, the next statement rejects.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 
-const bound = new WeakSet<Connection>()
+const boundConnections = new WeakSet<Connection>()
 
 export type TransactionOptions = {
-  /** Statements sent together with BEGIN, in the same round trip. Plain SQL text: nothing a caller wrote may be in it. */
+  /** Statements sent together with BEGIN, in the same round trip. Plain SQL that must not contain any input of a caller. */
   prelude?: string
 }
 
 /**
- * Runs `work` in one transaction: commits when it returns, rolls back when it throws, and rethrows. On a pool made by
- * `boundPool` it is a savepoint of the transaction that is already open.
+ * Runs `work` in a transaction. Commits when it resolves; rolls back and rethrows when it rejects. On a pool created by
+ * `boundPool` it uses a savepoint of the open transaction.
  */
 export async function transaction<Result>(
   pool: Pool,
@@ -44,17 +44,17 @@ export async function transaction<Result>(
   options: TransactionOptions = {},
 ): Promise<Result> {
   const connection = await pool.connect()
-  const words = bound.has(connection)
+  const commands = boundConnections.has(connection)
     ? { begin: 'SAVEPOINT inner_work', commit: 'RELEASE inner_work; RESET ROLE', rollback: 'ROLLBACK TO inner_work' }
     : { begin: 'BEGIN', commit: 'COMMIT', rollback: 'ROLLBACK' }
   let broken: Error | undefined
   try {
-    await connection.query(options.prelude ? `${words.begin}; ${options.prelude}` : words.begin)
+    await connection.query(options.prelude ? `${commands.begin}; ${options.prelude}` : commands.begin)
     const result = await work(connection)
-    await connection.query(words.commit)
+    await connection.query(commands.commit)
     return result
   } catch (error) {
-    await connection.query(words.rollback).catch((rollbackError: Error) => {
+    await connection.query(commands.rollback).catch((rollbackError: Error) => {
       broken = rollbackError
     })
     throw error
@@ -64,26 +64,26 @@ export async function transaction<Result>(
 }
 
 const deadlockDetected = '40P01'
-const attempts = 5
+const maxAttempts = 5
 
-/** Runs a transaction again when it was the victim of a deadlock; whatever `work` does must be undone with it. */
-export async function startingOver<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs a transaction, and again after a deadlock, up to five times. The rollback must undo all effects of `work`. */
+export async function retryOnDeadlock<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
       const deadlock = error instanceof Error && 'code' in error && error.code === deadlockDetected
-      if (!deadlock || attempt === attempts) throw error
+      if (!deadlock || attempt === maxAttempts) throw error
     }
   }
 }
 
 /**
- * A pool whose every connection is this one, inside its open transaction. Lets verbs that open transactions themselves
- * take part in a larger one; whoever opened the connection commits and releases it.
+ * A pool that always returns this connection with its open transaction. Verbs that open transactions themselves can so take
+ * part in a larger one. The owner of the connection commits and releases it.
  */
 export function boundPool(connection: Connection): Pool {
   const inner = { query: connection.query.bind(connection), release: () => {} } as unknown as Connection
-  bound.add(inner)
+  boundConnections.add(inner)
   return { query: connection.query.bind(connection), connect: async () => inner } as Pool
 }

@@ -4,7 +4,7 @@ import { createTestDatabase } from '#test/database'
 import { startingPostgres } from '#test/starting-postgres'
 
 // A BullMQ worker whose first connection is refused in this way remembers the refusal and would ask again without pause.
-test('on a Postgres that is starting up, opening rejects, and the same backend opens both later', async () => {
+test('while Postgres is starting, opening rejects; later the same backend opens both', async () => {
   const database = await createTestDatabase()
   const way = await startingPostgres(database.url)
   const backend = openQueueBackend({ postgresUrl: way.url }, () => {})

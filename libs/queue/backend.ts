@@ -5,28 +5,30 @@ import type { QueueName } from '#queue/references'
 type Processor = (data: unknown) => Promise<void>
 type WorkerSettings = { concurrency: number }
 
-/** What is used of a BullMQ queue and worker; their full types differ by backend. */
-export type BackendQueue = {
+/** The part of a BullMQ queue that we use. The full types differ by backend. */
+type BackendQueue = {
   addBulk(jobs: { name: string; data: unknown; opts: JobsOptions }[]): Promise<unknown>
   getJobCounts(...states: JobType[]): Promise<Record<string, number>>
   close(): Promise<void>
 }
+
+/** The part of a BullMQ worker that we use. */
 export type BackendWorker = { close(force?: boolean): Promise<void> }
 
 export type QueueBackend = {
   name: 'redis' | 'postgres'
   openQueue(name: QueueName): Promise<BackendQueue>
   openWorker(name: QueueName, process: Processor, settings: WorkerSettings): Promise<BackendWorker>
-  /** True when the queues' store was emptied since `mark`, so that everything has to be offered again. */
+  /** True when the store of the queues lost its data since `mark`, so that all jobs must be offered again. */
   wasEmptied(): Promise<boolean>
   mark(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * BullMQ on Redis when there is a `redisUrl`, otherwise on its own Postgres backend (schema `bullmq` of the same database,
- * migrated on connect). `onError` hears of connection errors, which both backends get over by themselves once they are
- * open. On Postgres, opening a queue or a worker rejects while the database is away; on Redis it never does.
+ * BullMQ on Redis when `redisUrl` is given, otherwise on its Postgres backend (schema `bullmq` of the same database,
+ * migrated on connect). `onError` receives connection errors; open queues and workers recover from them. On Postgres,
+ * opening a queue or a worker rejects while the database is unavailable; on Redis it never rejects.
  */
 export function openQueueBackend(
   urls: { postgresUrl: string; redisUrl?: string | undefined },
@@ -48,28 +50,28 @@ function postgresBackend(connectionString: string, onError: (error: Error) => vo
   }
   return {
     name: 'postgres',
-    openQueue: (name) => usable(heard(new Queue(name, { connection }, createPostgresBackend), onError)),
+    openQueue: (name) => whenReady(reportErrors(new Queue(name, { connection }, createPostgresBackend), onError)),
     openWorker: async (name, process, settings) => {
-      const options = { ...settings, ...patience, connection, autorun: false }
-      const worker = heard(new Worker(name, (job) => process(job.data), options, createPostgresBackend), onError)
-      await usable(worker)
+      const options = { ...settings, ...recoveryTimes, connection, autorun: false }
+      const worker = reportErrors(new Worker(name, (job) => process(job.data), options, createPostgresBackend), onError)
+      await whenReady(worker)
       worker.run().catch(onError)
       return worker
     },
-    // The queues live and die with the truth they were filled from.
+    // The queues are in the same database as the jobs, so they cannot be lost separately.
     wasEmptied: async () => false,
     mark: async () => {},
     close: async () => {},
   }
 }
 
-type Opened = { waitUntilReady(): Promise<unknown>; close(): Promise<void> }
+type Openable = { waitUntilReady(): Promise<unknown>; close(): Promise<void> }
 
 /**
- * What has found its schema. One that was refused keeps the refusal for good, and a worker running on it would ask again
- * without pause: the caller gets the error instead, and opens another one.
+ * Resolves when the schema is ready. A queue or worker that failed to connect stays failed, and the worker would poll it
+ * without pause. Therefore this closes it and rejects, and the caller opens a new one.
  */
-async function usable<Part extends Opened>(part: Part): Promise<Part> {
+async function whenReady<Part extends Openable>(part: Part): Promise<Part> {
   try {
     await part.waitUntilReady()
     return part
@@ -79,47 +81,47 @@ async function usable<Part extends Opened>(part: Part): Promise<Part> {
   }
 }
 
-const longestReconnectMs = 2_000
+const maxReconnectMs = 2_000
 const markerKey = 'routerfleet:queues-filled'
 
 function redisBackend(url: string, onError: (error: Error) => void): QueueBackend {
-  const retryStrategy = (attempt: number) => Math.min(attempt * 100, longestReconnectMs)
-  // Whoever offers jobs is told at once that Redis is away: the jobs stay in Postgres and are offered again.
-  const offering = new Redis(url, { retryStrategy, enableOfflineQueue: false, maxRetriesPerRequest: 1 })
-  const working = new Redis(url, { retryStrategy, maxRetriesPerRequest: null })
-  for (const client of [offering, working]) client.on('error', onError)
+  const retryStrategy = (attempt: number) => Math.min(attempt * 100, maxReconnectMs)
+  // The producer fails at once while Redis is unavailable. The jobs stay in Postgres and are offered again.
+  const producer = new Redis(url, { retryStrategy, enableOfflineQueue: false, maxRetriesPerRequest: 1 })
+  const consumer = new Redis(url, { retryStrategy, maxRetriesPerRequest: null })
+  for (const client of [producer, consumer]) client.on('error', onError)
   // The braces keep all keys of one queue in one slot of a Redis Cluster.
   const prefixOf = (name: QueueName) => `{routerfleet-${name}}`
   return {
     name: 'redis',
     openQueue: async (name) =>
-      heard(new Queue(name, { connection: offering, prefix: prefixOf(name) }, createRedisBackend), onError),
+      reportErrors(new Queue(name, { connection: producer, prefix: prefixOf(name) }, createRedisBackend), onError),
     openWorker: async (name, process, settings) =>
-      heard(
+      reportErrors(
         new Worker(
           name,
           (job) => process(job.data),
-          { ...settings, ...patience, connection: working, prefix: prefixOf(name) },
+          { ...settings, ...recoveryTimes, connection: consumer, prefix: prefixOf(name) },
           createRedisBackend,
         ),
         onError,
       ),
-    wasEmptied: async () => (await offering.exists(markerKey)) === 0,
+    wasEmptied: async () => (await producer.exists(markerKey)) === 0,
     mark: async () => {
-      await offering.set(markerKey, new Date().toISOString())
+      await producer.set(markerKey, new Date().toISOString())
     },
     close: async () => {
-      for (const client of [offering, working]) client.disconnect()
+      for (const client of [producer, consumer]) client.disconnect()
     },
   }
 }
 
-/** How soon a worker looks again after an error, and after how long another one takes a dead worker's jobs. */
-const patience = { runRetryDelay: 1_000, stalledInterval: 5_000, lockDuration: 10_000, maxStalledCount: 100 }
+/** When a worker polls again after an error, and when another one takes over the entries of a dead worker. In ms. */
+const recoveryTimes = { runRetryDelay: 1_000, stalledInterval: 5_000, lockDuration: 10_000, maxStalledCount: 100 }
 
 type Emitter = { on(event: 'error', listener: (error: Error) => void): unknown }
 
-function heard<Heard extends Emitter>(emitter: Heard, onError: (error: Error) => void): Heard {
+function reportErrors<Source extends Emitter>(emitter: Source, onError: (error: Error) => void): Source {
   emitter.on('error', onError)
   return emitter
 }

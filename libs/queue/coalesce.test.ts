@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { coalesce } from '#queue/coalesce'
 
-test('what is asked for in the same moment is one call', async () => {
+test('items of the same turn of the event loop share one call', async () => {
   const calls: (readonly number[])[] = []
   const double = coalesce(async (items: readonly number[]) => {
     calls.push(items)
@@ -11,7 +11,7 @@ test('what is asked for in the same moment is one call', async () => {
   expect(calls).toEqual([[1, 2, 3], [4]])
 })
 
-test('an item that cannot be worked on fails alone', async () => {
+test('only the item that cannot be processed fails', async () => {
   const work = coalesce(async (items: readonly number[]) => {
     if (items.includes(7)) throw new Error('poison')
     return (item: number) => item
@@ -20,7 +20,7 @@ test('an item that cannot be worked on fails alone', async () => {
   expect(results.map(({ status }) => status === 'fulfilled')).toEqual(results.map((_, index) => index !== 7))
 })
 
-test('while the database is away it is asked once, not for each item', async () => {
+test('while the database is unavailable, the batch is not bisected', async () => {
   let calls = 0
   const work = coalesce(async () => {
     calls += 1

@@ -1,10 +1,9 @@
-import { inHalves } from '#postgres/failing-alone'
+import { bisect } from '#postgres/bisect'
 
 /**
- * Turns work on many items at once into work on one: what is asked for while a call runs goes together into the next
- * call. Under load a hundred callers share one transaction; alone, a caller waits for nobody. `run` does all of its work
- * or none: where it fails, halves of the items are tried by themselves, so that an item which cannot be worked on fails
- * alone.
+ * Returns a function for single items that processes them in batches: items that arrive during a call of `run` form the
+ * next call. Under load, a hundred callers share one transaction; a single caller does not wait. `run` must process all of
+ * its items or none. When it fails, the batch is bisected, so that only the item that cannot be processed is rejected.
  */
 export function coalesce<Item, Result>(
   run: (items: readonly Item[]) => Promise<(item: Item) => Result>,
@@ -14,7 +13,7 @@ export function coalesce<Item, Result>(
   const waiting: Waiting[] = []
   let running = false
 
-  const serve = async (batch: readonly Waiting[]): Promise<void> => {
+  const process = async (batch: readonly Waiting[]): Promise<void> => {
     const resultOf = await run(batch.map(({ item }) => item))
     for (const { item, resolve } of batch) resolve(resultOf(item))
   }
@@ -23,7 +22,7 @@ export function coalesce<Item, Result>(
     running = true
     while (waiting.length > 0) {
       const batch = waiting.splice(0, maxItems)
-      await inHalves(batch, serve, ({ reject }, error) => reject(error)).catch((error: unknown) => {
+      await bisect(batch, process, ({ reject }, error) => reject(error)).catch((error: unknown) => {
         for (const { reject } of batch) reject(error)
       })
     }
@@ -33,7 +32,7 @@ export function coalesce<Item, Result>(
   return (item) =>
     new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      // Not at once: callers of the same turn of the event loop belong together.
+      // Deferred, so that callers of the same turn of the event loop share a call.
       if (!running) {
         running = true
         setImmediate(drain)

@@ -4,19 +4,19 @@ import type { QueueBackend } from '#queue/backend'
 import { type QueueName, queueNames } from '#queue/references'
 
 export type JobQueues = {
-  /** Adds entries; one whose job and attempt, or slice, are in the queue already is ignored. */
+  /** Adds entries. Ignores an entry whose job and attempt, or slice, are already in the queue. */
   add(name: QueueName, entries: readonly QueuedEntry[]): Promise<void>
-  /** Jobs in each queue by state, for the metrics. */
+  /** Number of entries in each queue by state, for the metrics. */
   depths(): Promise<{ queue: QueueName; state: string; count: number }[]>
   close(): Promise<void>
 }
 
-// Larger calls stall Redis and our event loop.
+// Larger calls block Redis and the event loop for too long.
 const bulkSize = 250
 
 /**
- * A finished entry is removed at once, so that the same attempt can be offered again after a hold. The attempts here are
- * those at our own transaction, for instance while Postgres restarts; a job's attempts are Postgres' affair.
+ * A finished entry is removed at once, so that the same attempt of a job can be offered again after a hold. `attempts` are
+ * those of our transaction, for example while Postgres restarts. Postgres counts the attempts of jobs.
  */
 const entryOptions: JobsOptions = {
   attempts: 10,
@@ -30,7 +30,7 @@ const entryId = (reference: QueuedEntry['reference']): string =>
     ? `${reference.jobId}-${reference.attempt}`
     : `${reference.batchId}-${reference.after}-${reference.upTo}`
 
-/** The producing side of all queues. Rejects when the backend cannot open one. */
+/** Opens all queues for producers. Rejects when the backend cannot open one. */
 export async function openJobQueues(backend: QueueBackend): Promise<JobQueues> {
   const queues = new Map(
     await Promise.all(queueNames.map(async (name) => [name, await backend.openQueue(name)] as const)),

@@ -1,12 +1,17 @@
 import { z } from 'zod'
+import type { BatchSlice, JobReference } from '#fleet/jobs/dispatch'
 
-/** The queues, and what each is about: see docs/jobs.md. */
+/** The names of the queues; docs/jobs.md describes each. */
 export const queueNames = ['dispatch', 'batch', 'deadline'] as const
 export type QueueName = (typeof queueNames)[number]
 
-// All that a queue ever holds: which attempt of which job, or which jobs of which batch. Parameters and secrets stay in
-// Postgres.
-export const jobReferenceSchema = z.strictObject({ jobId: z.guid(), attempt: z.int().min(1) })
-export const batchSliceSchema = z.strictObject({ batchId: z.guid(), after: z.int().min(0), upTo: z.int().min(1) })
-
-export type JobReference = z.infer<typeof jobReferenceSchema>
+// The data of every queue entry: an attempt of a job, or a slice of a batch. Parameters and secrets stay in Postgres.
+export const jobReferenceSchema = z.strictObject({
+  jobId: z.guid(),
+  attempt: z.int().min(1),
+}) satisfies z.ZodType<JobReference>
+export const batchSliceSchema = z.strictObject({
+  batchId: z.guid(),
+  after: z.int().min(0),
+  upTo: z.int().min(1),
+}) satisfies z.ZodType<BatchSlice>

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemClock } from '#core/clock'
 import { cancelBatch } from '#fleet/jobs/batches/control'
 import { createBatch } from '#fleet/jobs/batches/create'
 import { getBatch } from '#fleet/jobs/batches/read'
@@ -26,14 +27,18 @@ onBothBackends('jobs', (backend) => {
       return job.status === status && job
     })
   const take = async ({ organizationId }: JobFleet, deviceId: string) =>
-    (await takeJobs(scene.pool, [{ deviceId, organizationId }], Date.now())).get(deviceId)
+    (await takeJobs({ pool: scene.pool, clock: systemClock }, [{ deviceId, organizationId }])).get(deviceId)
   const takenBy = (fleet: JobFleet, deviceId: string) => until('a job to take', () => take(fleet, deviceId))
   const report = (
     { organizationId }: JobFleet,
     deviceId: string,
     { id, attempt }: { id: string; attempt: number },
     status: 'inProgress' | 'succeeded' | 'failed',
-  ) => reportJob(scene.pool, { deviceId, organizationId }, id, { attempt, status }, Date.now())
+  ) =>
+    reportJob(
+      { pool: scene.pool, clock: systemClock },
+      { device: { deviceId, organizationId }, jobId: id, report: { attempt, status } },
+    )
   const oneRouter = async () => {
     const fleet = await createJobFleet(scene.pool, 1)
     return { fleet, deviceId: fleet.deviceIds[0] ?? '' }
@@ -43,9 +48,9 @@ onBothBackends('jobs', (backend) => {
     scene.pool.query(`UPDATE job SET deadline_at = now() - interval '1 minute', enqueued_at = NULL WHERE id = $1`, [
       jobId,
     ])
-  /** What the queue does when the back-off is over, which is up to a minute here. */
+  /** Dispatches a job as the queue does after the back-off, which is up to a minute here. */
   const afterBackOff = (jobId: string, attempt: number) =>
-    dispatchJobs(scene.pool, [{ jobId, attempt }], Date.now() + 61_000)
+    dispatchJobs({ pool: scene.pool, clock: () => Date.now() + 61_000 }, [{ jobId, attempt }])
 
   test('no more than maxPerMinute go in a minute', async () => {
     const fleet = await createJobFleet(scene.pool, 6)

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '#core/clock'
 import { type DeviceIdentity, type HandedOutJob, reportJob, takeJobs } from '#fleet/jobs/delivery'
 import type { Pool } from '#postgres/pool'
 
@@ -16,6 +17,7 @@ const together = 200
  */
 export function startRouterCrowd(pool: Pool, organizationId: string, deviceIds: readonly string[]): RouterCrowd {
   const effects = new Map<string, number>()
+  const system = { pool, clock: systemClock }
   const done = new Set<string>()
   let stopped = false
   const lost = () => Math.random() < 0.1
@@ -28,7 +30,8 @@ export function startRouterCrowd(pool: Pool, organizationId: string, deviceIds: 
     }
     const report = { attempt: job.attempt, status: 'succeeded' } as const
     for (let answered = false; !answered && !stopped; ) {
-      const answer = await reportJob(pool, { deviceId, organizationId }, job.id, report, Date.now()).catch(retryLater)
+      const device = { deviceId, organizationId }
+      const answer = await reportJob(system, { device, jobId: job.id, report }).catch(retryLater)
       answered = answer !== undefined && !lost()
     }
   }
@@ -40,7 +43,7 @@ export function startRouterCrowd(pool: Pool, organizationId: string, deviceIds: 
   }
 
   async function round(devices: readonly DeviceIdentity[]): Promise<void> {
-    const handedOut = await takeJobs(pool, devices, Date.now()).catch(retryLater)
+    const handedOut = await takeJobs(system, devices).catch(retryLater)
     if (!handedOut) return
     const kept = [...handedOut].filter(() => !lost())
     for (let start = 0; start < kept.length; start += 8) {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '#core/clock'
 import { reportJob, takeJobs } from '#fleet/jobs/delivery'
 import { dispatchJobs } from '#fleet/jobs/dispatch'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
@@ -25,14 +26,15 @@ async function newGroup(count: number, plan = 'enterprise') {
 
 /** What the worker and the device do, up to this status. */
 async function bringTo(status: 'dispatched' | 'inProgress' | 'succeeded' | 'failed', job: Record<string, string>) {
-  const { pool } = api.services
+  const system = { pool: api.services.pool, clock: systemClock }
   const { id: jobId = '', deviceId = '', organizationId = '' } = job
   const attempt = Number(job.attempt)
-  await dispatchJobs(pool, [{ jobId, attempt }], Date.now())
+  await dispatchJobs(system, [{ jobId, attempt }])
   if (status === 'dispatched') return
-  await takeJobs(pool, [{ deviceId, organizationId }], Date.now())
+  await takeJobs(system, [{ deviceId, organizationId }])
   if (status === 'inProgress') return
-  await reportJob(pool, { deviceId, organizationId }, jobId, { attempt, status, detail: 'As it said.' }, Date.now())
+  const device = { deviceId, organizationId }
+  await reportJob(system, { device, jobId, report: { attempt, status, detail: 'As it said.' } })
 }
 
 describe('POST /orgs/:orgId/groups/:id/jobs', () => {
@@ -119,7 +121,7 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     const answer = await call('POST', groupJobs, { kind: 'reboot', parameters: { wifiPassword: 'x', list: [huge] } })
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
     expect(answer.body.errors).toEqual([
-      { pointer: '/parameters', code: 'custom', detail: 'Parameters must have at most 4096 bytes as JSON.' },
+      { pointer: '/parameters', code: 'custom', detail: 'Parameters must not exceed 4096 bytes as JSON.' },
     ])
   })
 
@@ -187,7 +189,7 @@ describe('POST /devices/:id/jobs', () => {
     expect(JSON.stringify(answer.body)).not.toContain('s3cr3t')
     const taken = await (async () => {
       await bringTo('dispatched', answer.body)
-      return takeJobs(api.services.pool, [{ deviceId, organizationId: id }], Date.now())
+      return takeJobs({ pool: api.services.pool, clock: systemClock }, [{ deviceId, organizationId: id }])
     })()
     expect(taken.get(deviceId)?.parameters.url).toBe(url)
   })

@@ -1,4 +1,4 @@
-import { allDevices, deviceJobsChannel } from '#fleet/jobs/dispatch'
+import { allDevices, deviceJobsChannel } from '#fleet/jobs/notices'
 import type { ChannelListener } from '#postgres/listen'
 import type { Mailbox } from './mailbox.ts'
 

@@ -44,7 +44,7 @@ export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Ma
   let closed = false
 
   const take = coalesce(async (devices: readonly DeviceIdentity[]) => {
-    const taken = await takeJobs(pool, devices, clock())
+    const taken = await takeJobs({ pool, clock }, devices)
     return ({ deviceId }: DeviceIdentity) => taken.get(deviceId)
   }, takenTogether)
 

@@ -34,7 +34,7 @@ export const jobRoutes = (parts: JobRouteParts): EdgeRoute[] => [
       const grant = await admitDevice(parts, incoming)
       const report = await readJson(request, statusReport)
       refuseDisabled(grant)
-      return answerJson(await reportJob(parts.pool, grant, parameters.id ?? '', report, parts.clock()))
+      return answerJson(await reportJob(parts, { device: grant, jobId: parameters.id ?? '', report }))
     },
   },
 ]

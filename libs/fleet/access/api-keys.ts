@@ -2,22 +2,22 @@ import { badRequest, insufficientScope, notFound } from '#core/errors'
 import { issueToken } from '#core/tokens'
 import { authorize, holds } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
-import { recordAudit } from '#fleet/audit/record'
+import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
-import { decodePosition, encodePosition } from '#fleet/paging'
+import { decodePosition, encodePosition, type Page, type PageRequest, pageBy } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
-/** What a key may do in one organization; `platform` is asked for here only to be refused. */
-export type RequestedGrant = { organizationId: string; scopes: readonly (Scope | 'platform')[] }
+/** The scopes requested for a key in one organization. `platform` can be requested and is always refused. */
+type RequestedGrant = { organizationId: string; scopes: readonly (Scope | 'platform')[] }
 
-/** A key as it is listed in an organization, never with its secret. */
-export type ApiKey = {
+/** An API key without its secret, as an organization lists it. */
+type ApiKey = {
   id: string
   name: string
   scopes: Scope[]
-  /** Further organizations; shown only where the key belongs. */
+  /** Grants in other organizations; listed only in the organization that owns the key. */
   alsoIn: { organizationId: string; scopes: Scope[] }[]
   createdBy: string
   createdAt: string
@@ -54,11 +54,11 @@ const selectKeys = `
     FROM api_key_grant g JOIN api_key k ON k.id = g.api_key_id
    WHERE g.organization_id = $1 AND k.revoked_at IS NULL`
 
-export type NewApiKey = { name: string; grants: readonly RequestedGrant[]; expiresAt?: Date | undefined }
+type NewApiKey = { name: string; grants: readonly RequestedGrant[]; expiresAt?: Date | undefined }
 
 /**
- * Creates a key of the first grant's organization (`key:manage` in every organization of the grants). A key may only be
- * given scopes that its creator holds there, and never `platform` (403). The plain key is returned this once.
+ * Creates a key in the organization of the first grant (`key:manage` in every organization of the grants). Throws 403 for
+ * scopes that the creator does not hold, and for `platform`. The plain key is returned only here.
  */
 export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise<ApiKey & { key: string }> {
   const grants = mergeGrants(input.grants)
@@ -66,9 +66,7 @@ export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise
   const home = organizationIds[0]
   if (home === undefined) throw new TypeError('A key needs an organization.')
   if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) {
-    throw badRequest('/expiresAt: it is in the past.', [
-      { pointer: '/expiresAt', code: 'in_the_past', detail: 'It is in the past.' },
-    ])
+    throw expiresInThePast()
   }
   for (const organizationId of organizationIds) {
     await requireOrganization(ctx, organizationId)
@@ -88,14 +86,22 @@ export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise
         scopes,
       ])
     }
-    await audit(ctx, connection, 'api_key.created', issued.id, organizationIds, { name: input.name })
+    const subject = { subjectType: 'api_key', subjectId: issued.id, detail: { name: input.name } }
+    const created = organizationIds.map((organizationId) => ({ organizationId, action: 'api_key.created', ...subject }))
+    await auditCaller(ctx, connection, ...created)
     const { rows } = await connection.query<KeyRow>(`${selectKeys} AND k.id = $2`, [home, issued.id])
     if (!rows[0]) throw new Error('The key was not inserted.')
     return { ...toApiKey(rows[0]), key: issued.token }
   })
 }
 
-/** One entry for each organization, each scope once, in the order given. */
+/** 400 for an expiry that is not in the future. */
+export const expiresInThePast = () =>
+  badRequest('/expiresAt: must be in the future.', [
+    { pointer: '/expiresAt', code: 'in_the_past', detail: 'Must be in the future.' },
+  ])
+
+/** Merges the grants of each organization and removes duplicate scopes. Keeps the order. */
 function mergeGrants(grants: readonly RequestedGrant[]): Map<string, (Scope | 'platform')[]> {
   const merged = new Map<string, (Scope | 'platform')[]>()
   for (const { organizationId, scopes } of grants) {
@@ -110,12 +116,8 @@ function requireHeld(ctx: FleetContext, organizationId: string, scopes: readonly
   }
 }
 
-/** The keys that open an organization, newest first (`key:manage`): its own, and others' that were given scopes in it. */
-export async function listApiKeys(
-  ctx: FleetContext,
-  organizationId: string,
-  page: { limit: number; after: string | undefined },
-): Promise<{ items: ApiKey[]; nextAfter: string | null }> {
+/** The keys with grants in an organization, newest first: its own and those of other organizations (`key:manage`). */
+export async function listApiKeys(ctx: FleetContext, organizationId: string, page: PageRequest): Promise<Page<ApiKey>> {
   await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'key:manage')
   const after = decodePosition(page.after)
@@ -124,52 +126,42 @@ export async function listApiKeys(
      ORDER BY k.created_at DESC, k.id DESC LIMIT $4`,
     [organizationId, after?.at ?? null, after?.id ?? null, page.limit + 1],
   )
-  const shown = rows.slice(0, page.limit)
-  return { items: shown.map(toApiKey), nextAfter: encodePosition(rows.length > page.limit ? shown.at(-1) : undefined) }
+  return pageBy(rows, page.limit, toApiKey, encodePosition)
 }
 
 /**
- * Revokes a key of the organization, and with it every access token derived from it; a key of another organization only
- * loses what it was given here (`key:manage`). Throws 404.
+ * Revokes a key of the organization and its access tokens. For a key of another organization, revokes only its grant here
+ * (`key:manage`). Throws 404.
  */
 export async function revokeApiKey(ctx: FleetContext, organizationId: string, keyId: string): Promise<void> {
   await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'key:manage')
   await tenantTransaction(ctx, [organizationId], async (connection) => {
-    const revoked = await connection.query(
-      'UPDATE api_key SET revoked_at = now() WHERE id = $1 AND organization_id = $2 AND revoked_at IS NULL',
-      [keyId, organizationId],
-    )
-    const withdrawn =
-      revoked.rowCount ||
-      (
-        await connection.query(
-          'DELETE FROM api_key_grant WHERE api_key_id = $1 AND organization_id = $2 AND EXISTS (SELECT FROM api_key k WHERE k.id = $1 AND k.organization_id <> $2 AND k.revoked_at IS NULL)',
-          [keyId, organizationId],
-        )
-      ).rowCount
-    if (!withdrawn) throw notFound('API key', keyId)
-    await audit(ctx, connection, 'api_key.revoked', keyId, [organizationId], {})
+    const isRevoked =
+      (await revokeOwnKey(connection, organizationId, keyId)) || (await revokeGrant(connection, organizationId, keyId))
+    if (!isRevoked) throw notFound('API key', keyId)
+    await auditCaller(ctx, connection, {
+      organizationId,
+      action: 'api_key.revoked',
+      subjectType: 'api_key',
+      subjectId: keyId,
+    })
   })
 }
 
-const audit = (
-  ctx: FleetContext,
-  connection: Connection,
-  action: string,
-  keyId: string,
-  organizationIds: readonly string[],
-  detail: Record<string, unknown>,
-): Promise<void> =>
-  recordAudit(
-    connection,
-    organizationIds.map((organizationId) => ({
-      organizationId,
-      actor: ctx.principal.id,
-      action,
-      subjectType: 'api_key',
-      subjectId: keyId,
-      detail,
-      requestId: ctx.requestId,
-    })),
+async function revokeOwnKey(connection: Connection, organizationId: string, keyId: string): Promise<boolean> {
+  const { rowCount } = await connection.query(
+    'UPDATE api_key SET revoked_at = now() WHERE id = $1 AND organization_id = $2 AND revoked_at IS NULL',
+    [keyId, organizationId],
   )
+  return rowCount !== 0
+}
+
+async function revokeGrant(connection: Connection, organizationId: string, keyId: string): Promise<boolean> {
+  const { rowCount } = await connection.query(
+    `DELETE FROM api_key_grant WHERE api_key_id = $1 AND organization_id = $2
+       AND EXISTS (SELECT FROM api_key k WHERE k.id = $1 AND k.organization_id <> $2 AND k.revoked_at IS NULL)`,
+    [keyId, organizationId],
+  )
+  return rowCount !== 0
+}

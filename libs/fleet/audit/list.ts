@@ -1,8 +1,9 @@
 import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
+import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 
-export type AuditRecord = {
+type AuditRecord = {
   id: string
   at: string
   actor: string
@@ -13,7 +14,7 @@ export type AuditRecord = {
   requestId: string | null
 }
 
-export type AuditFilter = { action?: string | undefined; actor?: string | undefined; subjectId?: string | undefined }
+type AuditFilter = { action?: string | undefined; actor?: string | undefined; subjectId?: string | undefined }
 
 type AuditRow = {
   id: string
@@ -31,8 +32,8 @@ export async function listAudit(
   ctx: FleetContext,
   organizationId: string,
   filter: AuditFilter,
-  page: { limit: number; after: string | undefined },
-): Promise<{ items: AuditRecord[]; nextAfter: string | null }> {
+  page: PageRequest,
+): Promise<Page<AuditRecord>> {
   await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'audit:read')
   const { rows } = await ctx.pool.query<AuditRow>(
@@ -49,15 +50,16 @@ export async function listAudit(
       page.limit + 1,
     ],
   )
-  const items = rows.slice(0, page.limit).map((row) => ({
-    id: row.id,
-    at: row.at.toISOString(),
-    actor: row.actor,
-    action: row.action,
-    subjectType: row.subject_type,
-    subjectId: row.subject_id,
-    detail: row.detail,
-    requestId: row.request_id,
-  }))
-  return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+  return pageOf(rows, page.limit, toAuditRecord)
 }
+
+const toAuditRecord = (row: AuditRow): AuditRecord => ({
+  id: row.id,
+  at: row.at.toISOString(),
+  actor: row.actor,
+  action: row.action,
+  subjectType: row.subject_type,
+  subjectId: row.subject_id,
+  detail: row.detail,
+  requestId: row.request_id,
+})

@@ -1,19 +1,39 @@
+import type { FleetContext } from '#fleet/context'
 import type { Queryable } from '#postgres/pool'
 
-/** Who changed what. `detail` never holds a secret: names, ids, statuses and counts only. */
-export type AuditEntry = {
+/** What was done to which object of an organization. `detail` holds names, ids, statuses and counts, never a secret. */
+type AuditAction = {
   organizationId: string
-  actor: string
   action: string
   subjectType: string
   subjectId: string
   detail?: Record<string, unknown>
-  requestId?: string
 }
 
+/** An action with its actor: `key:…`, `user:…`, `enrollment-key:…` or `system`. */
+type AuditEntry = AuditAction & { actor: string; requestId?: string }
+
+/** Writes the audit rows of what a caller did, in the caller's transaction. */
+export const auditCaller = (
+  { principal, requestId }: Pick<FleetContext, 'principal' | 'requestId'>,
+  connection: Queryable,
+  ...actions: AuditAction[]
+): Promise<void> =>
+  recordAudit(
+    connection,
+    actions.map((action) => ({ ...action, actor: principal.id, requestId })),
+  )
+
+/** Writes the audit rows of what the service did by itself, in the caller's transaction. */
+export const auditSystem = (connection: Queryable, ...actions: AuditAction[]): Promise<void> =>
+  recordAudit(
+    connection,
+    actions.map((action) => ({ ...action, actor: 'system' })),
+  )
+
 /**
- * Writes audit rows in the caller's transaction, so that a change and its record exist together or not at all. Their ids
- * carry the database's time: clocks of processes differ, and readers find what is new by these ids.
+ * Writes audit rows in the caller's transaction, so that a change and its record are committed together. The ids carry the
+ * database's time, because the clocks of processes differ and readers page by these ids.
  */
 export async function recordAudit(connection: Queryable, entries: readonly AuditEntry[]): Promise<void> {
   if (entries.length === 0) return

@@ -1,18 +1,19 @@
-import { badRequest, notFound } from '#core/errors'
+import { notFound } from '#core/errors'
 import { issueToken } from '#core/tokens'
+import { expiresInThePast } from '#fleet/access/api-keys'
 import { authorize } from '#fleet/access/principal'
-import { recordAudit } from '#fleet/audit/record'
+import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
-import { decodePosition, encodePosition } from '#fleet/paging'
+import { decodePosition, encodePosition, type Page, type PageRequest, pageBy } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
-/** A key with which routers enroll themselves, as it is listed: never with its secret. */
-export type EnrollmentKey = {
+/** A key with which routers enroll, without its secret. */
+type EnrollmentKey = {
   id: string
   name: string
-  /** Unknown serials are registered; otherwise only those registered beforehand may enroll. */
+  /** Registers unknown serials. Otherwise only registered devices may enroll. */
   autoCreate: boolean
   /** Null: any model. */
   models: string[] | null
@@ -22,7 +23,7 @@ export type EnrollmentKey = {
   expiresAt: string | null
 }
 
-export type NewEnrollmentKey = {
+type NewEnrollmentKey = {
   name: string
   autoCreate: boolean
   models?: string[] | undefined
@@ -56,17 +57,13 @@ const toEnrollmentKey = (row: EnrollmentKeyRow): EnrollmentKey => ({
   expiresAt: row.expires_at?.toISOString() ?? null,
 })
 
-/** Creates an enrollment key (`org:write`). The plain key is returned this once. */
+/** Creates an enrollment key (`org:write`). The plain key is returned only here. */
 export async function createEnrollmentKey(
   ctx: FleetContext,
   organizationId: string,
   input: NewEnrollmentKey,
 ): Promise<EnrollmentKey & { key: string }> {
-  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) {
-    throw badRequest('/expiresAt: it is in the past.', [
-      { pointer: '/expiresAt', code: 'in_the_past', detail: 'It is in the past.' },
-    ])
-  }
+  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
   await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'org:write')
   const issued = issueToken('fle')
@@ -96,8 +93,8 @@ export async function createEnrollmentKey(
 export async function listEnrollmentKeys(
   ctx: FleetContext,
   organizationId: string,
-  page: { limit: number; after: string | undefined },
-): Promise<{ items: EnrollmentKey[]; nextAfter: string | null }> {
+  page: PageRequest,
+): Promise<Page<EnrollmentKey>> {
   await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'org:write')
   const after = decodePosition(page.after)
@@ -107,11 +104,7 @@ export async function listEnrollmentKeys(
       ORDER BY created_at DESC, id DESC LIMIT $4`,
     [organizationId, after?.at ?? null, after?.id ?? null, page.limit + 1],
   )
-  const shown = rows.slice(0, page.limit)
-  return {
-    items: shown.map(toEnrollmentKey),
-    nextAfter: encodePosition(rows.length > page.limit ? shown.at(-1) : undefined),
-  }
+  return pageBy(rows, page.limit, toEnrollmentKey, encodePosition)
 }
 
 /** Revokes an enrollment key (`org:write`); routers that enrolled with it keep their own tokens. Throws 404. */
@@ -136,14 +129,4 @@ const audit = (
   keyId: string,
   detail: Record<string, unknown>,
 ): Promise<void> =>
-  recordAudit(connection, [
-    {
-      organizationId,
-      actor: ctx.principal.id,
-      action,
-      subjectType: 'enrollment_key',
-      subjectId: keyId,
-      detail,
-      requestId: ctx.requestId,
-    },
-  ])
+  auditCaller(ctx, connection, { organizationId, action, subjectType: 'enrollment_key', subjectId: keyId, detail })

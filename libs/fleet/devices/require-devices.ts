@@ -1,11 +1,18 @@
 import { ServiceError } from '#core/errors'
 import type { Queryable } from '#postgres/pool'
 
-const maxNamedInText = 10
+const maxIdsInDetail = 10
+
+/** 404 for ids that are not devices of the organization. The member `deviceIds` lists them. */
+export function unknownDevices(deviceIds: readonly string[]): ServiceError {
+  const named = deviceIds.slice(0, maxIdsInDetail).join(', ')
+  const more = deviceIds.length > maxIdsInDetail ? ` and ${deviceIds.length - maxIdsInDetail} more` : ''
+  return new ServiceError(404, 'not_found', `No such device: ${named}${more}.`, { members: { deviceIds } })
+}
 
 /**
- * Makes sure that all of these are devices of the organization, and that they stay so until the transaction ends. Throws
- * 404 whose member `deviceIds` names those that are not.
+ * Throws 404 unless all of these are devices of the organization. Locks their rows, so that they remain devices of the
+ * organization until the transaction ends.
  */
 export async function requireDevices(
   db: Queryable,
@@ -18,8 +25,5 @@ export async function requireDevices(
   )
   const known = new Set(rows.map(({ id }) => id))
   const unknown = deviceIds.filter((id) => !known.has(id))
-  if (unknown.length === 0) return
-  const named = unknown.slice(0, maxNamedInText).join(', ')
-  const more = unknown.length > maxNamedInText ? ` and ${unknown.length - maxNamedInText} more` : ''
-  throw new ServiceError(404, 'not_found', `No such device: ${named}${more}.`, { members: { deviceIds: unknown } })
+  if (unknown.length > 0) throw unknownDevices(unknown)
 }

@@ -1,15 +1,18 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import type { SystemContext } from '#fleet/context'
 import { markConfigFailed } from '#fleet/devices/status'
+import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
+import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { handsOutSql } from '#fleet/jobs/exclusivity'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
-import type { DeviceReport, JobStatus } from '#fleet/jobs/model/states'
-import { changeJobs, jobTransaction, type LockedJob, lockJobs } from '#fleet/jobs/write'
-import type { Connection, Pool, Queryable } from '#postgres/pool'
+import type { JobReport, JobStatus } from '#fleet/jobs/model/states'
+import { systemTransaction } from '#fleet/tenant'
+import type { Connection, Queryable } from '#postgres/pool'
 
 export type DeviceIdentity = { deviceId: string; organizationId: string }
 
-/** A job as it is handed to its device. `profile` is what apply_config applies, still without its settings. */
+/** A job as its device receives it. `profile` names the profile of an apply_config job, without its settings. */
 export type HandedOutJob = {
   id: string
   kind: JobKind
@@ -21,19 +24,18 @@ export type HandedOutJob = {
 }
 
 /**
- * Takes the oldest job that each of these devices may have now, which makes it inProgress; a job handed out before and
- * not reported since is handed out again. Devices without one are absent from the answer.
+ * Hands the oldest available job to each of these devices and marks it inProgress. Returns the jobs by device id, without
+ * the devices that have none. A job whose device has not reported since it took the job is handed out again.
  */
 export async function takeJobs(
-  pool: Pool,
+  system: SystemContext,
   devices: readonly DeviceIdentity[],
-  nowMs: number,
 ): Promise<Map<string, HandedOutJob>> {
-  return jobTransaction(pool, null, async (connection) => {
+  return systemTransaction(system, async (connection) => {
     const offered = await lockJobs(
       connection,
-      // OFFSET 0 has Postgres begin with the devices: it takes open jobs for rare as long as it knows no better, and
-      // would read all of them for each call in the first minutes of a large batch.
+      // OFFSET 0 makes Postgres start from the devices: until it has new statistics it assumes that open jobs are rare,
+      // and would read all of them for each call in the first minutes of a large batch.
       `SELECT j.id FROM unnest($1::uuid[], $2::uuid[]) AS asking (device_id, organization_id)
          CROSS JOIN LATERAL (
            SELECT id, batch_id, status FROM job
@@ -43,28 +45,28 @@ export async function takeJobs(
        WHERE j.status = 'inProgress' OR ${handsOutSql('b')}`,
       [devices.map(({ deviceId }) => deviceId), devices.map(({ organizationId }) => organizationId)],
     )
-    const handedOut = await takeOldest(connection, offered, nowMs)
+    const handedOut = await takeOldest(connection, offered, system.clock())
     return readHandedOut(connection, handedOut)
   })
 }
 
-/** One job a device, in order of creation. One that turns out to have expired makes room for the device's next. */
+/** Takes one job per device, in order of creation. When a job turns out to have expired, the next one of its device follows. */
 async function takeOldest(connection: Connection, offered: readonly LockedJob[], nowMs: number): Promise<LockedJob[]> {
-  const served = new Map<string, LockedJob>()
-  let rest = offered
-  while (rest.length > 0) {
-    const first = new Map<string, LockedJob>()
-    for (const job of rest) if (!first.has(job.deviceId)) first.set(job.deviceId, job)
-    const asked = [...first.values()]
+  const taken = new Map<string, LockedJob>()
+  let remaining = offered
+  while (remaining.length > 0) {
+    const oldestByDevice = new Map<string, LockedJob>()
+    for (const job of remaining) if (!oldestByDevice.has(job.deviceId)) oldestByDevice.set(job.deviceId, job)
+    const oldest = [...oldestByDevice.values()]
     const take = (job: LockedJob) => ({ type: 'take', timeoutMs: policyOf(job.kind).timeoutMs }) as const
-    const outcomes = await changeJobs(connection, asked, take, { by: ({ deviceId }) => `device:${deviceId}`, nowMs })
-    for (const job of asked) {
-      const mayHave = outcomes.get(job.id) === 'changed' || outcomes.get(job.id) === 'same'
-      if (mayHave && job.state.status === 'inProgress') served.set(job.deviceId, job)
+    const outcomes = await changeJobs(connection, oldest, take, { by: ({ deviceId }) => `device:${deviceId}`, nowMs })
+    for (const job of oldest) {
+      const isAllowed = outcomes.get(job.id) === 'changed' || outcomes.get(job.id) === 'same'
+      if (isAllowed && job.state.status === 'inProgress') taken.set(job.deviceId, job)
     }
-    rest = rest.filter((job) => !served.has(job.deviceId) && !asked.includes(job))
+    remaining = remaining.filter((job) => !taken.has(job.deviceId) && !oldest.includes(job))
   }
-  return [...served.values()]
+  return [...taken.values()]
 }
 
 async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise<Map<string, HandedOutJob>> {
@@ -93,38 +95,36 @@ async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise
 }
 
 /**
- * Writes what a device says about a job it took. Throws 404 for a job of another device, and 409 `stale_attempt`,
- * `job_final` or `job_not_taken`; the same report once more is fine.
+ * Stores a device's report on a job it took. Throws 404 for a job of another device, and 409 `stale_attempt`, `job_final`
+ * or `job_not_taken`. Repeating a report has no effect.
  */
 export async function reportJob(
-  pool: Pool,
-  device: DeviceIdentity,
-  jobId: string,
-  report: DeviceReport,
-  nowMs: number,
+  system: SystemContext,
+  { device, jobId, report }: { device: DeviceIdentity; jobId: string; report: JobReport },
 ): Promise<{ status: JobStatus; cancelRequested: boolean }> {
   if (!isUuid(jobId)) throw notFound('job', jobId)
-  return jobTransaction(pool, null, async (connection) => {
+  return systemTransaction(system, async (connection) => {
     const [job] = await lockJobs(
       connection,
       'SELECT id FROM job WHERE id = $1 AND organization_id = $2 AND device_id = $3',
       [jobId, device.organizationId, device.deviceId],
     )
     if (!job) throw notFound('job', jobId)
-    const by = `device:${device.deviceId}`
-    const outcome = (await changeJobs(connection, [job], () => ({ type: 'report', report }), { by, nowMs })).get(jobId)
+    const change = { by: `device:${device.deviceId}`, nowMs: system.clock() }
+    const outcome = (await changeJobs(connection, [job], () => ({ type: 'report', report }), change)).get(jobId)
     const { status, attempt, cancelRequested } = job.state
+    const refuse = (code: string, detail: string) => conflict(code, detail, { attempt, status })
     if (outcome === 'staleAttempt')
-      throw conflict('stale_attempt', `The job's attempt is ${attempt}.`, { attempt, status })
-    if (outcome === 'final') throw conflict('job_final', `The job has ended: ${status}.`, { attempt, status })
-    if (outcome === 'notTaken') throw conflict('job_not_taken', 'Ask for the job first.', { attempt, status })
-    if (outcome === 'changed' && job.kind === 'apply_config') await applyToDevice(connection, job)
+      throw refuse('stale_attempt', `The job is at attempt ${attempt}, the report is for attempt ${report.attempt}.`)
+    if (outcome === 'final') throw refuse('job_final', `The job has already ended: ${status}.`)
+    if (outcome === 'notTaken') throw refuse('job_not_taken', 'Take the job with GET /device/jobs/next first.')
+    if (outcome === 'changed' && job.kind === 'apply_config') await updateDeviceConfig(connection, job)
     return { status, cancelRequested }
   })
 }
 
-/** What the end of a config job means for the device: it has the profile, or it is in error. */
-async function applyToDevice(connection: Connection, job: LockedJob): Promise<void> {
+/** Stores the applied profile of a device after a config job that succeeded, or its status `error` after one that failed. */
+async function updateDeviceConfig(connection: Connection, job: LockedJob): Promise<void> {
   const { organizationId, deviceId } = job
   if (job.state.status === 'succeeded') {
     await connection.query(
@@ -137,21 +137,21 @@ async function applyToDevice(connection: Connection, job: LockedJob): Promise<vo
   if (job.state.status === 'failed') await markConfigFailed(connection, organizationId, deviceId)
 }
 
-/** The mailboxes of so many devices are counted at a time: neither side is held up by a hundred thousand of them. */
-const countedTogether = 5_000
+/** Devices per query: a single query for 100,000 devices would block the database and the event loop for too long. */
+const devicesPerPage = 5_000
 
-/** How many jobs lie in the mailbox of each device; devices without one are absent. */
+/** The number of jobs in the mailbox of each device, without the devices that have none. */
 export async function countJobsInMailboxes(db: Queryable): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (let after: string | null = null; ; ) {
     const { rows }: { rows: { device_id: string; count: number }[] } = await db.query(
       `SELECT device_id, count(*)::int AS count FROM job
        WHERE status IN ('dispatched', 'inProgress') AND NOT acknowledged AND ($1::uuid IS NULL OR device_id > $1)
-       GROUP BY device_id ORDER BY device_id LIMIT ${countedTogether}`,
+       GROUP BY device_id ORDER BY device_id LIMIT ${devicesPerPage}`,
       [after],
     )
     for (const { device_id, count } of rows) counts.set(device_id, count)
     after = rows.at(-1)?.device_id ?? null
-    if (rows.length < countedTogether) return counts
+    if (rows.length < devicesPerPage) return counts
   }
 }

@@ -1,80 +1,77 @@
+import type { SystemContext } from '#fleet/context'
+import { holdJobs } from '#fleet/jobs/changes/holds'
+import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
+import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { handsOutSql, planExclusiveJobs } from '#fleet/jobs/exclusivity'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
 import type { JobEvent } from '#fleet/jobs/model/states'
-import { changeJobs, holdJobs, jobTransaction, type LockedJob, lockJobs } from '#fleet/jobs/write'
-import type { Connection, Pool } from '#postgres/pool'
+import { wakeDevices } from '#fleet/jobs/notices'
+import { systemTransaction } from '#fleet/tenant'
+import type { Connection } from '#postgres/pool'
 
 /** One attempt of one job. */
 export type JobReference = { jobId: string; attempt: number }
 
-/** The jobs of a batch that come after number `after` up to number `upTo`, in order of their ids: those that are fresh. */
+/** The fresh jobs of a batch with numbers above `after` and up to `upTo`, in order of their ids. */
 export type BatchSlice = { batchId: string; after: number; upTo: number }
 
-/** Channel on which the device edge hears whose jobs wait; the payload is device ids, separated by commas. */
-export const deviceJobsChannel = 'device_jobs'
-/** Instead of ids: whoever waits should look. */
-export const allDevices = '*'
-
-const system = (nowMs: number) => ({ by: 'system', nowMs })
-
-// A crash of Postgres may take a release back: the job is queued again, and the reconciler offers it once more.
-const dispatching = { prelude: 'SET LOCAL synchronous_commit = off' }
+// A crash of Postgres may undo a dispatch: the job is queued again, and the reconciler offers it once more.
+const asynchronousCommit = { prelude: 'SET LOCAL synchronous_commit = off' }
 
 /**
- * Releases queued jobs to their devices' mailboxes and wakes the devices that wait. A job whose device is gone or disabled
- * ends; one whose batch is paused, or whose device is busy with another exclusive job, is taken back from the queue. A
- * dispatched job whose batch hands nothing out is queued again when another exclusive job wants its device.
+ * Dispatches queued jobs to the mailboxes of their devices and wakes the devices that wait for a job. Ends a job whose
+ * device is deleted or disabled. Holds a job whose batch is paused or whose device runs another exclusive job. Recalls a
+ * dispatched job of a paused or closed batch when another exclusive job needs its device.
  */
-export async function dispatchJobs(pool: Pool, references: readonly JobReference[], nowMs: number): Promise<void> {
+export async function dispatchJobs(system: SystemContext, references: readonly JobReference[]): Promise<void> {
+  const nowMs = system.clock()
+  const change = { by: 'system', nowMs }
   const attempts = new Map(references.map(({ jobId, attempt }) => [jobId, attempt]))
-  const work = async (connection: Connection) => {
+  const dispatch = async (connection: Connection) => {
     const locked = await lockWithRivals(connection, [...attempts.keys()])
-    const named = locked.filter((job) => attempts.get(job.id) === job.state.attempt && job.state.status === 'queued')
-    const surroundings = await readSurroundings(connection, locked)
-    const paused = named.filter((job) => surroundings.get(job.id)?.batchStatus === 'paused')
-    const wanted = named.filter((job) => !paused.includes(job))
-    const handsOut = (job: LockedJob) => surroundings.get(job.id)?.handsOut ?? true
+    const current = locked.filter((job) => attempts.get(job.id) === job.state.attempt && job.state.status === 'queued')
+    const contexts = await readDispatchContexts(connection, locked)
+    const paused = current.filter((job) => contexts.get(job.id)?.batchStatus === 'paused')
+    const wanted = current.filter((job) => !paused.includes(job))
+    const handsOut = (job: LockedJob) => contexts.get(job.id)?.handsOut ?? true
     const { blocked, recalled } = planExclusiveJobs(locked, wanted, handsOut, nowMs)
-    const going = wanted.filter((job) => !blocked.includes(job))
+    const admitted = wanted.filter((job) => !blocked.includes(job))
 
-    await changeJobs(connection, recalled, () => ({ type: 'recall' }), system(nowMs))
+    await changeJobs(connection, recalled, () => ({ type: 'recall' }), change)
     await holdJobs(connection, recalled, 'device')
-    await changeJobs(connection, going, (job) => eventFor(job, surroundings.get(job.id)), system(nowMs))
+    await changeJobs(connection, admitted, (job) => eventFor(job, contexts.get(job.id)), change)
     await holdJobs(connection, paused, 'rollout')
     await holdJobs(connection, blocked, 'device')
-    const dispatched = going.filter((job) => job.state.status === 'dispatched')
-    await notifyDevices(connection, [...new Set(dispatched.map(({ deviceId }) => deviceId))])
+    const dispatched = admitted.filter((job) => job.state.status === 'dispatched')
+    await wakeDevices(connection, [...new Set(dispatched.map(({ deviceId }) => deviceId))])
   }
-  await jobTransaction(pool, null, work, dispatching)
+  await systemTransaction(system, dispatch, asynchronousCommit)
 }
 
-/** Releases the fresh jobs of a slice in the same way. */
-export async function dispatchSlice(pool: Pool, { batchId, after, upTo }: BatchSlice, nowMs: number): Promise<void> {
-  const { rows } = await pool.query<JobReference>(
+/** Dispatches the fresh jobs of a slice, as `dispatchJobs` does. */
+export async function dispatchSlice(system: SystemContext, { batchId, after, upTo }: BatchSlice): Promise<void> {
+  const { rows } = await system.pool.query<JobReference>(
     `SELECT id AS "jobId", attempt FROM job
      WHERE id > $1 AND id <= $2 AND batch_id = $3 AND status = 'queued' AND hold = 'fresh'`,
     [batchJobId(batchId, after), batchJobId(batchId, upTo), batchId],
   )
-  if (rows.length > 0) await dispatchJobs(pool, rows, nowMs)
+  if (rows.length > 0) await dispatchJobs(system, rows)
 }
 
-/** Ends or retries jobs that were taken and not reported final in time. */
-export async function endOverdueJobs(pool: Pool, references: readonly JobReference[], nowMs: number): Promise<void> {
+/** Ends or retries jobs whose device did not report their end before the deadline. */
+export async function endOverdueJobs(system: SystemContext, references: readonly JobReference[]): Promise<void> {
   const attempts = new Map(references.map(({ jobId, attempt }) => [jobId, attempt]))
-  await jobTransaction(pool, null, async (connection) => {
+  await systemTransaction(system, async (connection) => {
     const jobs = await lockJobs(connection, 'SELECT unnest($1::uuid[])', [[...attempts.keys()]])
-    await changeJobs(
-      connection,
-      jobs,
-      (job) => ({ type: 'deadline', attempt: attempts.get(job.id) ?? 0 }),
-      system(nowMs),
-    )
+    const missed = (job: LockedJob) => ({ type: 'deadline', attempt: attempts.get(job.id) ?? 0 }) as const
+    await changeJobs(connection, jobs, missed, { by: 'system', nowMs: system.clock() })
   })
 }
 
 /**
- * The jobs, and with each exclusive one the other open exclusive jobs of its device. OFFSET 0 has Postgres begin with the
- * devices: it takes open jobs for rare as long as it knows no better, and would read all of a large batch each time.
+ * Locks the jobs, and with each exclusive one the other open exclusive jobs of its device. OFFSET 0 makes Postgres start
+ * from the devices: until it has new statistics it assumes that open jobs are rare, and would read all jobs of a large
+ * batch for each call.
  */
 const lockWithRivals = (connection: Connection, jobIds: readonly string[]): Promise<LockedJob[]> =>
   lockJobs(
@@ -88,14 +85,14 @@ const lockWithRivals = (connection: Connection, jobIds: readonly string[]): Prom
     [jobIds],
   )
 
-/** `handsOut`: the job is single, or its batch runs and its window is open. */
-type Surroundings = { deviceStatus: string | null; batchStatus: string | null; handsOut: boolean }
+/** The states a dispatch depends on. `handsOut`: the job has no batch, or its batch runs and its window is open. */
+type DispatchContext = { deviceStatus: string | null; batchStatus: string | null; handsOut: boolean }
 
-async function readSurroundings(
+async function readDispatchContexts(
   connection: Connection,
   jobs: readonly LockedJob[],
-): Promise<Map<string, Surroundings>> {
-  const { rows } = await connection.query<{ id: string } & Surroundings>(
+): Promise<Map<string, DispatchContext>> {
+  const { rows } = await connection.query<{ id: string } & DispatchContext>(
     `SELECT j.id, d.status AS "deviceStatus", b.status AS "batchStatus", ${handsOutSql('b')} AS "handsOut"
      FROM job j LEFT JOIN device d ON d.organization_id = j.organization_id AND d.id = j.device_id
        LEFT JOIN job_batch b ON b.id = j.batch_id
@@ -105,23 +102,9 @@ async function readSurroundings(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-function eventFor(job: LockedJob, surroundings: Surroundings | undefined): JobEvent {
-  if (!surroundings?.deviceStatus) return { type: 'withdraw', because: 'deviceGone' }
-  if (surroundings.deviceStatus === 'disabled') return { type: 'withdraw', because: 'deviceDisabled' }
-  if (surroundings.batchStatus === 'cancelled') return { type: 'cancel' }
+function eventFor(job: LockedJob, context: DispatchContext | undefined): JobEvent {
+  if (!context?.deviceStatus) return { type: 'withdraw', because: 'deviceGone' }
+  if (context.deviceStatus === 'disabled') return { type: 'withdraw', because: 'deviceDisabled' }
+  if (context.batchStatus === 'cancelled') return { type: 'cancel' }
   return { type: 'dispatch', attempt: job.state.attempt }
 }
-
-// A notice may have 8,000 bytes; an id with its comma takes 37.
-const idsPerNotice = 200
-
-async function notifyDevices(connection: Connection, deviceIds: readonly string[]): Promise<void> {
-  for (let start = 0; start < deviceIds.length; start += idsPerNotice) {
-    const payload = deviceIds.slice(start, start + idsPerNotice).join(',')
-    await connection.query(`SELECT pg_notify('${deviceJobsChannel}', $1)`, [payload])
-  }
-}
-
-/** Has every waiting device look: jobs that were dispatched before may be handed out again. */
-export const wakeWaitingDevices = (connection: Connection) =>
-  connection.query(`SELECT pg_notify('${deviceJobsChannel}', '${allDevices}')`)

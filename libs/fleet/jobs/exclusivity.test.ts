@@ -18,8 +18,9 @@ afterAll(async () => {
 })
 
 const nowMs = Date.now()
+const system = () => ({ pool, clock: () => nowMs })
 
-/** One router and what is asked of it; `dispatch` is what the worker does when the queue names the job. */
+/** One router and its jobs. `dispatch` processes a queue entry as the worker does. */
 async function oneRouter() {
   const { ctx, organizationId, groupId, deviceIds } = await createJobFleet(pool, 1)
   const statusOf = async (id: string) => (await getJob(ctx, organizationId, id)).status
@@ -31,7 +32,7 @@ async function oneRouter() {
     },
     newJob: async () => (await createDeviceJob(ctx, deviceIds[0] ?? '', { kind: 'reboot' })).id,
     async dispatch(jobId: string): Promise<string> {
-      await dispatchJobs(pool, [{ jobId, attempt: 1 }], nowMs)
+      await dispatchJobs(system(), [{ jobId, attempt: 1 }])
       return statusOf(jobId)
     },
     holdOf: async (jobId: string) =>
@@ -41,23 +42,23 @@ async function oneRouter() {
   }
 }
 
-test('a job that waits for the device is let go when the batch before it is paused', async () => {
+test('a job that waits for its device is released when the blocking batch is paused', async () => {
   const router = await oneRouter()
   const batch = await router.newBatch()
   expect(await router.dispatch(batch.jobId)).toBe('dispatched')
   const newer = await router.newJob()
   expect(await router.dispatch(newer)).toBe('queued')
-  await reconcileOffers(pool, nowMs)
+  await reconcileOffers(system())
   expect(await router.holdOf(newer)).toBe('device')
   await router.pause(batch.id)
-  await reconcileOffers(pool, nowMs)
+  await reconcileOffers(system())
   expect(await router.holdOf(newer)).toBeNull()
   expect(await router.dispatch(newer)).toBe('dispatched')
   expect(await router.statusOf(batch.jobId)).toBe('queued')
   expect(await router.holdOf(batch.jobId)).toBe('device')
 })
 
-test('a job of a paused batch that was not offered yet does not block newer ones', async () => {
+test('a job of a paused batch that was not offered does not block newer ones', async () => {
   const router = await oneRouter()
   const batch = await router.newBatch()
   await router.pause(batch.id)
@@ -65,19 +66,19 @@ test('a job of a paused batch that was not offered yet does not block newer ones
   expect(await router.statusOf(batch.jobId)).toBe('queued')
 })
 
-test('a job whose own batch hands nothing out does not take the device from another one', async () => {
+test('a job of a paused batch does not take the device from another job', async () => {
   const router = await oneRouter()
   const [first, second] = [await router.newBatch(), await router.newBatch()]
   expect(await router.dispatch(first.jobId)).toBe('dispatched')
   expect(await router.dispatch(second.jobId)).toBe('queued')
   await pool.query('UPDATE job_batch SET window_open = false WHERE id = ANY($1::uuid[])', [[first.id, second.id]])
-  await reconcileOffers(pool, nowMs)
+  await reconcileOffers(system())
   expect(await router.holdOf(second.jobId)).toBe('device')
   expect(await router.dispatch(second.jobId)).toBe('queued')
   expect(await router.statusOf(first.jobId)).toBe('dispatched')
 })
 
-test('a batch that is cancelled while its job is recalled stays cancelled and ends', async () => {
+test('a batch that is cancelled while its job is recalled remains cancelled and ends', async () => {
   const router = await oneRouter()
   const batch = await router.newBatch()
   await router.dispatch(batch.jobId)
@@ -85,11 +86,11 @@ test('a batch that is cancelled while its job is recalled stays cancelled and en
   expect(await router.dispatch(await router.newJob())).toBe('dispatched')
   const { rows } = await pool.query('SELECT status, queued, dispatched FROM job_batch WHERE id = $1', [batch.id])
   expect(rows).toEqual([{ status: 'cancelled', queued: 1, dispatched: 0 }])
-  await releaseBatches(pool, nowMs, (error) => expect.unreachable(String(error)))
+  await releaseBatches(system(), { onError: (error) => expect.unreachable(String(error)) })
   expect(await router.statusOf(batch.jobId)).toBe('cancelled')
 })
 
-test('a recalled job goes when its batch is resumed and the device is free', async () => {
+test('a recalled job is dispatched when its batch is resumed and the device is free', async () => {
   const router = await oneRouter()
   const batch = await router.newBatch()
   await router.dispatch(batch.jobId)
@@ -99,7 +100,7 @@ test('a recalled job goes when its batch is resumed and the device is free', asy
   await router.resume(batch.id)
   expect(await router.dispatch(batch.jobId)).toBe('queued')
   await pool.query("UPDATE job SET status = 'succeeded' WHERE id = $1", [newer])
-  await reconcileOffers(pool, nowMs)
+  await reconcileOffers(system())
   expect(await router.holdOf(batch.jobId)).toBeNull()
   expect(await router.dispatch(batch.jobId)).toBe('dispatched')
 })

@@ -1,17 +1,16 @@
-import type { LockedJob } from '#fleet/jobs/write'
+import type { LockedJob } from '#fleet/jobs/changes/locking'
 
-export type ExclusivePlan = {
-  /** Wanted jobs that wait until their device is free. */
+type ExclusivePlan = {
+  /** Wanted jobs that must wait until their device is free. */
   blocked: LockedJob[]
-  /** Dispatched jobs that give their device to a wanted one, because their batch hands nothing out. */
+  /** Dispatched jobs that release their device to a wanted one, because their batch is paused or its window is closed. */
   recalled: LockedJob[]
 }
 
 /**
- * Decides which of the wanted jobs may go, since a device has one exclusive job at a time. Jobs go in order of creation,
- * but one whose batch hands nothing out (`handsOut` is false: paused, or outside its window) does not make others wait,
- * unless the device has taken it. `locked` holds the wanted jobs and all open exclusive jobs of their devices, in order
- * of creation.
+ * Decides which of the wanted jobs may be dispatched, since a device has one exclusive job at a time. Older jobs come
+ * first. A job whose batch is paused or outside its window (`handsOut` is false) does not block others, unless the device
+ * has taken it. `locked` holds the wanted jobs and all open exclusive jobs of their devices, in order of creation.
  */
 export function planExclusiveJobs(
   locked: readonly LockedJob[],
@@ -27,7 +26,7 @@ export function planExclusiveJobs(
       .filter((job) => job.state.status === 'inProgress' || (job.state.status === 'dispatched' && handsOut(job)))
       .map(({ deviceId }) => deviceId),
   )
-  const candidates = exclusive.filter((job) => mayGo(job, nowMs))
+  const candidates = exclusive.filter((job) => isDue(job, nowMs))
   const plan: ExclusivePlan = { blocked: [], recalled: [] }
   for (const job of candidates.filter(handsOut)) {
     const isWanted = wanted.includes(job)
@@ -39,7 +38,7 @@ export function planExclusiveJobs(
     const rival = idle.get(job.deviceId)
     if (isWanted && rival) plan.recalled.push(rival)
   }
-  // These lie in the mailbox of a device that has nothing else to do.
+  // These are dispatched only to devices that have no other exclusive job.
   for (const job of candidates.filter((candidate) => !handsOut(candidate) && wanted.includes(candidate))) {
     if (busy.has(job.deviceId) || idle.has(job.deviceId)) plan.blocked.push(job)
     else busy.add(job.deviceId)
@@ -47,9 +46,9 @@ export function planExclusiveJobs(
   return plan
 }
 
-const mayGo = ({ state, hold }: LockedJob, nowMs: number): boolean =>
+const isDue = ({ state, hold }: LockedJob, nowMs: number): boolean =>
   state.status === 'queued' && hold !== 'rollout' && (state.notBeforeMs === null || state.notBeforeMs <= nowMs)
 
-/** SQL condition: jobs of this batch, or single ones, are handed out. `batch` is the name of a left-joined job_batch. */
+/** SQL condition: devices may take the job. `batch` is the name of a left-joined job_batch; a job without one always may. */
 export const handsOutSql = (batch: string): string =>
   `(${batch}.id IS NULL OR ${batch}.status = 'running' AND ${batch}.window_open)`

@@ -3,7 +3,7 @@ import { createBatch } from '#fleet/jobs/batches/create'
 import { getBatch } from '#fleet/jobs/batches/read'
 import { cancelJob, createDeviceJob } from '#fleet/jobs/device-job'
 import { type BatchSlice, dispatchSlice } from '#fleet/jobs/dispatch'
-import { forgetOffers, offerQueuedJobs, type QueuedEntry, reconcileOffers } from '#fleet/jobs/queue-offers'
+import { offerQueuedJobs, type QueuedEntry, reconcileOffers, resetOffers } from '#fleet/jobs/queue-offers'
 import { openPool } from '#postgres/pool'
 import { createTestDatabase } from '#test/database'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
@@ -26,13 +26,14 @@ beforeEach(async () => {
 })
 
 const offer = async (_: unknown, entries: readonly QueuedEntry[]) => void offered.push(...entries)
+const systemAt = (atMs: number) => ({ pool, clock: () => atMs })
 const relay = (limits = { cap }) =>
-  offerQueuedJobs(pool, { ...limits, nowMs, offer, onError: (error) => errors.push(error) })
+  offerQueuedJobs(systemAt(nowMs), { ...limits, offer, onError: (error) => errors.push(error) })
 const slices = () => offered.flatMap(({ reference }) => ('batchId' in reference ? [reference] : []))
 const reboot = ({ ctx, organizationId, groupId }: JobFleet) =>
   createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
 const dispatchAll = async (all: readonly BatchSlice[]) => {
-  for (const slice of all) await dispatchSlice(pool, slice, nowMs)
+  for (const slice of all) await dispatchSlice(systemAt(nowMs), slice)
 }
 
 test('a batch is offered in slices that cover each of its jobs once', async () => {
@@ -49,7 +50,7 @@ test('a batch is offered in slices that cover each of its jobs once', async () =
   expect(await getBatch(fleet.ctx, fleet.organizationId, batchId)).toMatchObject({ counts: { dispatched: 601 } })
 })
 
-test('a slice twice dispatches its jobs once, and leaves out what was cancelled', async () => {
+test('a repeated slice dispatches its jobs once and skips cancelled jobs', async () => {
   const fleet = await createJobFleet(pool, 3)
   const batch = await reboot(fleet)
   await relay()
@@ -62,7 +63,7 @@ test('a slice twice dispatches its jobs once, and leaves out what was cancelled'
   })
 })
 
-test('of an organization no more than the cap waits in the queue, and the last ones stand at the back', async () => {
+test('an organization has at most `cap` jobs in the queue, the last ones with the lowest priority', async () => {
   const fleet = await createJobFleet(pool, 1_100)
   await reboot(fleet)
   await relay({ cap: 1_000 })
@@ -74,38 +75,38 @@ test('of an organization no more than the cap waits in the queue, and the last o
   expect(slices().at(-1)).toMatchObject({ after: 1_000, upTo: 1_100 })
 })
 
-test('slices that the queue lost are offered again, with the jobs nothing has happened to', async () => {
+test('lost slices are offered again with their fresh jobs', async () => {
   await reboot(await createJobFleet(pool, 300))
   await relay()
   const first = slices()
   await dispatchAll(first.slice(0, 1))
-  expect(await reconcileOffers(pool, nowMs + 59_000)).toBe(0)
-  expect(await reconcileOffers(pool, nowMs + 61_000)).toBe(50)
+  expect(await reconcileOffers(systemAt(nowMs + 59_000))).toBe(0)
+  expect(await reconcileOffers(systemAt(nowMs + 61_000))).toBe(50)
   await relay()
   expect(slices().slice(first.length)).toEqual(first)
 })
 
-test('an organization whose turn fails does not keep the others from theirs', async () => {
+test('an error in the turn of one organization does not affect the others', async () => {
   const [one, other] = [await createJobFleet(pool, 1), await createJobFleet(pool, 1)]
   const [{ id: failing }, { id: batchId }] = [await reboot(one), await reboot(other)]
   const offer = async (_: unknown, [entry]: readonly QueuedEntry[]) => {
     if (entry && 'batchId' in entry.reference && entry.reference.batchId === failing) throw new Error('poison')
     if (entry) offered.push(entry)
   }
-  await offerQueuedJobs(pool, { cap, nowMs, offer, onError: (error) => errors.push(error) })
+  await offerQueuedJobs(systemAt(nowMs), { cap, offer, onError: (error) => errors.push(error) })
   expect(slices()).toMatchObject([{ batchId }])
   expect(errors).toMatchObject([{ message: 'poison' }])
 })
 
-test('an emptied queue is told of batches and of single jobs again', async () => {
+test('after a loss of the queue, slices and single jobs are offered again', async () => {
   const fleet = await createJobFleet(pool, 2)
   await createDeviceJob(fleet.ctx, fleet.deviceIds[0] ?? '', { kind: 'speed_test' })
   await reboot(fleet)
   await relay()
-  const told = offered
+  const before = offered
   offered = []
-  await forgetOffers(pool)
+  await resetOffers(systemAt(nowMs))
   await relay()
-  expect(told).toHaveLength(2)
-  expect(offered).toEqual(told)
+  expect(before).toHaveLength(2)
+  expect(offered).toEqual(before)
 })

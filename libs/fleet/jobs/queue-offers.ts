@@ -1,22 +1,23 @@
+import type { SystemContext } from '#fleet/context'
 import type { BatchSlice, JobReference } from '#fleet/jobs/dispatch'
 import { handsOutSql } from '#fleet/jobs/exclusivity'
-import { sumOfEach } from '#postgres/failing-alone'
-import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
+import { sumOfEach } from '#postgres/bisect'
+import { type Connection, type Queryable, transaction } from '#postgres/pool'
 
-/** What a queue is to be told, and after which delay it is due. The lowest `priority` goes first. */
+/** An entry for a queue, due after `delayMs`. The lowest `priority` comes first. */
 export type QueuedEntry = { reference: JobReference | BatchSlice; delayMs: number; priority: number }
 
-/** Tells a queue: of a job to dispatch, of a slice of a batch to dispatch, or of a taken job's deadline to watch. */
-export type OfferJobs = (kind: 'dispatch' | 'batch' | 'deadline', entries: readonly QueuedEntry[]) => Promise<void>
+/** Adds entries to a queue: jobs to dispatch, slices of a batch to dispatch, or deadlines of taken jobs. */
+type OfferJobs = (kind: 'dispatch' | 'batch' | 'deadline', entries: readonly QueuedEntry[]) => Promise<void>
 
 type Row = { id: string; attempt: number; due: Date | null }
 
 const turnSize = 500
 
-/** SQL condition: a batch has not come to all of its jobs yet, and to some of them nothing else has happened. */
+/** SQL condition: a batch that runs has fresh jobs which it has not offered yet. */
 const offersItsJobs = `finished_at IS NULL AND status = 'running' AND fresh > 0 AND offered < total`
 
-/** The organizations that have jobs to offer, by skipping from one to the next in the index instead of reading all. */
+/** The organizations that have jobs to offer. Skips from one to the next in the index instead of reading all jobs. */
 const waitingOrganizations = `
   WITH RECURSIVE waiting AS (
     (SELECT organization_id FROM job WHERE status = 'queued' AND enqueued_at IS NULL AND hold IS NULL
@@ -32,46 +33,51 @@ const waitingOrganizations = `
   UNION
   SELECT organization_id FROM job_batch WHERE ${offersItsJobs}`
 
-// What a crash of Postgres takes back is offered again, so nobody has to wait for the disk.
-const offering = { prelude: 'SET LOCAL synchronous_commit = off' }
+// An offer that a crash of Postgres undoes is made again, so no commit needs to wait for the disk.
+const asynchronousCommit = { prelude: 'SET LOCAL synchronous_commit = off' }
 
-type Offering = {
+type OfferRound = {
+  /** How many jobs of one organization may be in the queue. */
   cap: number
-  nowMs: number
   offer: OfferJobs
-  /** Hears of an organization whose turn failed; the others get theirs. */
+  /** Called with the error of an organization whose turn failed. The round continues with the next one. */
   onError: (error: unknown) => void
 }
 
 /**
- * One round of the relay: every organization in turn offers its oldest queued jobs, first those that a batch speaks for,
- * then others, and never has more than `cap` waiting in the queue. The more it has waiting there, the further back its
- * next ones stand: somebody's one job goes before all but 500 of everybody else's hundred thousand. A crash between
- * offering and noting it offers the same ids again, which the queue ignores. Returns how many jobs it went through.
+ * Gives every organization a turn to offer its oldest queued jobs: first a batch, then individual jobs, up to `cap` jobs
+ * in the queue. The more jobs an organization has in the queue, the lower the priority of its next ones, so that a single
+ * job of one organization overtakes all but 500 of the 100,000 jobs of another. After a crash between offer and commit
+ * the same ids are offered again, which the queue ignores. Returns how many jobs were offered.
  */
-export async function offerQueuedJobs(pool: Pool, round: Offering): Promise<number> {
-  const { rows } = await pool.query<{ organization_id: string }>(waitingOrganizations)
+export async function offerQueuedJobs(system: SystemContext, round: OfferRound): Promise<number> {
+  const { rows } = await system.pool.query<{ organization_id: string }>(waitingOrganizations)
   const takeTurn = async ({ organization_id: organizationId }: { organization_id: string }) => {
-    const inQueue = await countInQueue(pool, organizationId, round.cap)
-    const ofBatch = await offerOfBatch(pool, organizationId, inQueue, round)
-    return ofBatch + (await offerSingly(pool, organizationId, inQueue + ofBatch, round))
+    const inQueue = await countInQueue(system.pool, organizationId, round.cap)
+    const ofBatch = await offerBatchSlices(system, organizationId, inQueue, round)
+    return ofBatch + (await offerIndividualJobs(system, organizationId, inQueue + ofBatch, round))
   }
   return sumOfEach(rows, takeTurn, round.onError)
 }
 
-// A slice is dispatched in one transaction, in which others' queries wait for a core; a turn is one call to the queue.
+// One transaction dispatches a slice, and queries of others wait for a core meanwhile. One turn is one call to the queue.
 const sliceSize = 250
 const slicesPerTurn = 20
 
-/** The next slices of the organization's oldest batch that has not offered all of its jobs yet. */
-async function offerOfBatch(pool: Pool, organizationId: string, inQueue: number, round: Offering): Promise<number> {
+/** Offers the next slices of the organization's oldest batch that has not offered all of its jobs. */
+async function offerBatchSlices(
+  { pool, clock }: SystemContext,
+  organizationId: string,
+  inQueue: number,
+  round: OfferRound,
+): Promise<number> {
   const limit = Math.min(round.cap - inQueue, slicesPerTurn * sliceSize)
   if (limit <= 0) return 0
   return transaction(
     pool,
     async (connection) => {
       const { rows } = await connection.query<{ id: string; offered: number; total: number }>(
-        // One worker at a time: another one would only offer the same.
+        // One worker at a time: a second one would offer the same jobs.
         `SELECT id, offered, total FROM (
            SELECT id, offered, total FROM job_batch WHERE organization_id = $1 AND ${offersItsJobs} ORDER BY id LIMIT 1
          ) oldest WHERE pg_try_advisory_xact_lock(hashtextextended(id::text, 0))`,
@@ -93,16 +99,21 @@ async function offerOfBatch(pool: Pool, organizationId: string, inQueue: number,
         batch.id,
         batch.offered,
         end,
-        new Date(round.nowMs),
+        new Date(clock()),
       ])
       return end - batch.offered
     },
-    offering,
+    asynchronousCommit,
   )
 }
 
-/** Queued jobs that no batch speaks for: single ones, retries, those a rollout or a busy device has let go. */
-async function offerSingly(pool: Pool, organizationId: string, inQueue: number, round: Offering): Promise<number> {
+/** Offers queued jobs that are not part of a slice: single ones, retries, and those whose hold has ended. */
+async function offerIndividualJobs(
+  { pool, clock }: SystemContext,
+  organizationId: string,
+  inQueue: number,
+  round: OfferRound,
+): Promise<number> {
   const limit = Math.min(round.cap - inQueue, turnSize)
   if (limit <= 0) return 0
   return transaction(
@@ -114,16 +125,19 @@ async function offerSingly(pool: Pool, organizationId: string, inQueue: number, 
          ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
         [organizationId, limit],
       )
-      return offerAndNote(connection, 'dispatch', rows, priorityBehind(inQueue), round)
+      return offerRows(connection, rows, { kind: 'dispatch', priority: priorityBehind(inQueue), nowMs: clock() }, round)
     },
-    offering,
+    asynchronousCommit,
   )
 }
 
 const priorityBehind = (inQueue: number) => 1 + Math.floor(inQueue / turnSize)
 
 /** Offers the deadlines of taken jobs. Returns how many. */
-export async function offerDeadlines(pool: Pool, round: Pick<Offering, 'nowMs' | 'offer'>): Promise<number> {
+export async function offerDeadlines(
+  { pool, clock }: SystemContext,
+  round: Pick<OfferRound, 'offer'>,
+): Promise<number> {
   return transaction(
     pool,
     async (connection) => {
@@ -131,13 +145,13 @@ export async function offerDeadlines(pool: Pool, round: Pick<Offering, 'nowMs' |
         `SELECT id, attempt, deadline_at AS due FROM job WHERE status = 'inProgress' AND enqueued_at IS NULL
          ORDER BY id LIMIT ${turnSize} FOR UPDATE SKIP LOCKED`,
       )
-      return offerAndNote(connection, 'deadline', rows, 1, round)
+      return offerRows(connection, rows, { kind: 'deadline', priority: 1, nowMs: clock() }, round)
     },
-    offering,
+    asynchronousCommit,
   )
 }
 
-/** How many of the organization's jobs wait in the queue: those offered singly, and the fresh ones batches have come to. */
+/** How many of the organization's jobs are in the queue: individual ones, and fresh ones in slices that were offered. */
 async function countInQueue(db: Queryable, organizationId: string, cap: number): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `SELECT (count(*) + (SELECT coalesce(sum(greatest(0, fresh - (total - offered))), 0) FROM job_batch
@@ -148,12 +162,11 @@ async function countInQueue(db: Queryable, organizationId: string, cap: number):
   return rows[0]?.count ?? 0
 }
 
-async function offerAndNote(
+async function offerRows(
   connection: Connection,
-  kind: 'dispatch' | 'deadline',
   jobs: readonly Row[],
-  priority: number,
-  { nowMs, offer }: Pick<Offering, 'nowMs' | 'offer'>,
+  { kind, priority, nowMs }: { kind: 'dispatch' | 'deadline'; priority: number; nowMs: number },
+  { offer }: Pick<OfferRound, 'offer'>,
 ): Promise<number> {
   if (jobs.length === 0) return 0
   const delayOf = (due: Date | null) => (due === null ? 0 : Math.max(0, due.getTime() - nowMs))
@@ -168,9 +181,9 @@ async function offerAndNote(
   return jobs.length
 }
 
-/** Forgets what the queue was told, because the queue has lost it. The relay tells it all again. */
-export async function forgetOffers(pool: Pool): Promise<number> {
-  const ofBatches = await forgetBatchOffers(pool, null)
+/** Marks all jobs as not offered, because the queue has lost its entries. The relay offers them again. Returns how many. */
+export async function resetOffers({ pool }: SystemContext): Promise<number> {
+  const ofBatches = await resetBatchOffers(pool, null)
   const { rowCount } = await pool.query(
     `UPDATE job SET enqueued_at = NULL
      WHERE enqueued_at IS NOT NULL AND (status = 'queued' OR status = 'inProgress')`,
@@ -178,8 +191,8 @@ export async function forgetOffers(pool: Pool): Promise<number> {
   return ofBatches + (rowCount ?? 0)
 }
 
-/** Has batches begin again with their fresh jobs: all, or those that offered none since. Returns how many jobs that are. */
-async function forgetBatchOffers(pool: Pool, since: Date | null): Promise<number> {
+/** Makes batches offer their fresh jobs again: all of them, or those that have offered none since. Returns how many jobs. */
+async function resetBatchOffers(pool: Queryable, since: Date | null): Promise<number> {
   const { rows } = await pool.query<{ fresh: number }>(
     `UPDATE job_batch SET offered = 0, offered_at = NULL
      WHERE finished_at IS NULL AND fresh > 0 AND offered > 0 AND ($1::timestamptz IS NULL OR offered_at < $1)
@@ -192,13 +205,13 @@ async function forgetBatchOffers(pool: Pool, since: Date | null): Promise<number
 const lostAfterMs = 60_000
 
 /**
- * Heals what a crash can leave behind: jobs the queue should long have worked on are offered again (it ignores those it
- * still has), and jobs held for a device that is free by now, or that only a batch which hands nothing out keeps, are let
- * go. Returns how many jobs that concerned.
+ * Repairs what a crash can leave behind. Offers jobs again that the queue should have processed by now; the queue ignores
+ * those it still has. Ends the hold of jobs whose device is free, or is occupied only by a job whose batch is paused or
+ * closed. Returns how many jobs were affected.
  */
-export async function reconcileOffers(pool: Pool, nowMs: number): Promise<number> {
-  const lostBefore = new Date(nowMs - lostAfterMs)
-  const lostOfBatches = await forgetBatchOffers(pool, lostBefore)
+export async function reconcileOffers({ pool, clock }: SystemContext): Promise<number> {
+  const lostBefore = new Date(clock() - lostAfterMs)
+  const lostOfBatches = await resetBatchOffers(pool, lostBefore)
   const lost = await pool.query(
     `UPDATE job SET enqueued_at = NULL
      WHERE status = 'queued' AND enqueued_at < $1 AND (not_before IS NULL OR not_before < $1)`,

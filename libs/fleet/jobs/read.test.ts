@@ -48,7 +48,7 @@ async function listed(filter: JobFilter, limit: number): Promise<string[]> {
   return ids
 }
 
-test.each([1, 2, 4, 100])('single jobs and those of batches come newest first, %i to a page', async (limit) => {
+test.each([1, 2, 4, 100])('lists single and batch jobs newest first, %i per page', async (limit) => {
   expect(await listed({}, limit)).toEqual(created.toReversed())
 })
 
@@ -57,12 +57,12 @@ test.each([
   ['batch', () => ({ batchId: batchIds[0] }), [1, 2, 3]],
   ['group', () => ({ groupId: fleet.groupId }), [6, 7, 8]],
   ['device and batch', () => ({ deviceId: fleet.deviceIds[0], batchId: batchIds[1] }), [6]],
-  ['status nobody has', () => ({ status: 'failed' }) as const, []],
+  ['status without jobs', () => ({ status: 'failed' }) as const, []],
 ])('a filter by %s leaves out the others', async (_, filter, places) => {
   expect(await listed(filter(), 2)).toEqual(places.map((place) => created[place]).toReversed())
 })
 
-test("a device's jobs are its own, single and of batches", async () => {
+test('the jobs of a device include single and batch jobs', async () => {
   const { ctx, organizationId, deviceIds } = fleet
   const page = await listJobs(ctx, organizationId, { deviceId: deviceIds[0] }, { limit: 10, after: undefined })
   expect(page.items.map(({ batchId }) => batchId)).toEqual([batchIds[1], null, null, batchIds[0], null])

@@ -6,6 +6,7 @@ import type { FleetContext } from '#fleet/context'
 import { jobOfBatchSql } from '#fleet/jobs/batches/read'
 import { type JobKind, redactParameters } from '#fleet/jobs/model/kinds'
 import type { JobStatus } from '#fleet/jobs/model/states'
+import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 
@@ -29,10 +30,10 @@ export type Job = {
   finishedAt: string | null
 }
 
-/** One change of status: when, and by whom (`key:…`, `user:…`, `device:…` or `system`). */
-export type JobHistoryEntry = { status: JobStatus; at: string; by: string }
+/** One change of status, with its time and its actor (`key:…`, `user:…`, `device:…` or `system`). */
+type JobHistoryEntry = { status: JobStatus; at: string; by: string }
 
-export type JobWithHistory = Job & { history: JobHistoryEntry[] }
+type JobWithHistory = Job & { history: JobHistoryEntry[] }
 
 export type JobFilter = {
   status?: JobStatus | undefined
@@ -67,7 +68,7 @@ type JobRow = {
   created_by: string
 }
 
-// The parameters of a batch are stored once, with the batch; what apply_config applies is its profile.
+// The parameters and the profile of a batch are stored once, with the batch.
 const columns = `
   j.id, j.batch_id, j.organization_id, j.device_id, j.kind, j.status, j.attempt, j.max_attempts,
   coalesce(b.parameters, j.parameters) AS parameters, b.profile_id, b.profile_version, j.progress, j.result,
@@ -131,13 +132,13 @@ export async function getJob(ctx: FleetContext, organizationId: string, jobId: s
   })
 }
 
-/** The organization's jobs that pass the filter, newest first (`job:read`). Throws 404 for a foreign group. */
+/** The organization's jobs that match the filter, newest first (`job:read`). Throws 404 for a group of another organization. */
 export async function listJobs(
   ctx: FleetContext,
   organizationId: string,
   filter: JobFilter,
-  page: { limit: number; after: string | undefined },
-): Promise<{ items: Job[]; nextAfter: string | null }> {
+  page: PageRequest,
+): Promise<Page<Job>> {
   authorize(ctx.principal, organizationId, 'job:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     if (filter.groupId !== undefined) await requireGroup(connection, organizationId, filter.groupId)
@@ -146,20 +147,19 @@ export async function listJobs(
     if (page.after !== undefined) conditions.push(`j.id < $${values.push(page.after)}`)
     const select = filter.deviceId === undefined && filter.batchId === undefined ? selectAll : selectFew
     const { rows } = await connection.query<JobRow>(select(conditions, `$${values.push(page.limit + 1)}`), values)
-    const items = rows.slice(0, page.limit).map(toJob)
-    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(rows, page.limit, toJob)
   })
 }
 
 type SelectPage = (conditions: readonly string[], limit: string) => string
 
-/** A page out of the jobs of one device or one batch, which an index of theirs leads to. */
+/** Selects a page of the jobs of one device or one batch by their index. */
 const selectFew: SelectPage = (conditions, limit) =>
   `${[selectJobs, ...conditions].join(' AND ')} ORDER BY j.id DESC LIMIT ${limit}`
 
 /**
- * A page out of all jobs: the newest single ones, and batch after batch, as ids of one batch never lie between those of
- * another. A part that yields a page ends there.
+ * Selects a page of all jobs: the newest single ones, and those of the newest batches, one batch after the other. This
+ * works because the ids of two batches never interleave. Each part stops after one page.
  */
 const selectAll: SelectPage = (conditions, limit) => `
   SELECT * FROM (
@@ -179,7 +179,7 @@ const conditionsOf = ({ status, kind, deviceId, groupId, batchId }: JobFilter): 
     [kind, (parameter) => `j.kind = ${parameter}`],
     [deviceId, (parameter) => `j.device_id = ${parameter}`],
     [groupId, (parameter) => `b.target ->> 'groupId' = ${parameter}::text`],
-    // The bounds say where in the organization's list the batch's jobs lie.
+    // The bounds limit the scan to the ids of the batch.
     [
       batchId,
       (parameter) => `j.batch_id = ${parameter}::uuid AND j.id > ${parameter}::uuid

@@ -1,10 +1,11 @@
 import type { FleetContext } from '#fleet/context'
-import { changeJobs, lockJobs } from '#fleet/jobs/write'
+import { lockJobs } from '#fleet/jobs/changes/locking'
+import { changeJobs } from '#fleet/jobs/changes/state-change'
 import type { Connection } from '#postgres/pool'
 
 /**
- * Ends the open jobs of a device that left its organization, or those that wait for a device that was disabled, in the
- * transaction that does so.
+ * Ends jobs of a device in the transaction that changes the device: all open ones when it leaves its organization, those
+ * it has not taken when it is disabled.
  */
 export async function withdrawDeviceJobs(
   ctx: Pick<FleetContext, 'principal' | 'clock'>,

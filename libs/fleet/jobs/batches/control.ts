@@ -2,56 +2,60 @@ import { conflict, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import type { Scope } from '#fleet/access/scopes'
-import { recordAudit } from '#fleet/audit/record'
+import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { type Batch, type BatchStatus, jobOfBatchSql, readBatch } from '#fleet/jobs/batches/read'
-import { changeBy, retryOf } from '#fleet/jobs/device-job'
-import { wakeWaitingDevices } from '#fleet/jobs/dispatch'
+import { holdJobs } from '#fleet/jobs/changes/holds'
+import { lockJobs } from '#fleet/jobs/changes/locking'
+import { type ChangeBy, changeJobs } from '#fleet/jobs/changes/state-change'
+import { changeByCaller, retryOf } from '#fleet/jobs/device-job'
 import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
-import { type ChangeBy, changeJobs, holdJobs, jobTransaction, lockJobs, wakeWorker } from '#fleet/jobs/write'
+import { wakeAllDevices, wakeWorker } from '#fleet/jobs/notices'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
-import type { Connection, Pool } from '#postgres/pool'
+import { tenantTransaction } from '#fleet/tenant'
+import type { Connection } from '#postgres/pool'
 
-/** So many jobs are changed in one transaction; others get at the batch's counters in between. */
+/** Jobs per transaction, so that the counters of the batch are not locked for long. */
 const chunkSize = 2_000
 
 type FoundBatch = { status: BatchStatus; schedule: Schedule | null; gated: boolean }
 
 /**
- * Cancels what is not taken yet and asks devices to stop what they have (`job:cancel`). Throws 404, 402, 409
- * `batch_final`.
+ * Cancels the batch's jobs that no device has taken, and requests the cancellation of the others (`job:cancel`). Throws
+ * 404, 402, 409 `batch_final`.
  */
 export async function cancelBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
   await changeBatch(ctx, organizationId, batchId, 'job:cancel', 'job_batch.cancelled', () => 'cancelled')
-  await cancelRest(ctx.pool, organizationId, batchId, changeBy(ctx))
+  const batch = { id: batchId, organizationId }
+  while ((await cancelSomeJobs(ctx, batch, changeByCaller(ctx))) === chunkSize);
   return reread(ctx, organizationId, batchId)
 }
 
-/** Stops handing out jobs of the batch (`job:cancel`). Throws 404, 402, 409 `batch_final`. */
+/** Pauses a batch: devices take no more of its jobs (`job:cancel`). Throws 404, 402, 409 `batch_final`. */
 export async function pauseBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
   await changeBatch(ctx, organizationId, batchId, 'job:cancel', 'job_batch.paused', () => 'paused')
   return reread(ctx, organizationId, batchId)
 }
 
-/** Goes on with a paused batch (`job:create`). Throws 404, 402, 409 `batch_final`. */
+/** Resumes a paused batch (`job:create`). Throws 404, 402, 409 `batch_final`. */
 export async function resumeBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
-  const resumed = ({ status, schedule }: FoundBatch): BatchStatus => {
+  const statusAfter = ({ status, schedule }: FoundBatch): BatchStatus => {
     if (status !== 'paused') return status
     return scheduleAt(schedule, ctx.clock()).started ? 'running' : 'scheduled'
   }
-  await changeBatch(ctx, organizationId, batchId, 'job:create', 'job_batch.resumed', resumed)
+  await changeBatch(ctx, organizationId, batchId, 'job:create', 'job_batch.resumed', statusAfter)
   return reread(ctx, organizationId, batchId)
 }
 
 /**
- * Queues the batch's jobs that ended without success once more (`job:create`). Throws 404, 402, and 409
+ * Retries the batch's jobs that ended without success, except on disabled devices (`job:create`). Throws 404, 402, and 409
  * `nothing_to_retry`.
  */
 export async function retryBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
   await authorizeObject(ctx, organizationId, 'job:create', 'job batch', batchId)
   let retried = 0
   for (;;) {
-    const count = await jobTransaction(ctx.pool, organizationId, async (connection) => {
+    const count = await tenantTransaction(ctx, [organizationId], async (connection) => {
       const batch = await findBatch(connection, organizationId, batchId)
       await requireActiveSubscription(ctx, connection, organizationId)
       const jobs = await lockJobs(
@@ -62,7 +66,7 @@ export async function retryBatch(ctx: FleetContext, organizationId: string, batc
          ORDER BY j.id LIMIT ${chunkSize}`,
         [batchId],
       )
-      await changeJobs(connection, jobs, retryOf(ctx), changeBy(ctx))
+      await changeJobs(connection, jobs, retryOf(ctx), changeByCaller(ctx))
       if (batch.gated) await holdJobs(connection, jobs, 'rollout')
       if (retried === 0 && jobs.length > 0) {
         await auditBatch(ctx, connection, organizationId, batchId, 'job_batch.retried')
@@ -72,26 +76,27 @@ export async function retryBatch(ctx: FleetContext, organizationId: string, batc
     retried += count
     if (count < chunkSize) break
   }
-  if (retried === 0) throw conflict('nothing_to_retry', 'No job of this batch has ended without success.')
+  if (retried === 0)
+    throw conflict(
+      'nothing_to_retry',
+      'The batch has no job to retry: none ended without success on an enabled device.',
+    )
   return reread(ctx, organizationId, batchId)
 }
 
-/**
- * Cancels all open jobs of a batch that is cancelled already. Interrupted in the middle, it can simply be called again.
- */
-async function cancelRest(pool: Pool, organizationId: string, batchId: string, change: ChangeBy): Promise<void> {
-  while ((await cancelSome(pool, organizationId, batchId, change)) === chunkSize);
-}
-
-/** Cancels some of the open jobs of a batch that is cancelled already, and returns how many. */
-export function cancelSome(pool: Pool, organizationId: string, batchId: string, change: ChangeBy): Promise<number> {
-  return jobTransaction(pool, organizationId, async (connection) => {
+/** Cancels up to 2,000 open jobs of a cancelled batch. Returns how many. */
+export function cancelSomeJobs(
+  ctx: Pick<FleetContext, 'pool'>,
+  batch: { id: string; organizationId: string },
+  change: ChangeBy,
+): Promise<number> {
+  return tenantTransaction(ctx, [batch.organizationId], async (connection) => {
     const jobs = await lockJobs(
       connection,
       `SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
        WHERE b.id = $1 AND (j.status IN ('queued', 'dispatched') OR j.status = 'inProgress' AND NOT j.cancel_requested)
        ORDER BY j.id LIMIT ${chunkSize}`,
-      [batchId],
+      [batch.id],
     )
     await changeJobs(connection, jobs, () => ({ type: 'cancel' }), change)
     return jobs.length
@@ -107,11 +112,11 @@ async function changeBatch(
   nextStatus: (batch: FoundBatch) => BatchStatus,
 ): Promise<void> {
   await authorizeObject(ctx, organizationId, scope, 'job batch', batchId)
-  await jobTransaction(ctx.pool, organizationId, async (connection) => {
+  await tenantTransaction(ctx, [organizationId], async (connection) => {
     const batch = await findBatch(connection, organizationId, batchId, 'FOR UPDATE')
     await requireActiveSubscription(ctx, connection, organizationId)
     if (batch.status === 'finished' || batch.status === 'cancelled') {
-      throw conflict('batch_final', `The batch has ended: ${batch.status}.`)
+      throw conflict('batch_final', `The batch has already ended: ${batch.status}.`)
     }
     const status = nextStatus(batch)
     if (status === batch.status) return
@@ -122,7 +127,7 @@ async function changeBatch(
     ])
     await auditBatch(ctx, connection, organizationId, batchId, action)
     await wakeWorker(connection)
-    if (status === 'running') await wakeWaitingDevices(connection)
+    if (status === 'running') await wakeAllDevices(connection)
   })
 }
 
@@ -144,7 +149,7 @@ async function findBatch(
 }
 
 const reread = (ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> =>
-  jobTransaction(ctx.pool, organizationId, (connection) => readBatch(connection, organizationId, batchId))
+  tenantTransaction(ctx, [organizationId], (connection) => readBatch(connection, organizationId, batchId))
 
 const auditBatch = (
   ctx: FleetContext,
@@ -152,14 +157,4 @@ const auditBatch = (
   organizationId: string,
   batchId: string,
   action: string,
-) =>
-  recordAudit(connection, [
-    {
-      organizationId,
-      actor: ctx.principal.id,
-      action,
-      subjectType: 'job_batch',
-      subjectId: batchId,
-      requestId: ctx.requestId,
-    },
-  ])
+) => auditCaller(ctx, connection, { organizationId, action, subjectType: 'job_batch', subjectId: batchId })

@@ -17,7 +17,7 @@ beforeAll(async () => {
   fleet = await createJobFleet(pool, 5)
 })
 
-test('a group batch has one queued job for every member', async () => {
+test('a group batch has one queued job per member', async () => {
   const { ctx, organizationId, groupId, deviceIds } = fleet
   const batch = await createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
   expect(batch).toMatchObject({ kind: 'reboot', status: 'running', total: 5, counts: { queued: 5 }, skipped: [] })
@@ -43,14 +43,14 @@ test('disabled devices and those of another model are skipped with a reason', as
   )
 })
 
-test('an unknown device refuses all and is named', async () => {
+test('an unknown device refuses the whole batch and is named', async () => {
   const { ctx, organizationId, deviceIds } = fleet
   const stranger = newId()
   const refused = createBatch(ctx, { organizationId, kind: 'reboot', target: { deviceIds: [...deviceIds, stranger] } })
   await expect(refused).rejects.toMatchObject({ status: 404, members: { deviceIds: [stranger] } })
 })
 
-test('an empty target is a batch that is finished at once, with its event', async () => {
+test('a batch without devices finishes at once and publishes its event', async () => {
   const { ctx, organizationId, groupId } = await createJobFleet(pool, 0)
   const batch = await createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
   expect(batch).toMatchObject({ status: 'finished', total: 0, jobs: [] })

@@ -1,9 +1,9 @@
-import { ServiceError } from '#core/errors'
 import { timeOfId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
-import { recordAudit } from '#fleet/audit/record'
+import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { unknownDevices } from '#fleet/devices/require-devices'
 import { publishEvents } from '#fleet/events/publish'
 import { findEffectiveGroup, isEffectiveMemberSql } from '#fleet/groups/effective-members'
 import { type Batch, type BatchTarget, readBatch } from '#fleet/jobs/batches/read'
@@ -11,16 +11,17 @@ import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/jobs/model/batch-i
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import type { Rollout } from '#fleet/jobs/model/rollout'
 import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
-import { jobTransaction, wakeWorker } from '#fleet/jobs/write'
+import { wakeWorker } from '#fleet/jobs/notices'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
+import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
-export type BatchInput = {
+type BatchInput = {
   organizationId: string
   kind: JobKind
   target: BatchTarget
   parameters?: Record<string, unknown> | undefined
-  /** What `apply_config` pins. A profile for one model skips devices of other models. */
+  /** The profile version that `apply_config` applies. A profile for one model skips devices of other models. */
   profile?: { id: string; version: number; model: string | null } | undefined
   schedule?: Schedule | undefined
   rollout?: Rollout | undefined
@@ -28,43 +29,39 @@ export type BatchInput = {
 }
 
 /**
- * Creates one job for every device of the target, all in one transaction with the batch and its audit row (`job:create`;
- * `config:apply` for apply_config). Devices that cannot take the job are in `skipped` with a reason. Throws 404 for an
- * unknown group or device, naming it, and 402.
+ * Creates one job for every device of the target, in one transaction with the batch and its audit row (`job:create`;
+ * `config:apply` for apply_config). Devices that cannot run the job are listed in `skipped` with a reason. Throws 404 that
+ * names an unknown group or device, and 402.
  */
 export async function createBatch(ctx: FleetContext, input: BatchInput): Promise<Batch> {
   const { organizationId } = input
   const scope = input.kind === 'apply_config' ? 'config:apply' : 'job:create'
   if ('groupId' in input.target) await authorizeObject(ctx, organizationId, scope, 'group', input.target.groupId)
   else authorize(ctx.principal, organizationId, scope)
-  return jobTransaction(ctx.pool, organizationId, async (connection) => {
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
     const members = await targetMembers(ctx, connection, input)
     await requireActiveSubscription(ctx, connection, organizationId)
     const batch = await insertBatch(ctx, connection, input, members)
-    await recordAudit(connection, [
-      {
-        organizationId,
-        actor: ctx.principal.id,
-        action: 'job_batch.created',
-        subjectType: 'job_batch',
-        subjectId: batch.id,
-        detail: {
-          kind: batch.kind,
-          total: batch.total,
-          skipped: batch.skipped.length,
-          ...('groupId' in input.target ? { groupId: input.target.groupId } : {}),
-          ...(batch.profile ? { profile: batch.profile } : {}),
-        },
-        requestId: ctx.requestId,
+    await auditCaller(ctx, connection, {
+      organizationId,
+      action: 'job_batch.created',
+      subjectType: 'job_batch',
+      subjectId: batch.id,
+      detail: {
+        kind: batch.kind,
+        total: batch.total,
+        skipped: batch.skipped.length,
+        ...('groupId' in input.target ? { groupId: input.target.groupId } : {}),
+        ...(batch.profile ? { profile: batch.profile } : {}),
       },
-    ])
-    if (batch.status === 'finished') await publishEmptyEnd(connection, organizationId, batch)
+    })
+    if (batch.status === 'finished') await publishEmptyBatchEnd(connection, organizationId, batch)
     else await wakeWorker(connection)
     return batch
   })
 }
 
-/** SQL condition that a device `d` is a member, with its parameters from $2 on; $1 is the organization. */
+/** SQL condition that a device `d` belongs to the target, with its parameters from $2 on; $1 is the organization. */
 type Members = { condition: string; values: unknown[] }
 
 async function targetMembers(
@@ -81,10 +78,7 @@ async function targetMembers(
      WHERE NOT EXISTS (SELECT FROM device d WHERE d.organization_id = $1 AND d.id = wanted.id) LIMIT 20`,
     [organizationId, target.deviceIds],
   )
-  if (rows.length > 0) {
-    const deviceIds = rows.map(({ id }) => id)
-    throw new ServiceError(404, 'not_found', `No such device: ${deviceIds.join(', ')}.`, { members: { deviceIds } })
-  }
+  if (rows.length > 0) throw unknownDevices(rows.map(({ id }) => id))
   return { condition: 'd.id = ANY ($2::uuid[])', values: [target.deviceIds] }
 }
 
@@ -112,7 +106,7 @@ async function insertBatch(
   return readBatch(connection, organizationId, batchId)
 }
 
-/** What is decided before anything is written. `held`: the rollout lets the jobs go; `open`: some may go right now. */
+/** The decisions made before any row is written. `held`: a rollout or schedule releases the jobs. `open`: it may start now. */
 type BatchPlan = { batchId: string; createdAt: Date; lifetimeS: number; expiresAt: Date; held: boolean; open: boolean }
 type Snapshot = { total: number; skipped: Batch['skipped'] }
 
@@ -200,8 +194,8 @@ async function insertBatchRow(
   )
 }
 
-/** A batch without jobs has ended at once; no job's end will say so. */
-const publishEmptyEnd = (connection: Connection, organizationId: string, batch: Batch) =>
+/** Publishes the end of a batch without jobs. Otherwise the end of its last job does so. */
+const publishEmptyBatchEnd = (connection: Connection, organizationId: string, batch: Batch) =>
   publishEvents(connection, [
     {
       organizationId,

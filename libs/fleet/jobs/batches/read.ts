@@ -5,6 +5,7 @@ import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import type { JobKind } from '#fleet/jobs/model/kinds'
 import type { JobStatus } from '#fleet/jobs/model/states'
+import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 
@@ -13,8 +14,8 @@ export type BatchStatus = (typeof batchStatuses)[number]
 
 export type BatchTarget = { groupId: string } | { deviceIds: string[] }
 
-/** A batch in a list; `total` counts jobs, the skipped devices not among them. */
-export type BatchSummary = {
+/** A batch in a list. `total` is the number of jobs; it does not include skipped devices. */
+type BatchSummary = {
   id: string
   kind: JobKind
   status: BatchStatus
@@ -27,7 +28,7 @@ export type BatchSummary = {
   finishedAt: string | null
 }
 
-/** A batch by itself: `jobs` are its first 1,000, `jobsUrl` leads to all of them. */
+/** A batch with details: `jobs` holds its first 1,000 jobs, `jobsUrl` lists all of them. */
 export type Batch = BatchSummary & {
   skipped: { deviceId: string; reason: string }[]
   jobs: { id: string; deviceId: string; status: JobStatus }[]
@@ -85,11 +86,11 @@ const toSummary = (row: BatchRow): BatchSummary => ({
   finishedAt: row.finished_at?.toISOString() ?? null,
 })
 
-/** SQL condition: job `j` belongs to batch `b`, found by the ids that follow the batch's own. */
+/** SQL condition: job `j` belongs to batch `b`. Uses the range of ids that follow the id of the batch. */
 export const jobOfBatchSql =
   'j.organization_id = b.organization_id AND j.id > b.id AND j.id <= b.last_job_id AND j.batch_id = b.id'
 
-const shownJobs = 1_000
+const maxListedJobs = 1_000
 
 /** A batch with its first jobs, in the caller's transaction. Throws 404. */
 export async function readBatch(db: Queryable, organizationId: string, batchId: string): Promise<Batch> {
@@ -101,7 +102,7 @@ export async function readBatch(db: Queryable, organizationId: string, batchId: 
   if (!row) throw notFound('job batch', batchId)
   const { rows: jobs } = await db.query<{ id: string; device_id: string; status: JobStatus }>(
     `SELECT j.id, j.device_id, j.status FROM job_batch b JOIN job j ON ${jobOfBatchSql}
-     WHERE b.organization_id = $1 AND b.id = $2 ORDER BY j.id LIMIT ${shownJobs}`,
+     WHERE b.organization_id = $1 AND b.id = $2 ORDER BY j.id LIMIT ${maxListedJobs}`,
     [organizationId, batchId],
   )
   return {
@@ -122,8 +123,8 @@ export async function getBatch(ctx: FleetContext, organizationId: string, batchI
 export async function listBatches(
   ctx: FleetContext,
   organizationId: string,
-  page: { limit: number; after: string | undefined },
-): Promise<{ items: BatchSummary[]; nextAfter: string | null }> {
+  page: PageRequest,
+): Promise<Page<BatchSummary>> {
   authorize(ctx.principal, organizationId, 'job:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rows } = await connection.query<BatchRow>(
@@ -131,7 +132,6 @@ export async function listBatches(
        ORDER BY b.id DESC LIMIT $3`,
       [organizationId, page.after ?? null, page.limit + 1],
     )
-    const items = rows.slice(0, page.limit).map(toSummary)
-    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(rows, page.limit, toSummary)
   })
 }

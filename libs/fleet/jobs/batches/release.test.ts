@@ -21,7 +21,8 @@ beforeEach(async () => {
   errors = []
 })
 
-const release = (atMs = nowMs) => releaseBatches(pool, atMs, (error) => errors.push(error))
+const release = (atMs = nowMs) =>
+  releaseBatches({ pool, clock: () => atMs }, { onError: (error) => errors.push(error) })
 const later = ({ ctx, organizationId, groupId }: JobFleet, startMs: number) =>
   createBatch(ctx, {
     organizationId,
@@ -30,7 +31,7 @@ const later = ({ ctx, organizationId, groupId }: JobFleet, startMs: number) =>
     schedule: { startAt: new Date(startMs).toISOString() },
   })
 
-test('a batch that fails keeps no other from its start', async () => {
+test('an error in one batch does not delay the others', async () => {
   const [one, other] = [await createJobFleet(pool, 2), await createJobFleet(pool, 2)]
   const poison = await later(one, nowMs + hourMs)
   const { id } = await later(other, nowMs + hourMs)
@@ -42,7 +43,7 @@ test('a batch that fails keeps no other from its start', async () => {
   expect(errors).toHaveLength(1)
 })
 
-test('batches that wait for their time cost one query in all', async () => {
+test('waiting batches cost one query in total', async () => {
   const fleet = await createJobFleet(pool, 1)
   for (let count = 0; count < 5; count += 1) await later(fleet, nowMs + hourMs)
   let connections = 0
@@ -54,7 +55,7 @@ test('batches that wait for their time cost one query in all', async () => {
   expect(await release(nowMs + hourMs)).toBe(5)
 })
 
-test('a large batch that is aborted is cancelled in several turns', async () => {
+test('a large aborted batch is cancelled in several rounds', async () => {
   const fleet = await createJobFleet(pool, 2_001)
   const { id } = await later(fleet, nowMs + hourMs)
   await pool.query(`UPDATE job_batch SET status = 'cancelled' WHERE id = $1`, [id])

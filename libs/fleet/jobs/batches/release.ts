@@ -1,12 +1,14 @@
-import { recordAudit } from '#fleet/audit/record'
-import { cancelSome } from '#fleet/jobs/batches/control'
+import { auditSystem } from '#fleet/audit/record'
+import type { SystemContext } from '#fleet/context'
+import { cancelSomeJobs } from '#fleet/jobs/batches/control'
 import { type BatchStatus, jobOfBatchSql } from '#fleet/jobs/batches/read'
-import { wakeWaitingDevices } from '#fleet/jobs/dispatch'
 import { type Release, type Rollout, rolloutStep, withinLastMinute } from '#fleet/jobs/model/rollout'
 import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
-import { sumOfEach } from '#postgres/failing-alone'
-import { type Connection, type Pool, transaction } from '#postgres/pool'
+import { wakeAllDevices } from '#fleet/jobs/notices'
+import { sumOfEach } from '#postgres/bisect'
+import { type Connection, transaction } from '#postgres/pool'
 
+/** A batch that a schedule or a rollout may hold back. */
 type GatedBatch = {
   id: string
   organization_id: string
@@ -38,28 +40,32 @@ const gatedBatches = `
            SELECT FROM job j WHERE ${jobOfBatchSql} AND j.status = 'inProgress' AND NOT j.cancel_requested)))`
 
 /**
- * Moves every batch on that has a schedule or a rollout, or was paused or cancelled: opens and closes windows, lets as
- * many held jobs go as the rollout allows, stops what has failed too often, and finishes interrupted cancellations.
- * Returns how many jobs that concerned. A batch that fails is told to `onError`; the others go on.
+ * Advances every batch that has a schedule or a rollout, or was cancelled: opens and closes windows, releases as many held
+ * jobs as the rollout allows, aborts batches with too many failures, and continues interrupted cancellations. Returns how
+ * many jobs changed. `onError` receives the error of a batch that failed; the others continue.
  *
- * Any number of batches may wait for their time: looking at one that has nothing to do costs no query of its own. And
- * none is worked on for longer than it takes to change some of its jobs: everybody's relay waits meanwhile.
+ * A batch without a due step costs no query of its own, so any number of batches may wait for their time. One call changes
+ * a limited number of jobs of a batch, because the relay of all organizations waits meanwhile.
  */
-export async function releaseBatches(pool: Pool, nowMs: number, onError: (error: unknown) => void): Promise<number> {
-  const { rows } = await pool.query<GatedBatch>(gatedBatches)
-  const moveOn = async (batch: GatedBatch) => {
+export async function releaseBatches(
+  system: SystemContext,
+  { onError }: { onError: (error: unknown) => void },
+): Promise<number> {
+  const nowMs = system.clock()
+  const { rows } = await system.pool.query<GatedBatch>(gatedBatches)
+  const advance = async (batch: GatedBatch) => {
     const { id, organization_id: organizationId } = batch
     if (batch.status !== 'cancelled' && !planStep(batch, nowMs).isDue) return 0
-    const step = await transaction(pool, (connection) => stepBatch(connection, id, nowMs))
+    const step = await transaction(system.pool, (connection) => stepBatch(connection, id, nowMs))
     if (step.status !== 'cancelled') return step.released
-    return step.released + (await cancelSome(pool, organizationId, id, { by: 'system', nowMs }))
+    return step.released + (await cancelSomeJobs(system, { id, organizationId }, { by: 'system', nowMs }))
   }
-  return sumOfEach(rows, moveOn, onError)
+  return sumOfEach(rows, advance, onError)
 }
 
 type BatchStep = { status: BatchStatus; released: number }
 
-/** What is to be done with a batch that is not cancelled, by what its row says. */
+/** The next step of a batch that is not cancelled, computed from its row alone. */
 function planStep(batch: GatedBatch, nowMs: number) {
   const { started, open } = scheduleAt(batch.schedule, nowMs)
   const canRelease = open && (batch.status === 'running' || batch.status === 'scheduled')
@@ -71,7 +77,7 @@ function planStep(batch: GatedBatch, nowMs: number) {
 }
 
 async function stepBatch(connection: Connection, batchId: string, nowMs: number): Promise<BatchStep> {
-  // One worker at a time counts and releases; without this lock two of them would each use the whole allowance.
+  // Without this lock, two workers would each release as many jobs as the rollout allows in total.
   const { rows: locks } = await connection.query<{ mine: boolean }>(
     'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS mine',
     [batchId],
@@ -82,7 +88,7 @@ async function stepBatch(connection: Connection, batchId: string, nowMs: number)
   const plan = planStep(batch, nowMs)
   if (plan.abort) return abortBatch(connection, batch)
   const released = plan.release > 0 ? await releaseJobs(connection, batchId, plan.release) : 0
-  await noteStep(connection, batch, { open: plan.open, begins: plan.begins, released, nowMs })
+  await storeStep(connection, batch, { open: plan.open, begins: plan.begins, released, nowMs })
   return { status: batch.status, released }
 }
 
@@ -108,7 +114,7 @@ async function releaseJobs(connection: Connection, batchId: string, limit: numbe
   return rowCount ?? 0
 }
 
-async function noteStep(
+async function storeStep(
   connection: Connection,
   batch: GatedBatch,
   { open, begins, released, nowMs }: { open: boolean; begins: boolean; released: number; nowMs: number },
@@ -122,20 +128,17 @@ async function noteStep(
      WHERE id = $1`,
     [batch.id, open, released, JSON.stringify(recent), begins],
   )
-  if (open && !batch.window_open) await wakeWaitingDevices(connection)
+  if (open && !batch.window_open) await wakeAllDevices(connection)
 }
 
 async function abortBatch(connection: Connection, batch: GatedBatch): Promise<BatchStep> {
   await connection.query(`UPDATE job_batch SET status = 'cancelled' WHERE id = $1 AND finished_at IS NULL`, [batch.id])
-  await recordAudit(connection, [
-    {
-      organizationId: batch.organization_id,
-      actor: 'system',
-      action: 'job_batch.aborted',
-      subjectType: 'job_batch',
-      subjectId: batch.id,
-      detail: { failed: batch.failed, timedOut: batch.timed_out, rejected: batch.rejected, total: batch.total },
-    },
-  ])
+  await auditSystem(connection, {
+    organizationId: batch.organization_id,
+    action: 'job_batch.aborted',
+    subjectType: 'job_batch',
+    subjectId: batch.id,
+    detail: { failed: batch.failed, timedOut: batch.timed_out, rejected: batch.rejected, total: batch.total },
+  })
   return { status: 'cancelled', released: 0 }
 }

@@ -5,7 +5,7 @@ import { namesSecret } from '#fleet/config-profiles/secret-names'
 
 const maxParameterBytes = 4_096
 
-const unstorable = 'NUL, halves of surrogate pairs and numbers beyond a double cannot be stored.'
+const unstorable = 'NUL, lone surrogates and numbers outside the range of a double cannot be stored.'
 
 const firmwareParameters = z.strictObject({
   version: z.string().trim().min(1).max(64).refine(isStorable, unstorable),
@@ -26,8 +26,8 @@ const firmwareParameters = z.strictObject({
 const maxParameterNameLength = 64
 
 /**
- * Parameters the service does not interpret. They are stored readable, so that nothing secret may be among them. Each
- * check aborts the next ones: what is too large is not looked into.
+ * Parameters that the service does not interpret. They are stored in plain text and must not contain secrets. Each check
+ * aborts the following ones, so that a value which is too large is not examined further.
  */
 const plainParameters = z
   .custom<Record<string, unknown>>(
@@ -35,7 +35,7 @@ const plainParameters = z
     'Expected an object.',
   )
   .refine((parameters) => Buffer.byteLength(JSON.stringify(parameters)) <= maxParameterBytes, {
-    message: `Parameters must have at most ${maxParameterBytes} bytes as JSON.`,
+    message: `Parameters must not exceed ${maxParameterBytes} bytes as JSON.`,
     abort: true,
   })
   .refine((parameters) => Object.keys(parameters).every(isParameterName), {
@@ -44,7 +44,7 @@ const plainParameters = z
   })
   .refine(isStorableJson, { message: unstorable, abort: true })
   .refine((parameters) => !holdsSecret(parameters), {
-    message: 'A secret does not belong in job parameters: put it into a config profile.',
+    message: 'Job parameters must not contain secrets. Use a config profile.',
   })
   .meta({
     type: 'object',
@@ -64,8 +64,8 @@ const dayS = 24 * hourS
 const minuteMs = 60_000
 
 /**
- * What is particular to each kind. `exclusive`: of these at most one runs on a device at a time. `lifetimeS`: until when
- * it must be taken. `timeoutMs`: until when, once taken, its end must be reported.
+ * The policy of each kind. `exclusive`: a device runs at most one such job at a time. `lifetimeS`: how long the device has
+ * to take the job. `timeoutMs`: how long it then has to report the end.
  */
 const policies = {
   reboot: {
@@ -108,17 +108,17 @@ const policies = {
 export type JobKind = keyof typeof policies
 export const jobKinds = Object.keys(policies) as [JobKind, ...JobKind[]]
 
-export type JobPolicy = { exclusive: boolean; maxAttempts: number; lifetimeS: number; timeoutMs: number }
+type JobPolicy = { exclusive: boolean; maxAttempts: number; lifetimeS: number; timeoutMs: number }
 export const policyOf = (kind: JobKind): JobPolicy => policies[kind]
 
-/** Longest life of a job before it is taken: 30 days. */
+/** The longest time a device may have to take a job: 30 days. */
 export const maxExpiresInSeconds = 30 * dayS
 
 const refusedKind = ({ input }: { input?: unknown }): string => {
   const kind = typeof input === 'object' && input !== null && 'kind' in input ? input.kind : undefined
   return kind === 'apply_config'
-    ? 'apply_config is made by applying a config profile: POST /orgs/:orgId/configs/:profileId/apply.'
-    : 'Unknown kind of job. Kinds: reboot, firmware_update, collect_diagnostics, speed_test.'
+    ? 'To create apply_config jobs, apply a config profile: POST /orgs/:orgId/configs/:profileId/apply.'
+    : 'Unknown job kind. Allowed: reboot, firmware_update, collect_diagnostics, speed_test.'
 }
 
 /** The body of a job request: `common` fields beside `kind` and the parameters of that kind. */
@@ -138,8 +138,8 @@ export const jobRequest = <Common extends z.ZodRawShape>(common: Common) => {
 }
 
 /**
- * Parameters as the control plane shows them. The query of a download URL is often a signature that opens it, so only
- * the device gets that.
+ * Returns parameters as the control plane shows them: the query of a download URL is redacted, because it is often a
+ * signature that grants access. Only the device receives it.
  */
 export function redactParameters(parameters: Record<string, unknown>): Record<string, unknown> {
   if (typeof parameters.url !== 'string' || !URL.canParse(parameters.url)) return parameters

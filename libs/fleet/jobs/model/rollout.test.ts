@@ -19,7 +19,7 @@ describe('rolloutStep', () => {
     expect(rolloutStep({}, figures(), nowMs)).toEqual({ abort: false, release: 100 })
   })
 
-  test('counts what went in the last 60 s against maxPerMinute', () => {
+  test('counts the releases of the last 60 s against maxPerMinute', () => {
     const recentReleases = [
       { atMs: nowMs - 61_000, count: 50 },
       { atMs: nowMs - 10_000, count: 7 },
@@ -28,7 +28,7 @@ describe('rolloutStep', () => {
     expect(step.release).toBe(3)
   })
 
-  test('the others wait until every canary has ended, and go when all is well', () => {
+  test('the other jobs wait until every canary has succeeded', () => {
     const rollout = { canary: 5 }
     expect(rolloutStep(rollout, figures(), nowMs).release).toBe(5)
     expect(rolloutStep(rollout, figures({ held: 95, open: 1, succeeded: 4 }), nowMs).release).toBe(0)
@@ -42,16 +42,16 @@ describe('rolloutStep', () => {
     expect(rolloutStep({ canary: 5, abortWhenFailedPct: 21 }, oneFailed, nowMs)).toEqual({ abort: false, release: 95 })
   })
 
-  test('canaries that never came prove nothing', () => {
+  test('canaries that all expired or were cancelled abort the batch', () => {
     expect(rolloutStep({ canary: 5 }, figures({ held: 95 }), nowMs).abort).toBe(true)
   })
 
-  test('the share of failures is of the whole batch', () => {
+  test('the share of failures refers to the whole batch', () => {
     expect(rolloutStep({ abortWhenFailedPct: 10 }, figures({ held: 80, failed: 9 }), nowMs).abort).toBe(false)
     expect(rolloutStep({ abortWhenFailedPct: 10 }, figures({ held: 80, failed: 10 }), nowMs).abort).toBe(true)
   })
 
-  test('played to its end, a batch never oversteps its limits and releases every job once', () => {
+  test('a simulated batch never exceeds its limits and releases every job once', () => {
     const limit = fc.option(fc.integer({ min: 1, max: 30 }), { nil: undefined })
     fc.assert(
       fc.property(
@@ -94,7 +94,7 @@ describe('rolloutStep', () => {
 describe('windows', () => {
   const at = (text: string) => Date.parse(text)
 
-  test('a window is in its own time zone, summer and winter', () => {
+  test('a window applies in its own time zone, in summer and winter', () => {
     const window = { from: '02:00', to: '04:00', timeZone: 'Europe/Berlin' }
     expect(isWindowOpen(window, at('2026-07-01T00:30:00Z'))).toBe(true)
     expect(isWindowOpen(window, at('2026-12-01T00:30:00Z'))).toBe(false)
@@ -110,7 +110,7 @@ describe('windows', () => {
     expect(isWindowOpen(window, at('2026-11-20T01:00:00Z'))).toBe(false)
   })
 
-  test('refuses a schedule that says nothing, an unknown time zone and an empty window', () => {
+  test('refuses an empty schedule, an unknown time zone and an empty window', () => {
     expect(scheduleSchema.safeParse({}).success).toBe(false)
     const window = { from: '01:00', to: '02:00', timeZone: 'Mars/Olympus' }
     expect(scheduleSchema.safeParse({ window }).success).toBe(false)

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 
-/** How fast and how far a batch goes before somebody looks. */
+/** How fast a batch dispatches its jobs, and when it stops. */
 export const rolloutSchema = z.strictObject({
   /** Jobs dispatched in any 60 s. */
   maxPerMinute: z.int().min(1).max(100_000).optional(),
   /** Jobs dispatched or in progress at a time. */
   maxConcurrent: z.int().min(1).max(100_000).optional(),
-  /** So many jobs go first; the others wait until all of these have ended well. */
+  /** Number of jobs that are released first; the others wait until all of these have succeeded. */
   canary: z.int().min(1).max(10_000).optional(),
-  /** Share of the batch (of the canaries, while only these run) whose failure cancels the rest. */
+  /** Share of failed jobs, of the batch or, while only canaries run, of the canaries, that cancels the rest. */
   abortWhenFailedPct: z.number().min(1).max(100).optional(),
 })
 
@@ -18,7 +18,7 @@ export type Release = { atMs: number; count: number }
 
 export type RolloutFigures = {
   total: number
-  /** Queued and still waiting for the rollout. */
+  /** Queued and not yet released by the rollout. */
   held: number
   /** Released and not ended. */
   open: number
@@ -28,7 +28,7 @@ export type RolloutFigures = {
   recentReleases: readonly Release[]
 }
 
-export type RolloutStep = { abort: boolean; release: number }
+type RolloutStep = { abort: boolean; release: number }
 
 const minuteMs = 60_000
 const abort: RolloutStep = { abort: true, release: 0 }
@@ -36,26 +36,26 @@ const abort: RolloutStep = { abort: true, release: 0 }
 export const withinLastMinute = (releases: readonly Release[], nowMs: number): Release[] =>
   releases.filter(({ atMs }) => atMs > nowMs - minuteMs)
 
-/** How many of the held jobs may go now, or that the rest is not to go at all. */
+/** Decides how many of the held jobs to release now, or to abort the batch. */
 export function rolloutStep(rollout: Rollout, figures: RolloutFigures, nowMs: number): RolloutStep {
   const { held, open, succeeded, failed, total } = figures
   const ended = total - held - open
   const canaries = Math.min(rollout.canary ?? 0, total)
-  const onlyCanariesWent = canaries > 0 && ended + open <= canaries
+  const onlyCanariesReleased = canaries > 0 && ended + open <= canaries
   const limitPct = rollout.abortWhenFailedPct
 
-  if (failed > 0 && limitPct === undefined && onlyCanariesWent) return abort
-  if (failed > 0 && limitPct !== undefined && failed * 100 >= limitPct * (onlyCanariesWent ? canaries : total))
+  if (failed > 0 && limitPct === undefined && onlyCanariesReleased) return abort
+  if (failed > 0 && limitPct !== undefined && failed * 100 >= limitPct * (onlyCanariesReleased ? canaries : total))
     return abort
-  // Canaries that all expired or were cancelled have proven nothing.
-  if (onlyCanariesWent && ended === canaries && succeeded === 0) return abort
+  // Canaries that all expired or were cancelled prove nothing.
+  if (onlyCanariesReleased && ended === canaries && succeeded === 0) return abort
 
   const recent = withinLastMinute(figures.recentReleases, nowMs).reduce((sum, { count }) => sum + count, 0)
   const room = [
     held,
     rollout.maxPerMinute === undefined ? held : rollout.maxPerMinute - recent,
     rollout.maxConcurrent === undefined ? held : rollout.maxConcurrent - open,
-    onlyCanariesWent && ended < canaries ? canaries - ended - open : held,
+    onlyCanariesReleased && ended < canaries ? canaries - ended - open : held,
   ]
   return { abort: false, release: Math.max(0, Math.min(...room)) }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
-const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'A time of day is written HH:MM.')
+const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'A time of day must have the form HH:MM.')
 
 const isTimeZone = (name: string): boolean => {
   try {
@@ -11,29 +11,29 @@ const isTimeZone = (name: string): boolean => {
   }
 }
 
-/** A daily window in local time; `to` before `from` runs past midnight and belongs to the day it began on. */
+/** A daily window in local time. A window with `to` before `from` runs past midnight and belongs to the day it starts on. */
 const windowSchema = z
   .strictObject({
     days: z.array(z.enum(weekdays)).min(1).max(7).optional(),
     from: timeOfDay,
     to: timeOfDay,
-    timeZone: z.string().max(64).refine(isTimeZone, 'This is not an IANA time zone.'),
+    timeZone: z.string().max(64).refine(isTimeZone, 'Unknown time zone. Use an IANA name such as Europe/Berlin.'),
   })
-  .refine(({ from, to }) => from !== to, { message: 'The window is empty: from and to are the same.', path: ['to'] })
+  .refine(({ from, to }) => from !== to, { message: 'The window is empty: `from` and `to` must differ.', path: ['to'] })
 
 const startAt = z.iso.datetime({ offset: true })
 
-/** When a batch may start, and at which times of the day its jobs may be handed out. */
+/** When a batch may start, and at which times of the day devices may take its jobs. */
 export const scheduleSchema = z
   .strictObject({ startAt: startAt.optional(), window: windowSchema.optional() })
   .refine(({ startAt: start, window }) => start !== undefined || window !== undefined, {
-    message: 'A schedule needs startAt or window.',
+    message: 'A schedule must have `startAt` or `window`.',
   })
 
 export type Schedule = z.infer<typeof scheduleSchema>
-export type Window = z.infer<typeof windowSchema>
+type Window = z.infer<typeof windowSchema>
 
-// Names come in any case, and each format holds tables of its zone.
+// Bounded, because names differ in case and each format keeps the tables of its zone.
 const maxFormats = 500
 const localTime = new Map<string, Intl.DateTimeFormat>()
 
@@ -57,7 +57,7 @@ function localMoment(timeZone: string, atMs: number): { day: number; minute: num
 
 const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
 
-/** True when the window is open at that moment. */
+/** True when the window is open at that time. */
 export function isWindowOpen({ days, from, to, timeZone }: Window, atMs: number): boolean {
   const { day, minute } = localMoment(timeZone, atMs)
   const onDay = (index: number) => {
@@ -69,7 +69,7 @@ export function isWindowOpen({ days, from, to, timeZone }: Window, atMs: number)
   return (onDay(day) && minute >= opens) || (onDay(day - 1) && minute < closes)
 }
 
-/** Whether a batch with this schedule has started, and whether its jobs may be handed out now. */
+/** Whether a batch with this schedule has started, and whether devices may take its jobs at that time. */
 export function scheduleAt(schedule: Schedule | null, atMs: number): { started: boolean; open: boolean } {
   const started = schedule?.startAt === undefined || Date.parse(schedule.startAt) <= atMs
   return { started, open: started && (schedule?.window === undefined || isWindowOpen(schedule.window, atMs)) }

@@ -142,7 +142,7 @@ const perform = (world: World, action: typeof step extends fc.Arbitrary<infer St
   }
 }
 
-test('whatever is lost, repeated, late or killed: only legal steps, one effect per attempt, one end', () => {
+test('with lost, repeated and late messages and crashes: only legal steps, one effect per attempt, one end', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (actions) => {
       const world = begin()
@@ -166,7 +166,7 @@ test('whatever is lost, repeated, late or killed: only legal steps, one effect p
 describe('single rules', () => {
   const inProgress = newJob({ status: 'inProgress', deadlineAtMs: startMs + timeoutMs })
 
-  test('a job asked for again before a report is the same job and attempt; after one it is not handed out', () => {
+  test('a job is handed out again as the same attempt until the device reports', () => {
     expect(decide(inProgress, { type: 'take', timeoutMs }, startMs).outcome).toBe('same')
     const acknowledged = { ...inProgress, acknowledged: true }
     expect(decide(acknowledged, { type: 'take', timeoutMs }, startMs).outcome).toBe('unavailable')
@@ -190,7 +190,7 @@ describe('single rules', () => {
     expect(done).toMatchObject({ job: { status: 'succeeded', progress: 100 } })
   })
 
-  test('repeating the final report is fine, contradicting it is not', () => {
+  test('the final report may be repeated but not contradicted', () => {
     const failed = newJob({ status: 'failed' })
     expect(decide(failed, { type: 'report', report: { attempt: 1, status: 'failed' } }, startMs).outcome).toBe('same')
     expect(decide(failed, { type: 'report', report: { attempt: 1, status: 'succeeded' } }, startMs).outcome).toBe(

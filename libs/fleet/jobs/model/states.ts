@@ -1,6 +1,6 @@
 /**
- * The life of one job, as a pure function. Verbs lock the row, ask `decide`, and write what it says; nothing else changes
- * a job. States and rules: docs/jobs.md.
+ * The state machine of one job, as a pure function. Verbs lock the row, call `decide` and write its decision; nothing else
+ * changes a job. docs/jobs.md describes states and rules.
  */
 export const jobStatuses = [
   'queued',
@@ -15,36 +15,37 @@ export const jobStatuses = [
 ] as const
 export type JobStatus = (typeof jobStatuses)[number]
 
-/** What a device may say about a job it took. */
+/** The statuses a device may report for a job it took. */
 export const reportedStatuses = ['inProgress', 'succeeded', 'failed', 'rejected'] as const
-export type ReportedStatus = (typeof reportedStatuses)[number]
+type ReportedStatus = (typeof reportedStatuses)[number]
 
 const openStatuses = ['queued', 'dispatched', 'inProgress'] as const satisfies JobStatus[]
 
 export const isFinal = (status: JobStatus): boolean => !(openStatuses as readonly JobStatus[]).includes(status)
 
-export type JobError = { code: string; detail: string | null }
+type JobError = { code: string; detail: string | null }
 
-/** What decides about a job. Times are milliseconds since the epoch. */
+/** The part of a job that the state machine reads and changes. Times are milliseconds since the epoch. */
 export type JobState = {
   status: JobStatus
   attempt: number
   maxAttempts: number
-  /** A retry waits until then. */
+  /** A retry is not dispatched before this time. */
   notBeforeMs: number | null
-  /** Until when a taken job must be reported final. */
+  /** The device must report the end of a taken job by this time. */
   deadlineAtMs: number | null
-  /** Until when it must be taken. */
+  /** The device must take the job by this time. */
   expiresAtMs: number
   cancelRequested: boolean
-  /** The device has said that it has this attempt, so it is not handed out again. */
+  /** The device has confirmed this attempt, so it is not handed out again. */
   acknowledged: boolean
   progress: number | null
   result: unknown
   error: JobError | null
 }
 
-export type DeviceReport = {
+/** A device's report on one attempt of a job. */
+export type JobReport = {
   attempt: number
   status: ReportedStatus
   progress?: number | undefined
@@ -55,7 +56,7 @@ export type JobEvent =
   | { type: 'dispatch'; attempt: number }
   | { type: 'take'; timeoutMs: number }
   | { type: 'recall' }
-  | { type: 'report'; report: DeviceReport }
+  | { type: 'report'; report: JobReport }
   | { type: 'deadline'; attempt: number }
   | { type: 'expire' }
   | { type: 'cancel' }
@@ -64,8 +65,8 @@ export type JobEvent =
 
 export type Refusal = 'staleAttempt' | 'final' | 'notFinal' | 'notTaken' | 'notDue' | 'unavailable'
 
-/** `same`: allowed and already so, which is how repeated deliveries end. */
-export type Decision = { outcome: 'changed'; job: JobState } | { outcome: 'same' } | { outcome: Refusal }
+/** `same`: the event is allowed and has no effect, for example when it is delivered twice. */
+type Decision = { outcome: 'changed'; job: JobState } | { outcome: 'same' } | { outcome: Refusal }
 
 const same: Decision = { outcome: 'same' }
 const refused = (outcome: Refusal): Decision => ({ outcome })
@@ -77,17 +78,20 @@ const ended = (job: JobState, status: JobStatus, error: JobError | null = null):
   changed(job, { status, error, deadlineAtMs: null, notBeforeMs: null })
 
 const expired: JobError = { code: 'expired', detail: 'The device did not take the job before it expired.' }
-const overdue: JobError = { code: 'deadline_exceeded', detail: 'The device took the job and did not report its end.' }
+const overdue: JobError = {
+  code: 'deadline_exceeded',
+  detail: 'The device took the job and did not report its end in time.',
+}
 const disabled: JobError = { code: 'device_disabled', detail: 'The device was disabled.' }
 
 const firstBackOffMs = 30_000
 const longestBackOffMs = 15 * 60_000
 
-/** How long attempt `attempt + 1` waits after `attempt` was lost: 30 s, doubling, at most 15 min. */
+/** The delay before attempt `attempt + 1` after attempt `attempt` was lost: 30 s, doubling, at most 15 min. */
 export const backOffMs = (attempt: number): number =>
   Math.min(firstBackOffMs * 2 ** Math.min(attempt - 1, 20), longestBackOffMs)
 
-/** What `event` does to `job` at `nowMs`. Never throws; a refusal leaves the job as it is. */
+/** Decides how `event` changes `job` at `nowMs`. Never throws; a refusal does not change the job. */
 export function decide(job: JobState, event: JobEvent, nowMs: number): Decision {
   switch (event.type) {
     case 'dispatch':
@@ -129,13 +133,15 @@ function taken(job: JobState, timeoutMs: number, nowMs: number): Decision {
   return changed(job, { status: 'inProgress', deadlineAtMs: nowMs + timeoutMs })
 }
 
-function reported(job: JobState, { attempt, status, progress, detail }: DeviceReport): Decision {
+function reported(job: JobState, { attempt, status, progress, detail }: JobReport): Decision {
   if (attempt !== job.attempt) return refused('staleAttempt')
   if (isFinal(job.status)) return status === job.status ? same : refused('final')
   if (job.status !== 'inProgress') return refused('notTaken')
   if (status === 'inProgress') {
-    const news = progress !== undefined && progress !== job.progress
-    return job.acknowledged && !news ? same : changed(job, { acknowledged: true, progress: progress ?? job.progress })
+    const hasProgressed = progress !== undefined && progress !== job.progress
+    return job.acknowledged && !hasProgressed
+      ? same
+      : changed(job, { acknowledged: true, progress: progress ?? job.progress })
   }
   if (status === 'succeeded') {
     return changed(job, { status, progress: 100, result: detail ?? null, error: null, deadlineAtMs: null })
@@ -149,14 +155,14 @@ function missedDeadline(job: JobState, attempt: number, nowMs: number): Decision
   if (isFinal(job.status)) return refused('final')
   if (attempt !== job.attempt) return refused('staleAttempt')
   if (job.status !== 'inProgress' || job.deadlineAtMs === null || job.deadlineAtMs > nowMs) return refused('notDue')
-  const again = nowMs + backOffMs(job.attempt)
-  if (job.attempt >= job.maxAttempts || job.cancelRequested || again >= job.expiresAtMs) {
+  const retryAtMs = nowMs + backOffMs(job.attempt)
+  if (job.attempt >= job.maxAttempts || job.cancelRequested || retryAtMs >= job.expiresAtMs) {
     return ended(job, 'timedOut', overdue)
   }
   return changed(job, {
     status: 'queued',
     attempt: job.attempt + 1,
-    notBeforeMs: again,
+    notBeforeMs: retryAtMs,
     deadlineAtMs: null,
     acknowledged: false,
     progress: null,
@@ -172,7 +178,7 @@ function cancelled(job: JobState): Decision {
 function withdrawn(job: JobState, because: 'deviceGone' | 'deviceDisabled'): Decision {
   if (isFinal(job.status)) return refused('final')
   if (because === 'deviceGone') return ended(job, 'cancelled')
-  // A disabled device may still be doing what it took; its deadline ends that.
+  // A disabled device may still be running the job; the deadline ends it.
   return job.status === 'inProgress' ? same : ended(job, 'rejected', disabled)
 }
 

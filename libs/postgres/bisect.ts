@@ -1,11 +1,11 @@
 import { isUnavailable } from '#postgres/errors'
 
 /**
- * Works on all items in one go and, where that fails, on halves of them: one that cannot be worked on fails alone,
- * which `onFailure` hears of, and holds up none of the others. `work` does all of its items or none. Rejects when the
- * database is away, which it then is for each of them; what was done by then stays done.
+ * Processes all items at once. When that fails, splits them in halves and processes each half separately, so that an item
+ * which cannot be processed does not stop the others; it is passed to `onFailure`. `work` must process all of its items or
+ * none. Rejects when the database is unavailable; what was processed before stays processed.
  */
-export async function inHalves<Item>(
+export async function bisect<Item>(
   items: readonly Item[],
   work: (items: readonly Item[]) => Promise<unknown>,
   onFailure: (item: Item, error: unknown) => void,
@@ -18,14 +18,14 @@ export async function inHalves<Item>(
     if (isUnavailable(error)) throw error
     if (items.length === 1) return onFailure(first, error)
     const middle = items.length >>> 1
-    await inHalves(items.slice(0, middle), work, onFailure)
-    await inHalves(items.slice(middle), work, onFailure)
+    await bisect(items.slice(0, middle), work, onFailure)
+    await bisect(items.slice(middle), work, onFailure)
   }
 }
 
 /**
- * The sum of what `work` says of each item, one after the other. One that fails is told to `onFailure` and does not keep
- * those behind it waiting. Rejects when the database is away.
+ * Processes the items one after the other and returns the sum of the results. The error of an item that fails is passed to
+ * `onFailure`, and the next item follows. Rejects when the database is unavailable.
  */
 export async function sumOfEach<Item>(
   items: readonly Item[],
