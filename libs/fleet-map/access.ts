@@ -3,12 +3,10 @@ import { authorize, organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import { effectiveMembersSql, findEffectiveGroup } from '#fleet/groups/effective-members'
 import { type Plan, planNamed } from '#fleet/organizations/plans'
+import { type Feature, featureNotInPlan } from '#fleet/organizations/subscriptions'
 
 /** An organization whose fleet map the caller may read, and how far its plan lets it look. */
 export type MappedOrganization = { organizationId: string; historyDays: number; coverage: boolean }
-
-type Feature = 'fleetGps' | 'coverage'
-const featureNames: Record<Feature, string> = { fleetGps: 'Fleet GPS', coverage: 'Coverage' }
 
 /**
  * The organizations to merge: the one asked for, or all in which the caller holds `fleet:read`, whose plan has every
@@ -17,7 +15,7 @@ const featureNames: Record<Feature, string> = { fleetGps: 'Fleet GPS', coverage:
 export async function mappedOrganizations(
   ctx: Pick<FleetContext, 'pool' | 'principal' | 'plans'>,
   organizationId: string | undefined,
-  needed: readonly Feature[],
+  needed: readonly Exclude<Feature, 'smartTagGroups'>[],
 ): Promise<MappedOrganization[]> {
   if (organizationId !== undefined) authorize(ctx.principal, organizationId, 'fleet:read')
   const readable = organizationId === undefined ? organizationsWith(ctx.principal, 'fleet:read') : [organizationId]
@@ -30,7 +28,7 @@ export async function mappedOrganizations(
   }
   const planned = rows.map((row) => ({ organizationId: row.id, plan: planNamed(ctx.plans, row.plan) }))
   const missing = needed.find((feature) => !planned.some(({ plan }) => plan[feature]))
-  if (missing && planned.length > 0) throw planFeature(missing)
+  if (missing && planned.length > 0) throw featureNotInPlan(missing)
   const has = (plan: Plan) => needed.every((feature) => plan[feature])
   return planned
     .filter(({ plan }) => has(plan))
@@ -40,11 +38,6 @@ export async function mappedOrganizations(
       coverage: plan.coverage,
     }))
 }
-
-const planFeature = (feature: Feature) =>
-  new ServiceError(403, 'plan_feature', `${featureNames[feature]} is not part of the organization's plan.`, {
-    members: { feature },
-  })
 
 /** The devices a group has in effect, explicit and by smart tag. Throws 404 for a group the caller cannot see. */
 export async function groupMembers(

@@ -1,6 +1,6 @@
 /**
- * Postgres channels on which the database tells what caches must forget. Triggers send them, so that no writer can
- * forget to: `access_changed` with an API key's id, `device_changed` with what a device token's answer depends on.
+ * Postgres channels that invalidate caches. Database triggers send the notices, so that no writer can omit them:
+ * `access_changed` with the id of an API key, `device_changed` with the device or token whose authorization changed.
  */
 export const accessChangedChannel = 'access_changed'
 export const deviceChangedChannel = 'device_changed'

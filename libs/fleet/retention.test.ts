@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-test('answers older than a day and expired tokens go; everything else stays', async () => {
+test('deletes only idempotency records older than a day and expired tokens', async () => {
   const { pool } = api.services
   const { id, key } = await api.newOrganization()
   const create = async (serial: string) => {

@@ -131,5 +131,5 @@ test('after a rotation of the master secret the new one opens every profile and 
   }
   expect(await revealWith(next)).toEqual({ pin: '1234' })
   expect(await revealWith(masterSecret, next)).toEqual({ pin: '1234' })
-  await expect(revealWith(masterSecret)).rejects.toThrow('not the configured key')
+  await expect(revealWith(masterSecret)).rejects.toThrow('not configured')
 })

@@ -1,6 +1,6 @@
 import type { HonoRequest } from 'hono'
 import { ServiceError } from '#core/errors'
-import { type KeptAnswer, onceOnly } from '#fleet/access/idempotency'
+import { runOnce, type StoredResponse } from '#fleet/access/idempotency'
 import type { FleetContext } from '#fleet/context'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { ParsedRequest } from './request.ts'
@@ -25,7 +25,7 @@ export async function answerOnce(
   if (!keyPattern.test(key)) {
     throw new ServiceError(400, 'invalid_idempotency_key', 'Idempotency-Key is 1–255 visible ASCII characters.')
   }
-  const kept = await onceOnly(
+  const kept = await runOnce(
     ctx,
     keyring,
     {
@@ -36,7 +36,7 @@ export async function answerOnce(
       access: route.access,
       showsSecret: modeOf(route, parsed) === 'secret',
     },
-    async (within): Promise<KeptAnswer> => {
+    async (within): Promise<StoredResponse> => {
       const reply = await run(within)
       if (reply instanceof Response) throw new TypeError('A streamed answer cannot be kept.')
       return { status: reply.status, headers: reply.headers ?? {}, body: reply.body ?? null }

@@ -5,21 +5,21 @@ import type { Secret } from '#core/secret'
 
 export const accessTokenLifetimeSeconds = 900
 
-/** Issues and checks this service's own access tokens: ES256, `typ: at+jwt` (RFC 9068), bound to the API key they came from. */
+/** Issues and verifies the access tokens of this service: ES256, `typ: at+jwt` (RFC 9068), bound to an API key. */
 export type AccessTokens = {
   issuer: string
   issue(keyId: string, nowMs: number): Promise<string>
-  /** The API key's id and the token's expiry. Throws a jose error when anything about the token is wrong. */
+  /** Returns the id of the API key and the expiry of the token. Throws a jose error when the token is invalid. */
   verify(token: string, nowMs: number): Promise<{ keyId: string; expiresAtMs: number }>
-  /** What `/.well-known/jwks.json` publishes. */
+  /** The body of `/.well-known/jwks.json`. */
   jwks: { keys: JWK[] }
 }
 
 const subgroupOrder = BigInt('0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551')
 
 /**
- * The signing key is derived from the installation's master secret, so every replica has the same one without sharing
- * state, and changing the master changes it. 48 bytes reduced modulo the order keep the bias negligible (FIPS 186-5 A.2.1).
+ * Derives the signing key from the master secret, so that every replica has the same key without shared state. A new master
+ * secret changes the key. 48 bytes reduced modulo the order keep the bias negligible (FIPS 186-5 A.2.1).
  */
 function deriveSigningJwk(master: Secret): { d: string; x: string; y: string } {
   const wide = Buffer.from(hkdfSync('sha256', master.reveal(), '', 'routerfleet access token signing key', 48))
@@ -35,7 +35,7 @@ function deriveSigningJwk(master: Secret): { d: string; x: string; y: string } {
   }
 }
 
-/** `issuer` is the public base address: both `iss` and `aud`, since this service is the only one these tokens open. */
+/** `issuer` is the public base address. It is also the audience, because only this service accepts these tokens. */
 export async function createAccessTokens(master: Secret, issuer: string): Promise<AccessTokens> {
   const { d, x, y } = deriveSigningJwk(master)
   const publicJwk = { kty: 'EC', crv: 'P-256', x, y }

@@ -4,7 +4,7 @@ import { authorize, holds, sees } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 
-/** Kinds of objects in an organization, as callers read them, and where they are stored. */
+/** Tables of the objects of an organization, by the name that error messages use. */
 const tables = {
   group: 'device_group',
   profile: 'config_profile',
@@ -14,8 +14,8 @@ const tables = {
 } as const
 
 /**
- * First line of a verb on one object of an organization: `authorize`, but an object that does not exist is 404 before a
- * missing scope is 403, as the contract orders them. Asks the database only when the scope is missing.
+ * First line of a verb on one object of an organization. Like `authorize`, but throws 404 for an object that does not exist
+ * before 403 for a missing scope, as the API specifies. Queries the database only when the scope is missing.
  */
 export async function authorizeObject(
   ctx: Pick<FleetContext, 'principal' | 'pool'>,

@@ -3,22 +3,22 @@ import { scopesOfRole } from '#fleet/access/scopes'
 import { insertOrganization } from '#fleet/organizations/organizations'
 import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
 
-/** Keys in plain text. They exist nowhere else: the database has their hashes only. */
-export type Access = {
+/** Keys in plain text. The database stores only their hashes. */
+type Access = {
   /** A platform administrator: every scope in every organization. */
   adminKey: string
-  /** An operator of the demo organization; null without a demo. */
+  /** The key of an operator of the demo organization; null without a demo. */
   demoKey: string | null
   demoOrganizationId: string | null
-  /** Lets the demo fleet's simulated routers enroll themselves; made anew at each start, older ones stop. */
+  /** The key with which the simulated routers of the demo fleet enroll. Each start replaces it. */
   demoEnrollmentKey: string | null
 }
 
 const demoName = 'Demo fleet'
 
 /**
- * Makes sure that there is a platform key and, with `demo`, a demo organization with an operator's key and an enrollment
- * key. Keys passed in `existing` are kept when they still are what they should be; others are issued anew.
+ * Ensures that there is a platform key and, with `demo`, a demo organization with an operator's key and an enrollment key.
+ * Keeps the keys of `existing` that are still valid and issues new ones for the others.
  */
 export function ensureAccess(
   pool: Pool,
@@ -27,11 +27,11 @@ export function ensureAccess(
   const { demo, existing = {} } = options
   return transaction(pool, async (connection) => {
     await connection.query("SELECT pg_advisory_xact_lock(hashtext('ensure access'))")
-    const adminKey = (await stillValid(connection, existing.adminKey, null)) ?? (await issueKey(connection, null))
+    const adminKey = (await keyIfValid(connection, existing.adminKey, null)) ?? (await issueKey(connection, null))
     if (!demo) return { adminKey, demoKey: null, demoOrganizationId: null, demoEnrollmentKey: null }
     const demoOrganizationId = await ensureDemoOrganization(connection)
     const demoKey =
-      (await stillValid(connection, existing.demoKey, demoOrganizationId)) ??
+      (await keyIfValid(connection, existing.demoKey, demoOrganizationId)) ??
       (await issueKey(connection, demoOrganizationId))
     return {
       adminKey,
@@ -42,7 +42,7 @@ export function ensureAccess(
   })
 }
 
-async function stillValid(
+async function keyIfValid(
   db: Queryable,
   key: string | null | undefined,
   organizationId: string | null,

@@ -7,18 +7,20 @@ import type { FleetContext } from '#fleet/context'
 import type { Keyring } from '#fleet/crypto/keyring'
 import { boundPool, type Connection, transaction } from '#postgres/pool'
 
-export type KeptAnswer = { status: number; headers: Record<string, string>; body: unknown }
+/** A response as it is stored for repeated requests. */
+export type StoredResponse = { status: number; headers: Record<string, string>; body: unknown }
 
-export type OnceRequest = {
+/** A request with an Idempotency-Key. */
+type IdempotentRequest = {
   key: string
   method: string
-  /** The concrete path: the same key on another object is another request. */
+  /** The path with its ids: the same key on another object is another request. */
   path: string
   /** Query and body, compared as parsed JSON. */
   request: unknown
-  /** The scope the route asks for, checked again before an old answer is shown. */
+  /** The scope that the route requires. It is checked again before a stored response is returned. */
   access: string
-  /** The answer shows a secret, so only the fact that it was given is kept. */
+  /** The response contains a secret, so it is not stored. */
   showsSecret: boolean
 }
 
@@ -30,32 +32,32 @@ type RecordRow = {
   response: unknown
 }
 
-const keptFor = "interval '24 hours'"
+const retention = "interval '24 hours'"
 const sha256 = (text: string) => createHash('sha256').update(text).digest()
 const isScope = (word: string): word is Scope => (scopes as readonly string[]).includes(word)
 
 /**
- * Runs `work` once per key, organization, principal, method and path within 24 h; a repetition gets the first answer.
- * Throws 422 when the key comes with another request, 409 while the first one runs, and 409 `already_issued` when the
- * first answer showed a secret. A request that throws leaves nothing behind.
+ * Runs `work` once per key, organization, principal, method and path within 24 h; a repeated request gets the stored
+ * response. Throws 422 when the key was used for another request, 409 while the first request runs, and 409
+ * `already_issued` when the first response contained a secret. A request that throws stores nothing.
  */
-export function onceOnly(
+export function runOnce(
   ctx: FleetContext,
   keyring: Keyring,
-  request: OnceRequest,
-  work: (ctx: FleetContext) => Promise<KeptAnswer>,
-): Promise<{ answer: KeptAnswer; replayed: boolean }> {
+  request: IdempotentRequest,
+  work: (ctx: FleetContext) => Promise<StoredResponse>,
+): Promise<{ answer: StoredResponse; replayed: boolean }> {
   const { principal } = ctx
   const scopeHash = sha256(
     JSON.stringify([principal.homeOrganizationId, principal.id, request.method, request.path, request.key]),
   )
   const hashes = hashRequest(keyring, scopeHash, request.request)
   return transaction(ctx.pool, async (connection) => {
-    await holdKey(connection, scopeHash)
-    const kept = await findRecord(connection, scopeHash)
-    if (kept) return { answer: replay(ctx, request, kept, hashes), replayed: true }
+    await lockKey(connection, scopeHash)
+    const stored = await findRecord(connection, scopeHash)
+    if (stored) return { answer: replay(ctx, request, stored, hashes), replayed: true }
     const answer = await work({ ...ctx, pool: boundPool(connection) })
-    await keepAnswer(connection, scopeHash, hashes.current, request.showsSecret ? null : answer, answer)
+    await storeResponse(connection, scopeHash, hashes.current, request.showsSecret ? null : answer, answer)
     return { answer, replayed: false }
   })
 }
@@ -64,9 +66,9 @@ export function onceOnly(
 type RequestHashes = { current: Buffer; accepted: readonly Buffer[] }
 
 /**
- * Hashes a request with a key, because a body may hold a PIN, and all PINs are hashed in no time. Bound to the record, so
- * that equal requests cannot be told from their hashes either. The hash with the previous key is accepted during a
- * rotation; the one without a key is that of records of earlier versions, which are kept for 24 h.
+ * Hashes a request with a key, because a body may contain a PIN, which could be found by trial. The hash includes the scope,
+ * so that equal requests have different hashes. A hash with the previous key is accepted during a rotation. A hash without
+ * a key is accepted for records of earlier versions, which are kept for 24 h.
  */
 function hashRequest(keyring: Keyring, scopeHash: Buffer, request: unknown): RequestHashes {
   const text = canonicalJson(request)
@@ -76,41 +78,47 @@ function hashRequest(keyring: Keyring, scopeHash: Buffer, request: unknown): Req
   return { current, accepted: [current, ...previous, sha256(text)] }
 }
 
-/** The lock goes with the transaction, so a process that dies holding it blocks nobody. */
-async function holdKey(connection: Connection, scopeHash: Buffer): Promise<void> {
+/** Locks the key until the end of the transaction. A process that crashes releases the lock. */
+async function lockKey(connection: Connection, scopeHash: Buffer): Promise<void> {
   const { rows } = await connection.query<{ held: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS held', [
     scopeHash.readBigInt64BE().toString(),
   ])
   if (!rows[0]?.held)
-    throw conflict('idempotency_in_progress', 'The first request with this Idempotency-Key still runs.')
+    throw conflict('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.')
 }
 
 async function findRecord(connection: Connection, scopeHash: Buffer): Promise<RecordRow | undefined> {
   const { rows } = await connection.query<RecordRow>(
     `SELECT request_hash, organization_id, status, headers, response FROM idempotency_record
-      WHERE scope_hash = $1 AND created_at > now() - ${keptFor}`,
+      WHERE scope_hash = $1 AND created_at > now() - ${retention}`,
     [scopeHash],
   )
   return rows[0]
 }
 
-function replay(ctx: FleetContext, request: OnceRequest, kept: RecordRow, hashes: RequestHashes): KeptAnswer {
-  if (!hashes.accepted.some((hash) => hash.equals(kept.request_hash))) {
+function replay(
+  ctx: FleetContext,
+  request: IdempotentRequest,
+  stored: RecordRow,
+  hashes: RequestHashes,
+): StoredResponse {
+  if (!hashes.accepted.some((hash) => hash.equals(stored.request_hash))) {
     throw new ServiceError(422, 'idempotency_key_reused', 'This Idempotency-Key was used for another request.')
   }
-  if (kept.organization_id && isScope(request.access)) authorize(ctx.principal, kept.organization_id, request.access)
-  if (kept.headers === null) {
-    throw conflict('already_issued', 'This was answered once, with a secret that is shown only once.')
+  if (stored.organization_id && isScope(request.access))
+    authorize(ctx.principal, stored.organization_id, request.access)
+  if (stored.headers === null) {
+    throw conflict('already_issued', 'The first response contained a secret, which is returned only once.')
   }
-  return { status: kept.status, headers: kept.headers, body: kept.response }
+  return { status: stored.status, headers: stored.headers, body: stored.response }
 }
 
-async function keepAnswer(
+async function storeResponse(
   connection: Connection,
   scopeHash: Buffer,
   requestHash: Buffer,
-  shown: KeptAnswer | null,
-  answer: KeptAnswer,
+  replayable: StoredResponse | null,
+  answer: StoredResponse,
 ): Promise<void> {
   await connection.query(
     `INSERT INTO idempotency_record (scope_hash, organization_id, request_hash, status, headers, response)
@@ -123,13 +131,13 @@ async function keepAnswer(
       organizationOf(answer.body),
       requestHash,
       answer.status,
-      shown && JSON.stringify(shown.headers),
-      shown && JSON.stringify(shown.body, storableText),
+      replayable && JSON.stringify(replayable.headers),
+      replayable && JSON.stringify(replayable.body, storableText),
     ],
   )
 }
 
-// An answer may quote what the caller sent.
+// A response may quote text of the caller.
 const storableText = (_key: string, inner: unknown): unknown => (typeof inner === 'string' ? storable(inner) : inner)
 
 const organizationOf = (body: unknown): string | null =>

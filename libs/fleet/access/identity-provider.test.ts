@@ -53,7 +53,7 @@ function openProvider() {
   return { verify, outcomes, time }
 }
 
-test('keys are discovered once for many tokens at once', async () => {
+test('concurrent tokens cause one discovery', async () => {
   const { verify, outcomes } = openProvider()
   const token = await sign()
   const claims = await Promise.all(Array.from({ length: 20 }, () => verify(token)))
@@ -62,7 +62,7 @@ test('keys are discovered once for many tokens at once', async () => {
   expect(outcomes).toEqual(['success', 'success'])
 })
 
-test('a provider that fails is asked again after a pause that grows, not for every token', async () => {
+test('after a failure, the provider is requested again after a growing pause, not for every token', async () => {
   const { verify, outcomes, time } = openProvider()
   const token = await sign()
   status = 500
@@ -83,7 +83,7 @@ test('a provider that fails is asked again after a pause that grows, not for eve
   expect(await verify(token)).toMatchObject({ sub: 'ann' })
 })
 
-test('a provider that answers something else than its documents counts as failing', async () => {
+test('a response that is not the expected document counts as a failure', async () => {
   const { verify } = openProvider()
   const known = issuer
   issuer = 'https://elsewhere.example.test'
@@ -93,14 +93,14 @@ test('a provider that answers something else than its documents counts as failin
   issuer = known
 })
 
-test('keys are fetched once for key ids nobody has', async () => {
+test('unknown key ids cause one fetch of the keys', async () => {
   const { verify } = openProvider()
   await verify(await sign())
   for (const kid of ['two', 'three', 'four']) await expect(verify(await sign({}, { kid }))).rejects.toThrow()
   expect(asked.filter((path) => path === documents.keys)).toHaveLength(1)
 })
 
-test('nobody is asked about a token whose own claims are wrong', async () => {
+test('a token with wrong claims causes no request', async () => {
   const { verify } = openProvider()
   const wrong = [
     await sign({ iss: 'https://evil.example.test' }),

@@ -16,34 +16,34 @@ import { type RoleName, roleNames, type Scope, scopes, scopesOfRole } from '#fle
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 
-export type IdentityProviderSettings = {
+type IdentityProviderSettings = {
   issuer: string
   audience: string
-  /** Overrides what discovery would find. */
+  /** Address of the keys, instead of OpenID discovery. */
   jwksUrl?: string | undefined
-  /** The claim `{"<organization id>": ["scope or role", …]}`. */
+  /** Name of the claim `{"<organization id>": ["scope or role", …]}`. */
   organizationsClaim: string
-  /** Called after every request to the provider, also those that were not sent. */
+  /** Called after every request to the provider, also for those that were suppressed. */
   observe?: (outcome: ProviderOutcome) => void
   clock?: Clock
 }
 
-/** Checks access tokens of the operator's own identity provider. */
+/** Verifies access tokens of the operator's identity provider. */
 export type IdentityProvider = {
   issuer: string
-  /** The claims of a valid token. Throws when anything about it is wrong, `ProviderUnavailableError` when that cannot be found out. */
+  /** Returns the claims of a valid token. Throws for an invalid one, and `ProviderUnavailableError` when the keys cannot be fetched. */
   verify(token: string, nowMs: number): Promise<JWTPayload>
 }
 
-// Asymmetric only: a symmetric algorithm here would let a public key be used as the secret.
+// Asymmetric only: with a symmetric algorithm, the public key could be used as the secret.
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const acceptedTypes = new Set(['at+jwt', 'application/at+jwt', 'jwt'])
 const clockToleranceSeconds = 5
 
 /**
- * Keys are fetched at first use (OpenID discovery unless `jwksUrl` is given), cached for ten minutes, and fetched again
- * for an unknown `kid`, at most every 30 s. One request is under way at a time; after a failure there is a pause. Tokens
- * whose own claims are wrong are refused without asking.
+ * Creates a verifier. Fetches keys at first use (by OpenID discovery unless `jwksUrl` is given), caches them for ten
+ * minutes, and fetches them again for an unknown `kid`, at most every 30 s. One request runs at a time, with a pause after
+ * a failure. Tokens with wrong claims are refused without a request.
  */
 export function createIdentityProvider(settings: IdentityProviderSettings): IdentityProvider {
   const { clock = systemClock, observe = () => {} } = settings
@@ -80,7 +80,7 @@ export function createIdentityProvider(settings: IdentityProviderSettings): Iden
   }
 }
 
-/** Throws when the token could not be accepted whatever its signature is. */
+/** Throws when the token is invalid regardless of its signature. */
 function refuseByClaims(token: string, { issuer, audience }: IdentityProviderSettings, nowMs: number): void {
   const { alg, typ } = decodeProtectedHeader(token)
   if (alg === undefined || !algorithms.includes(alg)) throw new Error('wrong algorithm')
@@ -98,8 +98,8 @@ const knownScopes: ReadonlySet<string> = new Set(scopes)
 const isRole = (word: string): word is RoleName => (roleNames as readonly string[]).includes(word)
 
 /**
- * The principal a provider's token stands for. Words that are no scope or role, `platform` among them, and
- * organizations that do not exist grant nothing. Its requests count against the first organization it names.
+ * Returns the principal of a provider's token. Ignores organizations that do not exist, and words that are neither scope
+ * nor role, such as `platform`. Its requests count towards the rate limit of the first organization in the claim.
  */
 export async function principalFromClaims(
   db: Queryable,

@@ -3,7 +3,7 @@ import type { Scope } from '#fleet/access/scopes'
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 
-/** Requests a minute of a platform key, which belongs to no organization and so to no plan. */
+/** Rate limit of a platform key, which has no organization and therefore no plan. */
 const platformRequestsPerMinute = 6_000
 
 type KeyRow = {
@@ -26,7 +26,7 @@ const selectKey = `
     LEFT JOIN api_key_grant g ON g.api_key_id = k.id
    WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`
 
-/** The keys behind these token hashes (base64), by hash. Unknown, expired and revoked ones are left out. */
+/** Finds keys by their token hashes (base64). Returns them by hash, without unknown, expired and revoked ones. */
 export const findKeysByHash = (
   db: Queryable,
   plans: Plans,
@@ -40,7 +40,7 @@ export const findKeysByHash = (
     (row) => row.token_hash.toString('base64'),
   )
 
-/** The same by the keys' public ids, for access tokens derived from them. */
+/** Finds keys by their public ids, for access tokens. Returns them by id, without unknown, expired and revoked ones. */
 export const findKeysById = (db: Queryable, plans: Plans, ids: readonly string[]): Promise<Map<string, FoundKey>> =>
   findKeys(db, plans, 'k.id = ANY($1::text[])', ids, (row) => row.id)
 

@@ -1,16 +1,16 @@
 import { insufficientScope, notFound } from '#core/errors'
 import type { Scope } from '#fleet/access/scopes'
 
-/** Who is calling the control plane, and what it may do in which organization. */
+/** The caller of the control plane, with its scopes in each organization. */
 export type Principal = {
-  /** `key:<id>` or `user:<issuer>|<subject>`: what audit rows, idempotency records and rate limits name. */
+  /** `key:<id>` or `user:<issuer>|<subject>`, as in audit rows, idempotency records and rate limits. */
   id: string
-  /** Every scope in every organization. */
+  /** Holds every scope in every organization. */
   platform: boolean
   /** The organization the principal belongs to; null for platform keys. */
   homeOrganizationId: string | null
   grants: ReadonlyMap<string, ReadonlySet<Scope>>
-  /** Whose allowance of requests it uses up, and how large that is. */
+  /** The counter of its requests, and the limit. */
   rateLimit: { key: string; perMinute: number }
 }
 
@@ -18,27 +18,31 @@ export type Principal = {
 export const holds = (principal: Principal, organizationId: string, scope: Scope): boolean =>
   principal.platform || (principal.grants.get(organizationId)?.has(scope) ?? false)
 
-/** True when the organization exists for this principal at all: it holds at least one scope there. */
+/** True when the principal holds at least one scope in that organization. Otherwise the organization is 404 for it. */
 export const sees = (principal: Principal, organizationId: string): boolean =>
   principal.platform || (principal.grants.get(organizationId)?.size ?? 0) > 0
 
+/** The organizations in which the principal holds a scope, for `$n::uuid[]`; null means all (platform). */
+export const visibleOrganizations = (principal: Principal): string[] | null =>
+  principal.platform ? null : [...principal.grants.keys()]
+
 /**
- * First line of every domain verb on a known organization. Throws 404 (as for an organization that does not exist)
- * when the principal holds nothing there, and 403 `insufficient_scope` when it lacks this scope.
+ * First line of a verb on an organization. Throws 404, as for an organization that does not exist, when the principal holds
+ * no scope there, and 403 `insufficient_scope` when it lacks this scope.
  */
 export function authorize(principal: Principal, organizationId: string, scope: Scope): void {
   if (!sees(principal, organizationId)) throw notFound('organization', organizationId)
   if (!holds(principal, organizationId, scope)) throw insufficientScope(scope)
 }
 
-/** First line of verbs only the installation's own administrators may use. Throws 403 `insufficient_scope`. */
+/** First line of a verb for platform administrators. Throws 403 `insufficient_scope`. */
 export function requirePlatform(principal: Principal): void {
   if (!principal.platform) throw insufficientScope('platform')
 }
 
 /**
- * The organizations in which the principal holds the scope: an id list for `= ANY($1::uuid[])`, or 'all' for the platform.
- * Throws 403 when it holds the scope nowhere, since a list over no organization is a refusal, not an empty page.
+ * Returns the ids of the organizations in which the principal holds the scope, or 'all' for the platform. Throws 403 when it
+ * holds the scope in none.
  */
 export function organizationsWith(principal: Principal, scope: Scope): string[] | 'all' {
   if (principal.platform) return 'all'

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import type { Clock } from '#core/clock'
 
-/** How a request to the identity provider ended; `suppressed`: it was not sent, since an earlier one has just failed. */
+/** The outcome of a request to the identity provider. `suppressed`: not sent, because an earlier one has just failed. */
 export type ProviderOutcome = 'success' | 'failure' | 'suppressed'
 
-/** The identity provider cannot be asked right now. */
+/** The identity provider is unavailable. */
 export class ProviderUnavailableError extends Error {
   override readonly name = 'ProviderUnavailableError'
 }
@@ -14,8 +14,8 @@ const firstPauseMs = 1_000
 const maxPauseMs = 30_000
 
 /**
- * A fetch of JSON documents that pauses after a failure: 1 s, then twice as long each time up to 30 s. Requests in the
- * pause fail at once, so that tokens of unknown callers cannot make the service ask a provider that is away. Anything but
+ * Returns a fetch function for JSON documents that pauses after a failure: 1 s, doubling up to 30 s. Requests during the
+ * pause fail at once, so that unauthenticated callers cannot cause load on an unavailable provider. Any response other than
  * 200 with JSON of the given schema is a failure. Rejects with `ProviderUnavailableError`.
  */
 export function createProviderFetch(clock: Clock, observe: (outcome: ProviderOutcome) => void) {
@@ -33,7 +33,7 @@ export function createProviderFetch(clock: Clock, observe: (outcome: ProviderOut
   return async (address: string, schema: z.ZodType, init: RequestInit = {}): Promise<Response> => {
     if (clock() < pausedUntilMs) {
       observe('suppressed')
-      throw new ProviderUnavailableError('The identity provider failed just now.')
+      throw new ProviderUnavailableError('A recent request to the identity provider failed.')
     }
     try {
       const answer = await load(address, schema, init)
@@ -44,7 +44,7 @@ export function createProviderFetch(clock: Clock, observe: (outcome: ProviderOut
       pausedUntilMs = clock() + Math.min(maxPauseMs, firstPauseMs * 2 ** failures)
       failures += 1
       observe('failure')
-      throw new ProviderUnavailableError('The identity provider cannot be asked.', { cause })
+      throw new ProviderUnavailableError('The request to the identity provider failed.', { cause })
     }
   }
 }

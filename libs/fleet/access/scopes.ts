@@ -1,4 +1,4 @@
-/** What a principal may be allowed to do in an organization. `platform` is apart: it implies all of these everywhere. */
+/** The scopes of a principal in an organization. `platform` is separate: it implies all scopes in all organizations. */
 export const scopes = [
   'device:read',
   'device:sensitive',
@@ -38,7 +38,7 @@ const viewer: readonly Scope[] = [
   'org:read',
 ]
 
-/** The scopes a role name stands for; each role includes the one before it. */
+/** The scopes of each role. An operator has all scopes of a viewer, an admin has all scopes. */
 export const scopesOfRole: Record<RoleName, readonly Scope[]> = {
   viewer,
   operator: [

@@ -16,8 +16,8 @@ type ApplyInput = {
 }
 
 /**
- * Applies a profile's present version to devices or to a group: one `apply_config` job for every device, pinned to that
- * version (`config:apply`). Throws 404 for an unknown profile, group or device, and 402.
+ * Applies the present version of a profile to devices or a group: creates one `apply_config` job per device for that version
+ * (`config:apply`). Throws 404 for an unknown profile, group or device, and 402.
  */
 export async function applyProfile(
   ctx: FleetContext,
@@ -27,7 +27,7 @@ export async function applyProfile(
 ): Promise<Batch> {
   await authorizeObject(ctx, organizationId, 'config:apply', 'profile', profileId)
   return transaction(ctx.pool, async (connection) => {
-    const profile = await holdProfile(connection, organizationId, profileId)
+    const profile = await lockSharedProfile(connection, organizationId, profileId)
     return createBatch(
       { ...ctx, pool: boundPool(connection) },
       { ...input, organizationId, kind: 'apply_config', profile },
@@ -35,8 +35,8 @@ export async function applyProfile(
   })
 }
 
-/** Holds the profile as it is until the jobs that pin it are there, so that it is not deleted in between. Throws 404. */
-async function holdProfile(db: Queryable, organizationId: string, profileId: string) {
+/** Locks the profile against changes until the transaction that creates its jobs ends. Throws 404. */
+async function lockSharedProfile(db: Queryable, organizationId: string, profileId: string) {
   const { rows } = await db.query<{ id: string; version: number; model: string | null }>(
     'SELECT id, version, model FROM config_profile WHERE organization_id = $1 AND id = $2 FOR SHARE',
     [organizationId, isUuid(profileId) ? profileId : null],

@@ -2,7 +2,7 @@ import { conflict, notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
-import { recordAudit } from '#fleet/audit/record'
+import { auditCaller } from '#fleet/audit/record'
 import { type Profile, readProfile } from '#fleet/config-profiles/read'
 import { loadSettings, sealSettings } from '#fleet/config-profiles/secrets'
 import { mergeSettings, readSettings } from '#fleet/config-profiles/settings'
@@ -13,7 +13,7 @@ import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 
-/** Everything of a profile that a version fixes. */
+/** The fields of a profile that belong to a version. */
 type ProfileContent = { name: string; description: string | null; model: string | null; settings: SettingsObject }
 
 type NewProfile = {
@@ -43,15 +43,15 @@ export async function createProfile(
       [id, organizationId, content.name, content.description, content.model],
     )
     await insertVersion(ctx, connection, keyring, { organizationId, profileId: id, version: 1 }, content)
-    await recordProfileChange(ctx, connection, organizationId, id, 'profile.created', { name: content.name })
+    await auditProfile(ctx, connection, organizationId, id, 'profile.created', { name: content.name })
     return readProfile(connection, organizationId, id)
   })
 }
 
 /**
- * Changes a profile (`config:write`): `settings` is a JSON Merge Patch. A change makes a new version; a patch that changes
- * nothing answers the profile as it is. `precondition` is given the present profile and throws when the caller did not
- * mean it. Throws 404, 402, and 400 as `mergeSettings` does.
+ * Changes a profile (`config:write`). `settings` is a JSON Merge Patch. A change creates a new version; a patch without
+ * effect returns the present one. `precondition` receives the present profile and may throw 412. Throws 404, 402, and 400
+ * as `mergeSettings` does.
  */
 export async function updateProfile(
   ctx: FleetContext,
@@ -63,12 +63,12 @@ export async function updateProfile(
 ): Promise<Profile> {
   await authorizeObject(ctx, organizationId, 'config:write', 'profile', profileId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    // Two statements: one that waited for the lock would still see the versions of before the wait.
+    // Two statements, because a statement that waits for a lock does not see versions committed during the wait.
     await lockProfile(connection, organizationId, profileId)
     const current = await readProfile(connection, organizationId, profileId)
     const place = { organizationId, profileId, version: current.version }
     const before = await loadSettings(connection, keyring, place)
-    if (!before) throw new Error('A profile lacks its present version.')
+    if (!before) throw new Error('The present version of the profile is missing.')
     const settings = change.settings === undefined ? before : mergeSettings(before, change.settings, ctx.clock())
     await requireActiveSubscription(ctx, connection, organizationId)
     precondition(current)
@@ -87,7 +87,7 @@ export async function updateProfile(
       [organizationId, profileId, content.name, content.description, content.model, version],
     )
     await insertVersion(ctx, connection, keyring, { organizationId, profileId, version }, content)
-    await recordProfileChange(ctx, connection, organizationId, profileId, 'profile.updated', { version, changed })
+    await auditProfile(ctx, connection, organizationId, profileId, 'profile.updated', { version, changed })
     return readProfile(connection, organizationId, profileId)
   })
 }
@@ -98,8 +98,8 @@ const changedFields = (current: Profile, before: SettingsObject, content: Profil
 ]
 
 /**
- * Deletes a profile with all its versions (`config:write`). Throws 404, 402, and 409 `profile_in_use` while a job that is
- * not finished carries it.
+ * Deletes a profile with all its versions (`config:write`). Throws 404, 402, and 409 `profile_in_use` while an open job
+ * applies it.
  */
 export async function deleteProfile(
   ctx: FleetContext,
@@ -118,7 +118,7 @@ export async function deleteProfile(
       organizationId,
       profileId,
     ])
-    await recordProfileChange(ctx, connection, organizationId, profileId, 'profile.deleted', { name: current.name })
+    await auditProfile(ctx, connection, organizationId, profileId, 'profile.deleted', { name: current.name })
   })
 }
 
@@ -128,7 +128,7 @@ async function refuseInUse(db: Queryable, organizationId: string, profileId: str
      WHERE organization_id = $1 AND profile_id = $2 AND queued + dispatched + in_progress > 0 LIMIT 1`,
     [organizationId, profileId],
   )
-  if (rowCount) throw conflict('profile_in_use', 'Jobs that are not finished apply this profile.')
+  if (rowCount) throw conflict('profile_in_use', 'The profile is in use by open jobs.')
 }
 
 /** Locks the profile until the transaction ends. Throws 404. */
@@ -166,7 +166,7 @@ async function insertVersion(
   )
 }
 
-const recordProfileChange = (
+const auditProfile = (
   ctx: FleetContext,
   db: Queryable,
   organizationId: string,
@@ -174,14 +174,4 @@ const recordProfileChange = (
   action: string,
   detail: Record<string, unknown>,
 ): Promise<void> =>
-  recordAudit(db, [
-    {
-      organizationId,
-      actor: ctx.principal.id,
-      action,
-      subjectType: 'profile',
-      subjectId: profileId,
-      detail,
-      requestId: ctx.requestId,
-    },
-  ])
+  auditCaller(ctx, db, { organizationId, action, subjectType: 'profile', subjectId: profileId, detail })

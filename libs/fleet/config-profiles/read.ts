@@ -5,10 +5,11 @@ import { authorize } from '#fleet/access/principal'
 import type { Json } from '#fleet/config-profiles/settings-tree'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
+import { type Page, type PageRequest, pageBy, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 
-/** A config profile as every reader sees it: secrets in `settings` are redacted. */
+/** A config profile with redacted secrets in `settings`. */
 export type Profile = {
   id: string
   name: string
@@ -20,8 +21,8 @@ export type Profile = {
   updatedAt: string
 }
 
-/** What a profile was at one version. */
-export type ProfileHistoryEntry = Omit<Profile, 'id' | 'updatedAt'> & { createdBy: string }
+/** A profile at one version. */
+type ProfileHistoryEntry = Omit<Profile, 'id' | 'updatedAt'> & { createdBy: string }
 
 type ProfileRow = {
   id: string
@@ -34,7 +35,6 @@ type ProfileRow = {
   updated_at: Date
 }
 type VersionRow = Omit<ProfileRow, 'id' | 'updated_at'> & { created_by: string }
-type PageRequest = { limit: number; after: string | undefined }
 
 const selectProfiles = `
   SELECT p.id, p.name, p.description, p.model, v.settings, p.version, p.created_at, p.updated_at
@@ -59,7 +59,7 @@ export async function listProfiles(
   ctx: FleetContext,
   organizationId: string,
   page: PageRequest,
-): Promise<{ items: Profile[]; nextAfter: string | null }> {
+): Promise<Page<Profile>> {
   authorize(ctx.principal, organizationId, 'config:read')
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
@@ -67,8 +67,7 @@ export async function listProfiles(
       `${selectProfiles} AND ($2::uuid IS NULL OR p.id < $2) ORDER BY p.id DESC LIMIT $3`,
       [organizationId, page.after ?? null, page.limit + 1],
     )
-    const items = rows.slice(0, page.limit).map(toProfile)
-    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(rows, page.limit, toProfile)
   })
 }
 
@@ -78,7 +77,7 @@ export async function getProfile(ctx: FleetContext, organizationId: string, prof
   return tenantTransaction(ctx, [organizationId], (connection) => readProfile(connection, organizationId, profileId))
 }
 
-/** A profile at its present version, for verbs that are authorized already. Throws 404. */
+/** Reads a profile at its present version, for verbs that have authorized the caller. Throws 404. */
 export async function readProfile(db: Queryable, organizationId: string, profileId: string): Promise<Profile> {
   const { rows } = await db.query<ProfileRow>(`${selectProfiles} AND p.id = $2`, [
     organizationId,
@@ -88,13 +87,13 @@ export async function readProfile(db: Queryable, organizationId: string, profile
   return toProfile(rows[0])
 }
 
-/** What a profile was at each of its versions, newest first (`config:read`). Throws 404 and 403. */
+/** All versions of a profile, newest first (`config:read`). Throws 404 and 403. */
 export async function listProfileVersions(
   ctx: FleetContext,
   organizationId: string,
   profileId: string,
   page: PageRequest,
-): Promise<{ items: ProfileHistoryEntry[]; nextAfter: string | null }> {
+): Promise<Page<ProfileHistoryEntry>> {
   await authorizeObject(ctx, organizationId, 'config:read', 'profile', profileId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await readProfile(connection, organizationId, profileId)
@@ -104,11 +103,12 @@ export async function listProfileVersions(
        ORDER BY version DESC LIMIT $4`,
       [organizationId, profileId, page.after ?? null, page.limit + 1],
     )
-    const items = rows.slice(0, page.limit).map(({ created_by, created_at, ...entry }) => ({
-      ...entry,
-      createdBy: created_by,
-      createdAt: created_at.toISOString(),
-    }))
-    return { items, nextAfter: rows.length > page.limit ? String(items.at(-1)?.version) : null }
+    return pageBy(rows, page.limit, toHistoryEntry, ({ version }) => String(version))
   })
 }
+
+const toHistoryEntry = ({ created_by, created_at, ...entry }: VersionRow): ProfileHistoryEntry => ({
+  ...entry,
+  createdBy: created_by,
+  createdAt: created_at.toISOString(),
+})

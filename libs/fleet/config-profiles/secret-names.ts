@@ -13,21 +13,20 @@ const secretWords = new Set(
   ].flat(),
 )
 
-// Written as one word, a secret is still told by how the word ends; not by "key" or "pin" alone, as in monkey and spin.
+// In a key written as one word, the ending names the secret. "key" and "pin" alone do not count, as in monkey and spin.
 const secretEnding =
   /(?:passwords?|passphrases?|passwds?|psks?|secrets?|tokens?|credentials?|(?:api|auth|private|shared|secret|access|encryption|wep|wpa|ssh|vpn|ssl|tls)keys?|simpins?)$/
 
-// The band a setting is for says nothing about it: psk5g, password_2.4GHz. The repetitions are bounded because an
-// unbounded one costs n² steps on n digits.
+// A radio band in a key is ignored: psk5g, password_2.4GHz. The repetitions are bounded, because an unbounded one takes n²
+// steps for n digits.
 const band = /\d{1,3}(?:\.\d{1,3})?\s{0,3}(?:ghz|g)(?!\p{L})/giu
 
-// PSKs | APIKey → API, Key | wifiPassword → wifi, Password. Digits and separators end a word and are none themselves.
+// PSKs | APIKey → API, Key | wifiPassword → wifi, Password. Digits and separators end a word.
 const word = /\p{Lu}{2,}s(?!\p{L})|\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+/gu
 
 /**
- * True when the last word of a settings key says that its value is a secret: `wifiPassword`, `PRE-SHARED-KEY`,
- * `snmp_community`, `apiKeys`, `passPhrase`, `WIFIPASSWORD`; but not `keyId` or `monkey`. Takes time linear in the
- * length of the key.
+ * True when the last word of a settings key names a secret: `wifiPassword`, `PRE-SHARED-KEY`, `snmp_community`, `apiKeys`,
+ * `passPhrase`, `WIFIPASSWORD`; but not `keyId` or `monkey`. Takes time linear in the length of the key.
  */
 export function namesSecret(key: string): boolean {
   const words = (key.replace(band, ' ').match(word) ?? []).map((one) => one.toLowerCase())

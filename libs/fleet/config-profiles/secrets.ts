@@ -11,18 +11,18 @@ import { dataKeyOf } from '#fleet/crypto/data-keys'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { Queryable } from '#postgres/pool'
 
-/** Which version of which profile; every sealed value is bound to it and to its path. */
-export type ProfileVersion = { organizationId: string; profileId: string; version: number }
+/** A version of a profile. Every encrypted value is bound to it and to its path. */
+type ProfileVersion = { organizationId: string; profileId: string; version: number }
 
-/** Settings as stored: redacted JSON, and the sealed secrets by JSON pointer. */
-export type StoredSettings = {
+/** Settings as stored: redacted JSON, and the encrypted secrets by JSON pointer. */
+type StoredSettings = {
   settings: { [key: string]: Json }
   secrets: { [pointer: string]: { sealed: string; updatedAt: string } }
 }
 
 const placeOf = ({ profileId, version }: ProfileVersion, pointer: string) => ['profile', profileId, version, pointer]
 
-/** Seals the secrets of one version's settings. */
+/** Encrypts the secrets of the settings of one version. */
 export async function sealSettings(
   connection: Queryable,
   keyring: Keyring,
@@ -40,7 +40,7 @@ export async function sealSettings(
   return { settings, secrets: Object.fromEntries(secrets) }
 }
 
-/** Reads one version's settings and opens their secrets. Undefined when the profile or version is gone. */
+/** Reads the settings of one version and decrypts their secrets. Returns undefined when the version does not exist. */
 export async function loadSettings(
   db: Queryable,
   keyring: Keyring,
@@ -64,8 +64,8 @@ export async function loadSettings(
 }
 
 /**
- * A profile version's settings with every secret in the clear: for the device's own channel only, at the moment of
- * handing them out. Undefined when the profile or version is gone.
+ * Reads the settings of one version with all secrets in plain text, only for the device that applies them. Returns undefined
+ * when the version does not exist.
  */
 export async function revealSettings(
   source: { pool: Queryable; keyring: Keyring },

@@ -2,9 +2,9 @@ import { Secret } from '#core/secret'
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-/** A secret value inside settings, held as JSON text; prints as `[secret]` wherever it is not revealed on purpose. */
+/** A secret value in settings, as JSON text. Logs and JSON print it as `[secret]`. */
 export class SettingsSecret extends Secret {
-  /** RFC 3339; when the value was last replaced. */
+  /** When the value was last replaced (RFC 3339). */
   readonly updatedAt: string
 
   constructor(json: string, updatedAt: string) {
@@ -13,7 +13,7 @@ export class SettingsSecret extends Secret {
   }
 }
 
-/** Settings as the service works with them: plain JSON whose secret places hold a `SettingsSecret`. */
+/** Settings in memory: JSON with a `SettingsSecret` for each secret. */
 export type SettingsTree = null | boolean | number | string | SettingsSecret | SettingsTree[] | SettingsObject
 export type SettingsObject = { [key: string]: SettingsTree }
 
@@ -23,7 +23,7 @@ export const isSettingsObject = (tree: SettingsTree | undefined): tree is Settin
 export const isObject = (input: Json): input is { [key: string]: Json } =>
   typeof input === 'object' && input !== null && !Array.isArray(input)
 
-/** True for `{"$secret": {"set": true, "updatedAt"?}}`, which readers see in place of a secret. */
+/** True for `{"$secret": {"set": true, "updatedAt"?}}`, which replaces a secret in responses. */
 export function isRedaction(input: Json): boolean {
   if (!isObject(input) || !Object.hasOwn(input, '$secret')) return false
   const mark = input.$secret ?? null
@@ -34,11 +34,11 @@ export function isRedaction(input: Json): boolean {
 const redaction = (secret: SettingsSecret): Json => ({ $secret: { set: true, updatedAt: secret.updatedAt } })
 const plainText = (secret: SettingsSecret): Json => JSON.parse(secret.reveal()) as Json
 
-/** What readers see: every secret replaced by `{"$secret": {"set": true, "updatedAt"}}`. */
+/** Replaces every secret with `{"$secret": {"set": true, "updatedAt"}}`, for responses. */
 export const redactSettings = (settings: SettingsObject) =>
   replaceSecrets(settings, redaction) as { [key: string]: Json }
 
-/** What the device gets: every secret as its plain value. Nothing else may see the result. */
+/** Replaces every secret with its plain value, only for the device. */
 export const revealSecrets = (settings: SettingsObject) =>
   replaceSecrets(settings, plainText) as { [key: string]: Json }
 
@@ -53,21 +53,21 @@ function replaceSecrets(tree: SettingsTree, replace: (secret: SettingsSecret) =>
 export const pointerTo = (parent: string, key: string | number): string =>
   `${parent}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
-/** Every secret with its RFC 6901 pointer, in document order. */
+/** Lists every secret with its RFC 6901 pointer, in document order. */
 export function listSecrets(tree: SettingsTree, pointer = ''): [string, SettingsSecret][] {
   if (tree instanceof SettingsSecret) return [[pointer, tree]]
   if (typeof tree !== 'object' || tree === null) return []
   return Object.entries(tree).flatMap(([key, value]) => listSecrets(value, pointerTo(pointer, key)))
 }
 
-/** The inverse of `redactSettings`: puts secrets back at their pointers. Throws when a redacted place has none. */
+/** The inverse of `redactSettings`: inserts the secrets at their pointers. Throws when a secret is missing. */
 export function restoreSecrets(redacted: { [key: string]: Json }, secrets: ReadonlyMap<string, SettingsSecret>) {
   const restore = (json: Json, pointer: string): SettingsTree => {
     if (typeof json !== 'object' || json === null) return json
     if (Array.isArray(json)) return json.map((item, index) => restore(item, pointerTo(pointer, index)))
     if ('$secret' in json) {
       const secret = secrets.get(pointer)
-      if (!secret) throw new Error('A stored profile lacks one of its secrets.')
+      if (!secret) throw new Error('A secret of the stored profile is missing.')
       return secret
     }
     return Object.fromEntries(
@@ -77,7 +77,7 @@ export function restoreSecrets(redacted: { [key: string]: Json }, secrets: Reado
   return restore(redacted, '') as SettingsObject
 }
 
-/** True when both hold the same values; a secret equals only itself, so that a replaced one always counts as a change. */
+/** True when both have the same values. A secret is equal only to itself, so that replacing it always counts as a change. */
 export function sameSettings(left: SettingsTree, right: SettingsTree): boolean {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false

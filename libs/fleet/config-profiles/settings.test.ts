@@ -38,7 +38,7 @@ test.each(
   ),
 )('%s does not name a secret', (key) => expect(namesSecret(key)).toBe(false))
 
-test('a secret is redacted whole, whatever it is and however it is written', () => {
+test('a secret of any type and form is redacted completely', () => {
   const settings = readSettings(
     {
       wifi: { ssid: 'depot', password: 'w1' },
@@ -69,14 +69,14 @@ test('a secret is redacted whole, whatever it is and however it is written', () 
   expect(`${JSON.stringify(settings)}`).not.toMatch(/w[1-4]"/)
 })
 
-test('a redaction keeps the value, null clears it, anything else replaces it', () => {
+test('a redaction keeps the value, null removes it, any other value replaces it', () => {
   const before = readSettings({ wifi: { password: 'one', psk: 'two', key: 'three' } }, now)
   const after = mergeSettings(before, { wifi: { password: mark(now), psk: null, key: 'four' } }, later)
   expect(redactSettings(after)).toEqual({ wifi: { password: mark(now), key: mark(later) } })
   expect(revealSecrets(after)).toEqual({ wifi: { password: 'one', key: 'four' } })
 })
 
-test('array items keep their secrets at the same index, and nowhere else', () => {
+test('array items keep their secrets only at the same index', () => {
   const before = readSettings({ networks: [{ psk: 'one' }, { psk: 'two' }] }, now)
   const after = mergeSettings(before, { networks: [{ psk: mark(now), ssid: 'a' }] }, later)
   expect(revealSecrets(after)).toEqual({ networks: [{ psk: 'one', ssid: 'a' }] })
@@ -85,19 +85,19 @@ test('array items keep their secrets at the same index, and nowhere else', () =>
   )
 })
 
-test('a path that was secret stays secret until it is removed', () => {
+test('a secret path stays secret until it is removed', () => {
   const before = readSettings({ apn: { user: { $secret: 'bob' } }, list: ['a', { $secret: 'b' }] }, now)
   const kept = mergeSettings(before, { apn: { user: { first: 'alice' } }, list: ['a', 'c'] }, later)
   expect(redactSettings(kept)).toEqual({ apn: { user: mark(later) }, list: ['a', mark(later)] })
   const removed = mergeSettings(kept, { apn: { user: null }, list: ['a'] }, later)
-  const anew = mergeSettings(removed, { apn: { user: 'carol' }, list: ['a', 'd'] }, later)
-  expect(redactSettings(anew)).toEqual({ apn: { user: 'carol' }, list: ['a', 'd'] })
+  const setAgain = mergeSettings(removed, { apn: { user: 'carol' }, list: ['a', 'd'] }, later)
+  expect(redactSettings(setAgain)).toEqual({ apn: { user: 'carol' }, list: ['a', 'd'] })
 })
 
 test.each<[string, Json, string]>([
   ['a redaction where nothing was set', { a: { b: mark(now) } }, '400 secret_not_set /settings/a/b'],
   ['a redaction inside a secret', { credentials: { pin: mark(now) } }, '400 secret_not_set /settings/credentials/pin'],
-  ['$secret beside other members', { a: { $secret: 'x', b: 1 } }, '400 invalid_settings /settings/a'],
+  ['$secret with other members', { a: { $secret: 'x', b: 1 } }, '400 invalid_settings /settings/a'],
   ['$secret inside $secret', { a: { $secret: { $secret: 'x' } } }, '400 invalid_settings /settings/a'],
   ['settings that are one secret', { $secret: 'x' }, '400 invalid_settings /settings'],
   ['settings that are a list', [], '400 invalid_settings /settings'],
@@ -109,7 +109,7 @@ test.each<[string, Json, string]>([
   ['65 KiB', { a: 'x'.repeat(65 * 1024) }, '400 settings_too_large /settings'],
 ])('%s is refused', (_, input, code) => expect(codeOf(() => readSettings(input, now))).toBe(code))
 
-test('a key of 256 characters is accepted, whatever they take as UTF-16; a longer one that is stored can be removed', () => {
+test('a key of 256 code points is accepted; a longer stored key can be removed', () => {
   for (const character of ['k', '\u{1f600}']) {
     expect(codeOf(() => readSettings({ [character.repeat(256)]: 1 }, now))).toBe('accepted')
     expect(codeOf(() => readSettings({ [character.repeat(257)]: 1 }, now))).toMatch('invalid_settings')
@@ -118,7 +118,7 @@ test('a key of 256 characters is accepted, whatever they take as UTF-16; a longe
   expect(mergeSettings(stored, { ['k'.repeat(300)]: null }, now)).toEqual({ a: 1 })
 })
 
-test('a patch may replace 64 KiB of settings by as much, and keep as many secrets', () => {
+test('a patch may replace 64 KiB of settings and keep as many secrets', () => {
   const large = (prefix: string, value: Json) =>
     Object.fromEntries(Array.from({ length: 4_000 }, (_, index) => [`${prefix}${index}`, value]))
   const before = readSettings(large('a', { $secret: 'x' }), now)
@@ -150,7 +150,7 @@ test.each([
   expect(leastMs(() => namesSecret(keyOf(120_000)))).toBeLessThan(30 * shortMs + 20)
 })
 
-test('settings that are too large are refused before any key is looked at', () => {
+test('settings that are too large are refused before any key is read', () => {
   const huge = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`${index}${'1'.repeat(20)}`, 1]))
   for (const input of [huge, { a: huge }, { a: [huge] }, { a: { $secret: huge } }, { a: Array(100_000).fill(1) }]) {
     expect(codeOf(() => readSettings(input as Json, now))).toMatch('settings_too_large')
@@ -161,7 +161,7 @@ test('settings that are too large are refused before any key is looked at', () =
   expect(codeOf(() => readSettings(unread, now))).toBe('400 settings_too_large /settings')
 })
 
-test('sixteen levels are accepted and seventeen are not, also inside a secret', () => {
+test('accepts 16 levels and refuses 17, also inside a secret', () => {
   const nested = (levels: number, inner: Json): Json => (levels === 0 ? inner : { a: nested(levels - 1, inner) })
   expect(codeOf(() => readSettings(nested(16, 1), now))).toBe('accepted')
   expect(codeOf(() => readSettings(nested(17, 1), now))).toMatch('settings_too_deep')
@@ -184,7 +184,7 @@ const { tree: anyJson } = fc.letrec<{ tree: Json; object: { [key: string]: Json 
 }))
 const anySettings = fc.dictionary(keys, anyJson, { maxKeys: 4, noNullPrototype: true })
 
-test('reading, redacting, restoring and revealing lose nothing and show no secret', () => {
+test('reading, redacting, restoring and revealing settings is lossless and redaction shows no secret', () => {
   fc.assert(
     fc.property(anySettings, (input) => {
       const settings = readSettings(input, now)
@@ -197,7 +197,7 @@ test('reading, redacting, restoring and revealing lose nothing and show no secre
   )
 })
 
-test('sending back what was read changes nothing', () => {
+test('a patch with the settings as read changes nothing', () => {
   fc.assert(
     fc.property(anySettings, (input) => {
       const settings = mergeSettings({}, input, now)
@@ -206,7 +206,7 @@ test('sending back what was read changes nothing', () => {
   )
 })
 
-test('a merge gives what RFC 7396 gives, and what was secret is plain only when it was removed', () => {
+test('a merge follows RFC 7396, and a secret becomes plain only after its removal', () => {
   fc.assert(
     fc.property(anySettings, anySettings, (input, patch) => {
       const before = mergeSettings({}, input, now)

@@ -15,36 +15,35 @@ import {
 } from '#fleet/config-profiles/settings-tree'
 
 export const maxSettingsBytes = 64 * 1024
-/** A merge patch may remove everything that is stored and put as much in its place. */
+/** A merge patch may remove all stored settings and add as many. */
 export const maxPatchBytes = 2 * maxSettingsBytes
-export const settingsTooLarge = `\`settings\` must have at most ${maxSettingsBytes} bytes as JSON.`
+export const settingsTooLarge = `\`settings\` must not exceed ${maxSettingsBytes} bytes as JSON.`
 const maxSettingsDepth = 16
 /** In Unicode code points. */
 const maxKeyLength = 256
 
-/** How one value is read: its pointer in the request body, how deep it stands, and what a merge does with null. */
+/** The position of a value: its pointer in the request body, its depth, and whether null removes it (merge patch). */
 type Place = { pointer: string; depth: number; merging: boolean; isSecret: boolean }
 
 /**
- * Reads the `settings` of a new profile. A value is secret when written `{"$secret": value}` or when its key names one
- * (`namesSecret`). Throws 400: `secret_not_set` for a redaction sent where nothing was set, `invalid_settings`,
+ * Reads the `settings` of a new profile. A value is secret when it has the form `{"$secret": value}` or its key names a
+ * secret (`namesSecret`). Throws 400: `secret_not_set` for a redaction without a stored secret, `invalid_settings`,
  * `settings_too_deep`, `settings_too_large`.
  */
 export const readSettings = (input: Json, nowMs: number): SettingsObject =>
-  settle(input, undefined, { pointer: '/settings', depth: 0, merging: false, isSecret: false }, nowMs)
+  readAll(input, undefined, { pointer: '/settings', depth: 0, merging: false, isSecret: false }, nowMs)
 
 /**
- * Applies a JSON Merge Patch (RFC 7396) to settings. A redaction sent back keeps the secret of the same path (array
- * items: of the same index), null clears it, anything else replaces it; a path that was secret stays secret. Throws as
- * `readSettings` does.
+ * Applies a JSON Merge Patch (RFC 7396) to settings. A redaction keeps the secret at the same path (in arrays: at the same
+ * index), null removes it, any other value replaces it. A secret path stays secret. Throws as `readSettings` does.
  */
 export const mergeSettings = (previous: SettingsObject, patch: Json, nowMs: number): SettingsObject =>
-  settle(patch, previous, { pointer: '/settings', depth: 0, merging: true, isSecret: false }, nowMs)
+  readAll(patch, previous, { pointer: '/settings', depth: 0, merging: true, isSecret: false }, nowMs)
 
-function settle(input: Json, previous: SettingsObject | undefined, place: Place, nowMs: number): SettingsObject {
+function readAll(input: Json, previous: SettingsObject | undefined, place: Place, nowMs: number): SettingsObject {
   if (isLargerThan(input, place.merging ? maxPatchBytes : maxSettingsBytes)) throw tooLarge()
   const tree = readTree(input, previous, place, new Date(nowMs).toISOString())
-  if (!isSettingsObject(tree)) throw refuse('/settings', 'invalid_settings', 'Settings are a JSON object.')
+  if (!isSettingsObject(tree)) throw refuse('/settings', 'invalid_settings', 'Settings must be a JSON object.')
   const bytes = Buffer.byteLength(JSON.stringify(revealSecrets(tree)))
   if (bytes > maxSettingsBytes) throw tooLarge()
   return tree
@@ -54,16 +53,16 @@ function readTree(input: Json, previous: SettingsTree | undefined, place: Place,
   const { pointer } = place
   if (isRedaction(input)) {
     if (previous instanceof SettingsSecret) return previous
-    throw refuse(pointer, 'secret_not_set', 'This says that a secret is set, but none is set here.')
+    throw refuse(pointer, 'secret_not_set', 'A redaction keeps a secret, but no secret is set at this path.')
   }
   const wrapped = secretOf(input, pointer)
   const value = wrapped === undefined ? input : wrapped
   if (value === null) return null
   if (place.isSecret || wrapped !== undefined || previous instanceof SettingsSecret) {
-    return new SettingsSecret(JSON.stringify(plainOf(value, place)), now)
+    return new SettingsSecret(JSON.stringify(unwrap(value, place)), now)
   }
   if (typeof value !== 'object') return scalarOf(value, pointer)
-  deepen(place)
+  requireDepth(place)
   return Array.isArray(value) ? readArray(value, previous, place, now) : readObject(value, previous, place, now)
 }
 
@@ -90,19 +89,24 @@ function readObject(
   return Object.fromEntries(result)
 }
 
-/** The plain JSON of a value that becomes one secret whole; `{"$secret": …}` inside it is unwrapped. */
-function plainOf(input: Json, place: Place): Json {
-  if (isRedaction(input)) throw refuse(place.pointer, 'secret_not_set', 'No secret of its own is set here.')
+/** Returns the plain JSON of a value that becomes one secret. Unwraps `{"$secret": …}` inside it. */
+function unwrap(input: Json, place: Place): Json {
+  if (isRedaction(input))
+    throw refuse(
+      place.pointer,
+      'secret_not_set',
+      'A redaction keeps a secret, but no separate secret is set at this path.',
+    )
   const wrapped = secretOf(input, place.pointer)
   const value = wrapped === undefined ? input : wrapped
   if (typeof value !== 'object' || value === null) return scalarOf(value, place.pointer)
-  deepen(place)
-  if (Array.isArray(value)) return value.map((item, index) => plainOf(item, inside(place, index, { merging: false })))
+  requireDepth(place)
+  if (Array.isArray(value)) return value.map((item, index) => unwrap(item, inside(place, index, { merging: false })))
   const entries = Object.entries(value).filter(([, member]) => member !== null || !place.merging)
   return Object.fromEntries(
     entries.map(([key, member]) => {
       requireShort(key, place)
-      return [key, plainOf(checked(key, member, place), inside(place, key))]
+      return [key, unwrap(checked(key, member, place), inside(place, key))]
     }),
   )
 }
@@ -115,41 +119,42 @@ const inside = (place: Place, key: string | number, change: Partial<Place> = {})
   pointer: pointerTo(place.pointer, key),
 })
 
-/** The value inside `{"$secret": value}`, or undefined when the input is not written that way. */
+/** The value inside `{"$secret": value}`, or undefined when the input does not have this form. */
 function secretOf(input: Json, pointer: string): Json | undefined {
   if (!isObject(input) || !Object.hasOwn(input, '$secret')) return undefined
-  // Beside other members it would be ambiguous what is secret, and the rest would be stored in the clear.
-  if (Object.keys(input).length > 1) throw refuse(pointer, 'invalid_settings', '"$secret" stands alone in its object.')
+  // With other members it would be ambiguous which values are secret, and those members would be stored in plain text.
+  if (Object.keys(input).length > 1)
+    throw refuse(pointer, 'invalid_settings', '"$secret" must be the only member of its object.')
   const value = input.$secret ?? null
   if (isObject(value) && Object.hasOwn(value, '$secret')) {
-    throw refuse(pointer, 'invalid_settings', '"$secret" holds the value itself, not another "$secret".')
+    throw refuse(pointer, 'invalid_settings', '"$secret" must not contain another "$secret".')
   }
   return value
 }
 
-function deepen({ pointer, depth }: Place): void {
+function requireDepth({ pointer, depth }: Place): void {
   if (depth >= maxSettingsDepth) {
-    throw refuse(pointer, 'settings_too_deep', `Settings are at most ${maxSettingsDepth} levels deep.`)
+    throw refuse(pointer, 'settings_too_deep', `Settings must not exceed ${maxSettingsDepth} levels of nesting.`)
   }
 }
 
-/** Refuses a key that is too long. Not asked for keys that are stored already, so that a patch can remove them. */
+/** Throws for a key that is too long. Not called for stored keys, so that a patch can remove them. */
 function requireShort(key: string, { pointer }: Place): void {
-  // A code point is at most two UTF-16 units, so that only keys within twice the limit need counting.
+  // A code point has at most two UTF-16 units, so only keys within twice the limit need to be counted.
   const isTooLong = key.length > 2 * maxKeyLength || (key.length > maxKeyLength && [...key].length > maxKeyLength)
   if (isTooLong) throw refuse(pointer, 'invalid_settings', `A key must have at most ${maxKeyLength} characters.`)
 }
 
 function checked(key: string, value: Json, place: Place): Json {
-  if (key === '__proto__') throw refuse(place.pointer, 'invalid_settings', 'The key "__proto__" is not accepted.')
+  if (key === '__proto__') throw refuse(place.pointer, 'invalid_settings', 'The key "__proto__" is not allowed.')
   scalarOf(key, place.pointer)
   return value
 }
 
-/** Refuses what JSON text can say but the database cannot hold: NUL, lone surrogates, numbers beyond a double. */
+/** Throws for values that the database cannot store: NUL, lone surrogates and numbers outside the range of a double. */
 function scalarOf<Scalar extends null | boolean | number | string>(value: Scalar, pointer: string): Scalar {
-  const holdable = typeof value !== 'string' || isStorable(value)
-  if (holdable && (typeof value !== 'number' || Number.isFinite(value))) return value
+  const isStorableText = typeof value !== 'string' || isStorable(value)
+  if (isStorableText && (typeof value !== 'number' || Number.isFinite(value))) return value
   throw refuse(pointer, 'invalid_settings', 'This text or number cannot be stored.')
 }
 

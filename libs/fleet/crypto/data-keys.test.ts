@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const newOrganization = async () => (await insertOrganization(pool, 'Harbour ferries', 'pro')).id
 
-test('what is sealed opens at its own place and nowhere else', async () => {
+test('a ciphertext can be decrypted only at its own place', async () => {
   const organizationId = await newOrganization()
   const key = await dataKeyOf(pool, keyring, organizationId)
   const place = ['profile', newId(), 1, '/wifi/password']
@@ -38,7 +38,7 @@ test('what is sealed opens at its own place and nowhere else', async () => {
   expect(() => key.open(altered, place)).toThrow()
 })
 
-test('organizations cannot open each other’s secrets, not even with each other’s wrapped key', async () => {
+test('organizations cannot decrypt the secrets of others, even with their wrapped key', async () => {
   const [own, other] = [await newOrganization(), await newOrganization()]
   const sealed = (await dataKeyOf(pool, keyring, own)).seal('correct horse', ['a'])
   const otherKey = await dataKeyOf(pool, keyring, other)
@@ -51,7 +51,7 @@ test('organizations cannot open each other’s secrets, not even with each other
   await expect(dataKeyOf(pool, keyring, other)).rejects.toThrow()
 })
 
-test('writers that come first at the same time use one key', async () => {
+test('concurrent first writers use the same key', async () => {
   const organizationId = await newOrganization()
   const keys = await Promise.all(Array.from({ length: 6 }, () => dataKeyOf(pool, keyring, organizationId)))
   const sealed = keys.map((key) => key.seal('correct horse', ['a']))

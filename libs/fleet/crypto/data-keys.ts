@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { type Keyring, open, seal, type WrappingKey } from '#fleet/crypto/keyring'
 import { type Pool, type Queryable, transaction } from '#postgres/pool'
 
-/** An organization's own key. Secrets sealed with it open only at the place they were sealed for. */
-export type DataKey = {
+/** The encryption key of an organization. `boundTo` binds a ciphertext to its place; it cannot be decrypted elsewhere. */
+type DataKey = {
   seal(plain: string, boundTo: readonly (string | number)[]): Buffer
   open(sealed: Buffer, boundTo: readonly (string | number)[]): string
 }
@@ -12,7 +12,7 @@ type Row = { organization_id: string; key_id: string; wrapped_key: Buffer }
 
 const boundToOrganization = (organizationId: string) => ['data-key', organizationId]
 
-/** The organization's data key, made and stored wrapped when it has none yet. Throws when no known key unwraps it. */
+/** Returns the data key of an organization; creates and stores it, wrapped, when there is none. Throws when no key unwraps it. */
 export async function dataKeyOf(connection: Queryable, keyring: Keyring, organizationId: string): Promise<DataKey> {
   const stored = await findRow(connection, organizationId)
   const row = stored ?? (await createRow(connection, keyring.current, organizationId))
@@ -33,26 +33,26 @@ async function findRow(connection: Queryable, organizationId: string): Promise<R
 
 async function createRow(connection: Queryable, wrapping: WrappingKey, organizationId: string): Promise<Row> {
   const wrapped = seal(wrapping.key, randomBytes(32), boundToOrganization(organizationId))
-  // Of two first writers one key is kept; the other reads it back.
+  // When two transactions create the key at the same time, both use the one that was stored first.
   await connection.query(
     `INSERT INTO organization_data_key (organization_id, key_id, wrapped_key) VALUES ($1, $2, $3)
      ON CONFLICT (organization_id) DO NOTHING`,
     [organizationId, wrapping.id, wrapped],
   )
   const row = await findRow(connection, organizationId)
-  if (!row) throw new Error('The data key just made is not there.')
+  if (!row) throw new Error('The data key was not inserted.')
   return row
 }
 
 function unwrap(row: Row, keyring: Keyring): Buffer {
   const wrapping = [keyring.current, keyring.previous].find((candidate) => candidate?.id === row.key_id)
-  if (!wrapping) throw new Error(`A data key is wrapped by ${row.key_id}, which is not the configured key.`)
+  if (!wrapping) throw new Error(`A data key is wrapped with key ${row.key_id}, which is not configured.`)
   return open(wrapping.key, row.wrapped_key, boundToOrganization(row.organization_id))
 }
 
 /**
- * Wraps every data key anew with the current key and returns how many there were. All or nothing; what the data keys
- * sealed is not touched. Throws when one is wrapped by neither key.
+ * Wraps every data key with the current key, in one transaction, and returns how many. Secrets encrypted with the data keys
+ * do not change. Throws when a data key is wrapped with neither the current nor the previous key.
  */
 export const rewrapDataKeys = (pool: Pool, keyring: Keyring): Promise<number> =>
   transaction(pool, async (connection) => {

@@ -6,14 +6,14 @@ const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Seals with AES-256-GCM as nonce ‖ ciphertext ‖ tag. `boundTo` is authenticated: the result opens at that place only. */
+/** Encrypts with AES-256-GCM. Returns nonce ‖ ciphertext ‖ tag. `boundTo` is authenticated and required to decrypt. */
 export function seal(key: Buffer, plain: Buffer, boundTo: readonly (string | number)[]): Buffer {
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes }).setAAD(placeOf(boundTo))
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Opens what `seal` made. Throws when the key is another one, a byte was changed, or it was moved to another place. */
+/** Decrypts the result of `seal`. Throws when the key or `boundTo` differs or a byte was changed. */
 export function open(key: Buffer, sealed: Buffer, boundTo: readonly (string | number)[]): Buffer {
   const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
   decipher.setAAD(placeOf(boundTo)).setAuthTag(sealed.subarray(-tagBytes))
@@ -23,15 +23,15 @@ export function open(key: Buffer, sealed: Buffer, boundTo: readonly (string | nu
 const placeOf = (boundTo: readonly (string | number)[]) => Buffer.from(JSON.stringify(boundTo))
 
 /**
- * A key that wraps the organizations' data keys. Its id is stored beside what it wrapped and says nothing about it.
- * `hashKey` keys hashes of what may be guessed, such as a request that holds a PIN.
+ * A key that wraps the data keys of organizations. Its id is stored with each wrapped key and reveals nothing about it.
+ * `hashKey` is for keyed hashes of data that could be guessed, such as a request with a PIN.
  */
 export type WrappingKey = { id: string; key: Buffer; hashKey: Buffer }
 
-/** The installation's wrapping key, and the one before it while a rotation is under way. */
+/** The wrapping key of the installation, and the previous one during a rotation. */
 export type Keyring = { current: WrappingKey; previous: WrappingKey | undefined }
 
-/** The keyring of the configured master secret, which may be any long random text; keys are derived by HKDF (RFC 5869). */
+/** Derives the keyring from the master secret, which may be any long random text, by HKDF (RFC 5869). */
 export const createKeyring = (master: Secret, previousMaster?: Secret): Keyring => ({
   current: deriveWrappingKey(master),
   previous: previousMaster && deriveWrappingKey(previousMaster),

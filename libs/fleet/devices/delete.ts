@@ -1,14 +1,13 @@
-import { recordAudit } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { findDevice, type TaggedDevice, tagDevice } from '#fleet/devices/device'
+import { auditDevice, findDevice, type TaggedDevice, tagDevice } from '#fleet/devices/device'
 import { publishEvents } from '#fleet/events/publish'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
-import { returnQuota } from '#fleet/organizations/subscriptions'
+import { releaseQuota } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 
 /**
- * Deletes a device and its history (`device:delete`), whatever the subscription says. Its ownership intervals go with
- * it, which hides its telemetry from every reader at once; the erasure request makes the storage follow.
+ * Deletes a device and its history (`device:delete`), also without an active subscription. Deleting its ownership intervals
+ * hides its telemetry from all readers at once. The erasure request removes the telemetry from storage later.
  */
 export async function deleteDevice(
   ctx: FleetContext,
@@ -34,19 +33,9 @@ export async function deleteDevice(
       device.organization_id,
       deviceId,
     ])
-    await returnQuota(connection, device.organization_id, 1)
+    await releaseQuota(connection, device.organization_id, 1)
     const facts = { serial: device.serial, name: device.name }
-    await recordAudit(connection, [
-      {
-        organizationId: device.organization_id,
-        actor: ctx.principal.id,
-        action: 'device.deleted',
-        subjectType: 'device',
-        subjectId: deviceId,
-        detail: facts,
-        requestId: ctx.requestId,
-      },
-    ])
+    await auditDevice(ctx, connection, device, 'device.deleted', facts)
     await publishEvents(connection, [
       { organizationId: device.organization_id, type: 'device.deleted', payload: { deviceId, ...facts } },
     ])

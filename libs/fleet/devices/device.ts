@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
 import { notFound } from '#core/errors'
-import { authorize, type Principal } from '#fleet/access/principal'
+import { isUuid } from '#core/ids'
+import { authorize, visibleOrganizations } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
+import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import type { DeviceStatus } from '#fleet/devices/status'
 import type { Queryable } from '#postgres/pool'
 
-/** A device as callers see it. */
+/** A device as the API returns it. */
 export type Device = {
   id: string
   organizationId: string
@@ -70,12 +72,12 @@ export const toDevice = (row: DeviceRow): Device => ({
   updatedAt: row.updated_at.toISOString(),
 })
 
-/** A device with its two tags: of everything shown, and of what people change. */
+/** A device with its entity tag and its revision. */
 export type TaggedDevice = { device: Device; tag: string; revision: string }
 
 /**
- * The entity tag is `"<revision>-<digest>"`. Telemetry moves the digest all the time, so `If-Match` looks at the revision
- * alone: reading a lively device and changing its name must not fail because it reported in between.
+ * Adds the entity tag `"<revision>-<digest>"`. Every report changes the digest, so `If-Match` compares only the revision:
+ * an update must not fail because the device reported in the meantime.
  */
 export function tagDevice(row: DeviceRow): TaggedDevice {
   const device = toDevice(row)
@@ -83,13 +85,10 @@ export function tagDevice(row: DeviceRow): TaggedDevice {
   return { device, tag: `"${row.revision}-${digest}"`, revision: row.revision }
 }
 
-/** The organizations a principal sees, for `$n::uuid[]`; null is the platform's "all". */
-const visibleOrganizations = (principal: Principal): string[] | null =>
-  principal.platform ? null : [...principal.grants.keys()]
-
 /**
- * The device of that id, for a caller holding `scope` where it is. Throws 404 when there is none the caller can see, and
- * 403 when it sees the organization but lacks the scope. `lock` holds the row for the caller's transaction.
+ * Returns the device with that id for a caller who holds `scope` in its organization. Throws 404 when the device does not
+ * exist or the caller holds no scope there, and 403 when only this scope is missing. `lock` locks the row until the end of
+ * the transaction.
  */
 export async function findDevice(
   ctx: Pick<FleetContext, 'principal'>,
@@ -101,10 +100,26 @@ export async function findDevice(
   const { rows } = await db.query<DeviceRow>(
     `SELECT ${deviceColumns} FROM device d
       WHERE d.id = $1 AND ($2::uuid[] IS NULL OR d.organization_id = ANY($2))${lock ? ' FOR UPDATE' : ''}`,
-    [deviceId, visibleOrganizations(ctx.principal)],
+    [isUuid(deviceId) ? deviceId : null, visibleOrganizations(ctx.principal)],
   )
   const row = rows[0]
   if (!row) throw notFound('device', deviceId)
   authorize(ctx.principal, row.organization_id, scope)
   return row
 }
+
+/** Writes the audit row of what the caller did to a device. */
+export const auditDevice = (
+  ctx: Pick<FleetContext, 'principal' | 'requestId'>,
+  connection: Queryable,
+  device: Pick<DeviceRow, 'id' | 'organization_id'>,
+  action: string,
+  detail?: Record<string, unknown>,
+): Promise<void> =>
+  auditCaller(ctx, connection, {
+    organizationId: device.organization_id,
+    action,
+    subjectType: 'device',
+    subjectId: device.id,
+    ...(detail === undefined ? {} : { detail }),
+  })

@@ -4,11 +4,11 @@ import { recordAudit } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { insertDevices, serialTaken } from '#fleet/devices/register'
 import { insertDeviceTokens } from '#fleet/devices/tokens'
-import { requireActiveSubscription, takeQuota } from '#fleet/organizations/subscriptions'
+import { requireActiveSubscription, reserveQuota } from '#fleet/organizations/subscriptions'
 import { type Connection, transaction } from '#postgres/pool'
 
-export type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string | undefined }
-export type EnrolledDevice = { deviceId: string; token: string }
+type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string | undefined }
+type EnrolledDevice = { deviceId: string; token: string }
 
 type KeyRow = {
   id: string
@@ -22,14 +22,15 @@ type KeyRow = {
 type EnrollmentContext = Pick<FleetContext, 'pool' | 'plans' | 'requestId'>
 
 /**
- * Gives a router its identity and its token, which is shown this once. Throws 401 for a wrong key, 403
- * `enrollment_refused` for what the key does not allow, 402, 403 `device_quota_exceeded`, and 409 `already_enrolled`.
+ * Enrolls a router: returns its device id and its token, which is returned only here. Throws 401 for an invalid key, 403
+ * `enrollment_refused` when the key does not allow the router, 402, 403 `device_quota_exceeded`, and 409
+ * `already_enrolled`.
  */
 export async function enrollDevice(ctx: EnrollmentContext, enrollment: Enrollment): Promise<EnrolledDevice> {
   try {
     return await enrollOnce(ctx, enrollment)
   } catch (error) {
-    // Another call registered the serial meanwhile; this time the device is found.
+    // A concurrent call has registered the serial; the second attempt finds the device.
     if (error instanceof ServiceError && error.code === 'serial_taken') return enrollOnce(ctx, enrollment)
     throw error
   }
@@ -42,8 +43,9 @@ function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<Enr
     const known = await findBySerial(connection, key.organization_id, enrollment.serial)
     if (!known && !key.auto_create) throw refused('The serial is not registered.')
     if (known?.disabled) throw refused('The device is disabled.')
-    if (known?.hasToken) throw conflict('already_enrolled', 'The device has a token already.')
-    if (key.max_devices !== null && key.enrolled_count >= key.max_devices) throw refused('The key is used up.')
+    if (known?.hasToken) throw conflict('already_enrolled', 'The device already has a token.')
+    if (key.max_devices !== null && key.enrolled_count >= key.max_devices)
+      throw refused('The key has enrolled its maximum number of devices.')
     const deviceId = known?.id ?? (await register(ctx, connection, key, enrollment))
     const [token = ''] = await insertDeviceTokens(connection, key.organization_id, [deviceId])
     await connection.query('UPDATE enrollment_key SET enrolled_count = enrolled_count + 1 WHERE id = $1', [key.id])
@@ -65,7 +67,7 @@ function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<Enr
 const actorOf = (key: KeyRow) => `enrollment-key:${key.id}`
 const refused = (detail: string) => new ServiceError(403, 'enrollment_refused', detail)
 
-/** Locks the key's row, so that its count of devices is exact however many enroll at once. */
+/** Locks the row of the key, so that concurrent enrollments count its devices correctly. */
 async function lockKey(connection: Connection, key: string): Promise<KeyRow> {
   const { rows } =
     parseToken(key)?.prefix === 'fle'
@@ -82,8 +84,8 @@ async function lockKey(connection: Connection, key: string): Promise<KeyRow> {
 }
 
 /**
- * Locks the device before it looks for tokens: a statement that waited for the lock would not see the token that the
- * other enrollment has just committed.
+ * Locks the device before the query for tokens, because a statement that waits for a lock does not see a token committed
+ * during the wait.
  */
 async function findBySerial(
   connection: Connection,
@@ -111,7 +113,7 @@ async function register(
   key: KeyRow,
   { serial, model, name }: Enrollment,
 ): Promise<string> {
-  await takeQuota(connection, await requireActiveSubscription(ctx, connection, key.organization_id), 1)
+  await reserveQuota(connection, await requireActiveSubscription(ctx, connection, key.organization_id), 1)
   const [row] = await insertDevices(
     connection,
     key.organization_id,

@@ -39,7 +39,7 @@ async function request(atMs = nowMs): Promise<string> {
   return deviceId
 }
 
-test('every deleted device is erased, and looked for again for a week', async () => {
+test('every deleted device is erased, and again for a week', async () => {
   const deviceId = await request()
   for (let day = 0; day <= 8; day++) {
     expect(await eraseDeletedDevices(erasure())).toBe(1)
@@ -50,7 +50,7 @@ test('every deleted device is erased, and looked for again for a week', async ()
   expect((await pool.query('SELECT 1 FROM erasure_request')).rowCount).toBe(0)
 })
 
-test('a failed erasure stays requested', async () => {
+test('a failed erasure is repeated', async () => {
   const deviceId = await request()
   const failing = { ...erasure(), eraseTelemetry: () => Promise.reject(new Error('away')) }
   await expect(eraseDeletedDevices(failing)).rejects.toThrow('away')
@@ -58,7 +58,7 @@ test('a failed erasure stays requested', async () => {
   expect(erased).toEqual([[deviceId]])
 })
 
-test('two workers do not erase beside each other', async () => {
+test('two workers do not erase at the same time', async () => {
   await request()
   const entered = Promise.withResolvers<void>()
   const finish = Promise.withResolvers<number>()
@@ -76,7 +76,7 @@ test('two workers do not erase beside each other', async () => {
   expect(await first).toBe(1)
 })
 
-test('at night it runs once, in its hour', async () => {
+test('the nightly erasure runs once, in its hour', async () => {
   await request()
   expect(await eraseNightly(erasure(), 3)).toBe(0)
   nowMs = Date.UTC(2026, 10, 22, 3, 10)

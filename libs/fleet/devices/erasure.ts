@@ -4,7 +4,7 @@ import type { Connection, Pool } from '#postgres/pool'
 export type Erasure = {
   pool: Pool
   clock: Clock
-  /** Overwrites everything these devices have reported and returns how many rows that were; verified when it returns. */
+  /** Overwrites and verifies all telemetry of these devices. Returns how many rows. */
   eraseTelemetry: (deviceIds: readonly string[]) => Promise<number>
 }
 
@@ -12,17 +12,17 @@ const devicesAtOnce = 200
 const hourMs = 3_600_000
 
 /**
- * How long a deleted device is looked for again. What it had sent before may still wait in the telemetry log while the
- * telemetry store is away, and a restarted writer sends its last minutes again.
+ * For how many days the erasure of a deleted device is repeated. Its telemetry may reach the store late, from the telemetry
+ * log after an outage of the store, or from a restarted writer, which sends its last minutes again.
  */
-const watchedDays = 7
+const repeatedDays = 7
 
-// Any constant will do; it keeps two workers from rewriting the same partitions.
+// An arbitrary constant. The lock prevents two workers from rewriting the same partitions.
 const advisoryLock = 7_264_115_002
 
 /**
- * Erases the telemetry of deleted devices: of those not erased yet, and again of those deleted in the last days. Returns
- * how many devices it looked at; 0 when another worker is at it. A request that has been watched long enough goes.
+ * Erases the telemetry of deleted devices: of new requests, and again of those of the last 7 days; then deletes older
+ * requests. Returns the number of devices, or 0 when another worker is erasing.
  */
 export async function eraseDeletedDevices(erasure: Erasure): Promise<number> {
   const connection = await erasure.pool.connect()
@@ -43,7 +43,7 @@ export async function eraseDeletedDevices(erasure: Erasure): Promise<number> {
 
 async function eraseAll(connection: Connection, { clock, eraseTelemetry }: Erasure): Promise<number> {
   const startedAt = new Date(clock())
-  let seen = 0
+  let count = 0
   for (;;) {
     const deviceIds = await nextRequests(connection, startedAt)
     if (deviceIds.length === 0) break
@@ -52,13 +52,13 @@ async function eraseAll(connection: Connection, { clock, eraseTelemetry }: Erasu
       deviceIds,
       startedAt,
     ])
-    seen += deviceIds.length
+    count += deviceIds.length
   }
   await connection.query(
     'DELETE FROM erasure_request WHERE finished_at = $1 AND requested_at < $1 - make_interval(days => $2)',
-    [startedAt, watchedDays],
+    [startedAt, repeatedDays],
   )
-  return seen
+  return count
 }
 
 async function nextRequests(connection: Connection, startedAt: Date): Promise<string[]> {
@@ -71,8 +71,8 @@ async function nextRequests(connection: Connection, startedAt: Date): Promise<st
 }
 
 /**
- * `eraseDeletedDevices` once a night: when the UTC hour has come and it was not done since. Meant to be called every few
- * minutes, by any number of workers.
+ * Runs `eraseDeletedDevices` once a day, in the given hour (UTC). To be called every few minutes; any number of workers may
+ * do so.
  */
 export async function eraseNightly(erasure: Erasure, hourUtc: number): Promise<number> {
   const nowMs = erasure.clock()

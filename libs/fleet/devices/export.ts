@@ -1,19 +1,19 @@
 import { authorize, organizationsWith, type Principal, requirePlatform } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import type { Device } from '#fleet/devices/device'
-import { type DeviceFilter, listDevices } from '#fleet/devices/list'
+import { type DeviceListFilter, listDevices } from '#fleet/devices/list'
 
 const pageSize = 1_000
 
-export type DeviceExport = {
-  /** The next devices, or null at the end. One that existed at the first call and still exists comes exactly once. */
+type DeviceExport = {
+  /** Returns the next devices, or null at the end. A device that exists from the first to the last call is returned once. */
   next(): Promise<Device[] | null>
-  /** Throws 403 or 404 when this principal may no longer read every organization the export began with. */
+  /** Throws 403 or 404 when the principal may no longer read every organization of the export. */
   check(principal: Principal): void
 }
 
-/** All devices a list with this filter shows, newest first, a page at a time (`device:read`). Throws like the list. */
-export async function openDeviceExport(ctx: FleetContext, filter: DeviceFilter): Promise<DeviceExport> {
+/** Exports all devices that match the filter, newest first, in pages of 1,000 (`device:read`). Throws like `listDevices`. */
+export async function openDeviceExport(ctx: FleetContext, filter: DeviceListFilter): Promise<DeviceExport> {
   let ready: Device[] | undefined
   let after: string | null = null
   const read = async (): Promise<Device[]> => {

@@ -4,27 +4,32 @@ import type { FleetContext } from '#fleet/context'
 import { insertDevices, type NewDevice } from '#fleet/devices/register'
 import { insertDeviceTokens } from '#fleet/devices/tokens'
 import { requireOrganization } from '#fleet/organizations/organizations'
-import { type Entitlement, requireActiveSubscription, takeQuota } from '#fleet/organizations/subscriptions'
+import {
+  type Entitlement,
+  quotaExceededDetail,
+  requireActiveSubscription,
+  reserveQuota,
+} from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
-export type ImportFailure = { code: string; detail: string }
-/** A row as it was read: a device to create, or why it cannot be one. */
+type ImportFailure = { code: string; detail: string }
+/** A parsed row: a device to create, or the reason why it is invalid. */
 export type ImportRow = { device: NewDevice } | ImportFailure
 
-/** What became of the row at `index`, counted from 0. */
-export type ImportResult =
+/** The result of the row at `index`, counted from 0. */
+type ImportResult =
   | { index: number; status: 'created'; id: string; token?: string }
   | ({ index: number; status: 'failed' } & ImportFailure)
-export type ImportReport = { created: number; results: ImportResult[] }
+type ImportReport = { created: number; results: ImportResult[] }
 
 type ImportOptions = { atomic: boolean; tokens: boolean }
 type Candidate = { index: number; device: NewDevice }
 
 /**
- * Creates many devices at once (`device:create`), in the order of the rows as far as the quota goes; rows that fail say
- * why. With `tokens` each comes with its device token, shown this once. Throws 404, 402, and with `atomic` 422 with the
- * same report when any row fails, having created none.
+ * Creates many devices (`device:create`), in the order of the rows, until the quota is exhausted. The report gives a reason
+ * for each row that failed. With `tokens`, it contains the device tokens, which are returned only here. Throws 404, 402,
+ * and with `atomic` 422 with the report when any row fails; then no device is created.
  */
 export async function importDevices(
   ctx: FleetContext,
@@ -36,7 +41,7 @@ export async function importDevices(
   authorize(ctx.principal, organizationId, 'device:create')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
-    const { creatable, failures } = await sortOut(connection, entitlement, rows)
+    const { creatable, failures } = await checkRows(connection, entitlement, rows)
     if (options.atomic && failures.size > 0) throw refuseAll(rows, failures)
     const created = await createAll(ctx, connection, entitlement, creatable, options.tokens)
     const results = rows.map((_, index): ImportResult => {
@@ -47,8 +52,8 @@ export async function importDevices(
   })
 }
 
-/** Decides row by row what can be created. Holds the usage counter, so that the answer stays true in this transaction. */
-async function sortOut(connection: Connection, entitlement: Entitlement, rows: readonly ImportRow[]) {
+/** Decides for each row whether it can be created. Locks the usage counter, so that the result holds in this transaction. */
+async function checkRows(connection: Connection, entitlement: Entitlement, rows: readonly ImportRow[]) {
   const used = await lockUsage(connection, entitlement.organizationId)
   const taken = await takenSerials(connection, entitlement.organizationId, rows)
   const failures = new Map<number, ImportFailure>()
@@ -95,13 +100,13 @@ async function createAll(
 ): Promise<Map<number, { id: string; token?: string }>> {
   if (creatable.length === 0) return new Map()
   const { organizationId } = entitlement
-  await takeQuota(connection, entitlement, creatable.length)
+  await reserveQuota(connection, entitlement, creatable.length)
   const registrar = { actor: ctx.principal.id, requestId: ctx.requestId }
   const devices = creatable.map(({ device }) => device)
   const rows = await insertDevices(connection, organizationId, devices, registrar)
   const ids = rows.map((row) => {
-    // Serials are taken under the usage counter's lock, which this transaction holds.
-    if (!row) throw new Error('A serial was taken under the lock.')
+    // The lock on the usage counter prevents other transactions from inserting these serials.
+    if (!row) throw new Error('A serial was inserted in spite of the lock.')
     return row.id
   })
   const tokens = withTokens ? await insertDeviceTokens(connection, organizationId, ids) : []
@@ -115,12 +120,12 @@ async function createAll(
 
 const serialTaken = (serial: string): ImportFailure => ({
   code: 'serial_taken',
-  detail: `Another device or row has the serial ${serial}.`,
+  detail: `Another device or row already has the serial ${serial}.`,
 })
 
 const quotaExceeded = ({ deviceQuota }: Entitlement): ImportFailure => ({
   code: 'device_quota_exceeded',
-  detail: `The organization may have ${deviceQuota} devices.`,
+  detail: quotaExceededDetail(deviceQuota),
 })
 
 const notCreated: ImportFailure = { code: 'not_created', detail: 'Another row failed, and the import is atomic.' }
@@ -130,7 +135,12 @@ const failureAt = (failures: ReadonlyMap<number, ImportFailure>, index: number):
 
 function refuseAll(rows: readonly ImportRow[], failures: ReadonlyMap<number, ImportFailure>): ServiceError {
   const results = rows.map((_, index) => ({ index, status: 'failed', ...failureAt(failures, index) }))
-  return new ServiceError(422, 'import_failed', `${failures.size} of ${rows.length} rows failed; none was created.`, {
-    members: { created: 0, results },
-  })
+  return new ServiceError(
+    422,
+    'import_failed',
+    `${failures.size} of ${rows.length} rows failed. No device was created.`,
+    {
+      members: { created: 0, results },
+    },
+  )
 }

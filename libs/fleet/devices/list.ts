@@ -3,20 +3,19 @@ import type { FleetContext } from '#fleet/context'
 import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/devices/device'
 import type { DeviceStatus } from '#fleet/devices/status'
 import { requireOrganization } from '#fleet/organizations/organizations'
+import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 
-/** What a device list can be narrowed by; the export uses the same. */
-export type DeviceFilter = {
+/** The filter of a device list or export. */
+export type DeviceListFilter = {
   orgId?: string | undefined
   status?: DeviceStatus | undefined
   /** Case-insensitive substring of name, serial, model or organization name. */
   q?: string | undefined
-  /** All of them must be carried. */
+  /** The device must have all of these tags. */
   tag?: string[] | undefined
 }
 
-export type DevicePage = { items: Device[]; nextAfter: string | null }
-
-/** The organizations a list looks into. Throws 404 for an `orgId` the caller does not see, 403 without `device:read`. */
+/** The organizations of a list. Throws 404 for an `orgId` in which the caller holds no scope, 403 without `device:read`. */
 async function listedOrganizations(ctx: FleetContext, orgId: string | undefined): Promise<string[] | 'all'> {
   if (orgId === undefined) return organizationsWith(ctx.principal, 'device:read')
   await requireOrganization(ctx, orgId)
@@ -27,22 +26,19 @@ async function listedOrganizations(ctx: FleetContext, orgId: string | undefined)
 /** A page of devices, newest first (`device:read`). */
 export async function listDevices(
   ctx: FleetContext,
-  filter: DeviceFilter,
-  page: { limit: number; after: string | undefined },
-): Promise<DevicePage> {
+  filter: DeviceListFilter,
+  page: PageRequest,
+): Promise<Page<Device>> {
   const organizations = await listedOrganizations(ctx, filter.orgId)
   const rows =
     filter.q === undefined
       ? await selectDevices(ctx, filter, organizations, page)
       : await searchDevices(ctx, filter, filter.q.toLowerCase(), organizations, page)
-  const items = rows.slice(0, page.limit).map(toDevice)
-  return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+  return pageOf(rows, page.limit, toDevice)
 }
 
-type Range = { limit: number; after: string | undefined }
-
-/** Values and conditions of one statement; `organizations` 'all' adds none, one is an equality the index can follow. */
-function conditionsOf(filter: DeviceFilter, organizations: string[] | 'all', range: Range) {
+/** Values and conditions of one statement. A single organization becomes an equality, which uses the index. */
+function conditionsOf(filter: DeviceListFilter, organizations: string[] | 'all', page: PageRequest) {
   const values: unknown[] = []
   const bind = (value: unknown) => `$${values.push(value)}`
   const conditions = [
@@ -51,7 +47,7 @@ function conditionsOf(filter: DeviceFilter, organizations: string[] | 'all', ran
       : organizations.length === 1
         ? [`d.organization_id = ${bind(organizations[0])}`]
         : [`d.organization_id = ANY(${bind(organizations)}::uuid[])`]),
-    ...(range.after === undefined ? [] : [`d.id < ${bind(range.after)}`]),
+    ...(page.after === undefined ? [] : [`d.id < ${bind(page.after)}`]),
     ...(filter.status === undefined ? [] : [`d.status = ${bind(filter.status)}`]),
     ...(filter.tag === undefined ? [] : [`d.tags @> ${bind(filter.tag)}::text[]`]),
   ]
@@ -64,25 +60,25 @@ const selectSql = (conditions: readonly string[], limit: string): string =>
 
 async function selectDevices(
   ctx: FleetContext,
-  filter: DeviceFilter,
+  filter: DeviceListFilter,
   organizations: string[] | 'all',
-  range: Range,
+  page: PageRequest,
 ): Promise<DeviceRow[]> {
-  const { values, conditions, bind } = conditionsOf(filter, organizations, range)
-  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(conditions, bind(range.limit + 1)), values)
+  const { values, conditions, bind } = conditionsOf(filter, organizations, page)
+  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(conditions, bind(page.limit + 1)), values)
   return rows
 }
 
 /**
- * Organizations whose own name matches contribute all their devices; the others are searched by trigram. The two lists
- * are merged by id, so that the page's order and its keyset stay one.
+ * Searches devices. Organizations whose name matches contribute all their devices; the devices of the others are searched
+ * by trigram. The two lists are merged by id, so that the order and the positions of pages stay the same.
  */
 async function searchDevices(
   ctx: FleetContext,
-  filter: DeviceFilter,
+  filter: DeviceListFilter,
   text: string,
   organizations: string[] | 'all',
-  range: Range,
+  page: PageRequest,
 ): Promise<DeviceRow[]> {
   const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
   const { rows: named } = await ctx.pool.query<{ id: string }>(
@@ -92,29 +88,29 @@ async function searchDevices(
   const namedIds = named.map(({ id }) => id)
   const others = organizations === 'all' ? 'all' : organizations.filter((id) => !namedIds.includes(id))
   const [ofNamed, ofOthers] = await Promise.all([
-    namedIds.length > 0 ? selectDevices(ctx, filter, namedIds, range) : [],
-    others === 'all' || others.length > 0 ? searchWithin(ctx, filter, pattern, others, range) : [],
+    namedIds.length > 0 ? selectDevices(ctx, filter, namedIds, page) : [],
+    others === 'all' || others.length > 0 ? searchWithin(ctx, filter, pattern, others, page) : [],
   ])
   const merged = new Map([...ofNamed, ...ofOthers].map((row) => [row.id, row]))
-  return [...merged.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, range.limit + 1)
+  return [...merged.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit + 1)
 }
 
-// A shorter word has no trigram to look up, and reading the whole index costs more than reading the rows in order;
-// the expression keeps the planner from trying.
+// A shorter word has no trigram, and reading the whole index is slower than reading the rows in order. The expression
+// prevents the planner from using the index.
 const trigramInside = /[\p{L}\p{N}]{3}/u
 
 async function searchWithin(
   ctx: FleetContext,
-  filter: DeviceFilter,
+  filter: DeviceListFilter,
   pattern: string,
   organizations: string[] | 'all',
-  range: Range,
+  page: PageRequest,
 ): Promise<DeviceRow[]> {
-  const { values, conditions, bind } = conditionsOf(filter, organizations, range)
+  const { values, conditions, bind } = conditionsOf(filter, organizations, page)
   const searched = [
     ...conditions,
     `${trigramInside.test(pattern) ? 'd.search' : "(d.search || '')"} LIKE ${bind(pattern)}`,
   ]
-  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(searched, bind(range.limit + 1)), values)
+  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(searched, bind(page.limit + 1)), values)
   return rows
 }

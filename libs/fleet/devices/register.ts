@@ -6,24 +6,24 @@ import type { FleetContext } from '#fleet/context'
 import { type DeviceRow, deviceColumns, type TaggedDevice, tagDevice } from '#fleet/devices/device'
 import { publishEvents } from '#fleet/events/publish'
 import { requireOrganization } from '#fleet/organizations/organizations'
-import { requireActiveSubscription, takeQuota } from '#fleet/organizations/subscriptions'
+import { requireActiveSubscription, reserveQuota } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
 export type NewDevice = { serial: string; name: string; model: string; tags: string[] }
 
-/** Who registers devices, for the audit: a principal's id, or `enrollment-key:<id>`. */
-export type Registrar = { actor: string; requestId: string }
+/** The actor of the audit rows: the id of a principal, or `enrollment-key:<id>`. */
+type Registrar = { actor: string; requestId: string }
 
 /**
- * Creates a device (`device:create`). Throws 404 for an organization the caller does not see, 402
- * `subscription_inactive`, 403 `device_quota_exceeded`, 409 `serial_taken`.
+ * Creates a device (`device:create`). Throws 404 for an unknown organization, 402 `subscription_inactive`, 403
+ * `device_quota_exceeded`, 409 `serial_taken`.
  */
 export async function createDevice(ctx: FleetContext, organizationId: string, input: NewDevice): Promise<TaggedDevice> {
   await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'device:create')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    await takeQuota(connection, await requireActiveSubscription(ctx, connection, organizationId), 1)
+    await reserveQuota(connection, await requireActiveSubscription(ctx, connection, organizationId), 1)
     const registrar = { actor: ctx.principal.id, requestId: ctx.requestId }
     const [row] = await insertDevices(connection, organizationId, [input], registrar)
     if (!row) throw serialTaken(input.serial)
@@ -32,11 +32,11 @@ export async function createDevice(ctx: FleetContext, organizationId: string, in
 }
 
 export const serialTaken = (serial: string): ServiceError =>
-  conflict('serial_taken', `Another device of the organization has the serial ${serial}.`)
+  conflict('serial_taken', `Another device of the organization already has the serial ${serial}.`)
 
 /**
- * Inserts devices with their ownership, audit rows and events, set-based. Each answer stands at its input's place and is
- * undefined when that serial was taken. The caller has taken quota for all of them and returns it for those.
+ * Inserts devices with their ownership, audit rows and events. Returns the rows in the order of the input, with undefined
+ * for a serial that already exists. The caller reserves quota for all of them and releases it for those.
  */
 export async function insertDevices(
   connection: Connection,
@@ -70,16 +70,12 @@ export async function insertDevices(
       devices.map((device) => JSON.stringify(device.tags)),
     ],
   )
-  await announceCreated(connection, rows, registrar)
+  await publishCreated(connection, rows, registrar)
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id) => byId.get(id))
 }
 
-async function announceCreated(
-  connection: Connection,
-  rows: readonly DeviceRow[],
-  registrar: Registrar,
-): Promise<void> {
+async function publishCreated(connection: Connection, rows: readonly DeviceRow[], registrar: Registrar): Promise<void> {
   await recordAudit(
     connection,
     rows.map((row) => ({

@@ -6,33 +6,33 @@ import { type Connection, type Pool, transaction } from '#postgres/pool'
 export const deviceStatuses = ['online', 'offline', 'provisioning', 'error', 'disabled'] as const
 export type DeviceStatus = (typeof deviceStatuses)[number]
 
-/** What accepted telemetry says about a device; several reports may be folded into one. */
+/** The state of a device according to its telemetry. `foldReport` merges several reports. */
 export type DeviceReport = {
   deviceId: string
   organizationId: string
   /** When it was received. */
   seenAtMs: number
   firmware?: string | undefined
-  /** From the newest system sample: its fault, null when it had none, undefined when no system sample came. */
+  /** The fault in the newest system sample, null for a sample without fault, undefined without a system sample. */
   fault?: string | null | undefined
-  /** The newest usable fix, with its own time. */
+  /** The newest valid fix, with its time. */
   location?: { lat: number; lon: number; tsMs: number } | undefined
 }
 
-export type StatusChange = { deviceId: string; organizationId: string; from: DeviceStatus; to: DeviceStatus }
+type StatusChange = { deviceId: string; organizationId: string; from: DeviceStatus; to: DeviceStatus }
 
-/** A changed device: who or what changed it, and why. */
+/** Why a status changed, and the actor. */
 type Cause = { actor: string; reason: string; requestId?: string }
 
 /**
- * Stores what a batch of reports says: last seen, firmware, position, learned reporting interval and the status that
- * follows from it. One statement for the whole batch; a disabled device is left alone; each change of status is audited
- * and published in the same transaction. Returns the changes.
+ * Stores a batch of reports: last seen, firmware, position, estimated reporting interval and the resulting status. Uses one
+ * statement for the whole batch. Disabled devices do not change. Each change of status is audited and published in the same
+ * transaction. Returns the changes.
  *
- * Devices say what they like: text that cannot be stored is made so, as one of them must not hold up the batch.
+ * Characters that the database cannot store are replaced, so that a single device cannot block the batch.
  *
- * The reporting interval follows the gaps between reports by at most half up or a fifth down, so that one outage does
- * not make a lively router look like one that reports rarely.
+ * The reporting interval grows by at most half and shrinks by at most a fifth per report, so that one outage does not make a
+ * frequently reporting router look like one that reports rarely.
  */
 export function applyDeviceReports(pool: Pool, reports: readonly DeviceReport[]): Promise<StatusChange[]> {
   const newest = [...foldReports(reports).values()]
@@ -50,7 +50,7 @@ export function applyDeviceReports(pool: Pool, reports: readonly DeviceReport[])
       newest.map((report) => (report.location ? new Date(report.location.tsMs) : null)),
     ])
     const changes = rows.map(toChange)
-    await announceStatusChanges(connection, changes, { actor: 'system', reason: 'telemetry' })
+    await publishStatusChanges(connection, changes, { actor: 'system', reason: 'telemetry' })
     return changes
   })
 }
@@ -64,7 +64,7 @@ const toChange = (row: ChangedRow): StatusChange => ({
   to: row.status_after,
 })
 
-/** One report a device: the newest values, whatever order the reports came in. */
+/** Merges the reports of each device. The order of the reports does not matter. */
 function foldReports(reports: readonly DeviceReport[]): Map<string, DeviceReport> {
   const byDevice = new Map<string, DeviceReport>()
   for (const report of reports) {
@@ -74,7 +74,7 @@ function foldReports(reports: readonly DeviceReport[]): Map<string, DeviceReport
   return byDevice
 }
 
-/** Two reports of one device as one. */
+/** Merges two reports of one device; the newest value of each field remains. */
 export function foldReport(a: DeviceReport, b: DeviceReport): DeviceReport {
   const [older, newer] = a.seenAtMs <= b.seenAtMs ? [a, b] : [b, a]
   const fixes = [older.location, newer.location].filter((fix) => fix !== undefined)
@@ -86,7 +86,7 @@ export function foldReport(a: DeviceReport, b: DeviceReport): DeviceReport {
   }
 }
 
-// A fault ends with a system sample that has none; a failed config job's error ends with any report that has none.
+// A fault ends with a system sample without fault. The error of a failed config job ends with any report without fault.
 const applyReportsSql = `
   WITH report AS (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::boolean[], $6::text[],
@@ -120,8 +120,8 @@ const applyReportsSql = `
   SELECT id, organization_id, status_before, status_after FROM target WHERE status_before <> status_after`
 
 /**
- * Marks online devices offline that were silent for three of their reporting intervals, 5 minutes at least. At most
- * `limit` a call, skipping rows somebody else holds; call again while it returns `limit` changes.
+ * Marks online devices as offline that have not reported for three of their reporting intervals and for at least 5 minutes.
+ * Changes at most `limit` devices and skips locked rows; call again while it returns `limit` changes.
  */
 export function sweepOffline(pool: Pool, limit = 1_000): Promise<StatusChange[]> {
   return transaction(pool, async (connection) => {
@@ -137,12 +137,12 @@ export function sweepOffline(pool: Pool, limit = 1_000): Promise<StatusChange[]>
       [limit],
     )
     const changes = rows.map(toChange)
-    await announceStatusChanges(connection, changes, { actor: 'system', reason: 'silent' })
+    await publishStatusChanges(connection, changes, { actor: 'system', reason: 'silent' })
     return changes
   })
 }
 
-/** A config job failed on the device: `error` until its next healthy report. Disabled and offline devices keep their status. */
+/** Sets the status `error` after a failed config job, until the next report without fault. Disabled and offline devices keep theirs. */
 export async function markConfigFailed(
   connection: Connection,
   organizationId: string,
@@ -156,11 +156,11 @@ export async function markConfigFailed(
      RETURNING d.id, d.organization_id, target.status AS status_before, d.status AS status_after`,
     [organizationId, deviceId],
   )
-  await announceStatusChanges(connection, rows.map(toChange), { actor: 'system', reason: 'config job failed' })
+  await publishStatusChanges(connection, rows.map(toChange), { actor: 'system', reason: 'config job failed' })
 }
 
 /** Writes the audit rows and events of status changes, in the transaction that makes them. */
-export async function announceStatusChanges(
+export async function publishStatusChanges(
   connection: Connection,
   changes: readonly StatusChange[],
   cause: Cause,

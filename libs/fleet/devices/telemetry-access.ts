@@ -1,19 +1,19 @@
 import { insufficientScope, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
-import { holds } from '#fleet/access/principal'
+import { holds, visibleOrganizations } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import { planNamed } from '#fleet/organizations/plans'
 
-/** A stretch of a device's history the caller may read: what this organization owned, in [fromMs, toMs). */
-export type OwnedInterval = {
+/** A part of a device's history that the caller may read: the time in [fromMs, toMs) in which an organization owned it. */
+type OwnedInterval = {
   organizationId: string
-  /** Null: since ever. A device's first owner also owns what it had recorded before it was registered. */
+  /** Null: no limit. The first owner of a device also owns what it recorded before it was registered. */
   fromMs: number | null
   /** Null: still owned. */
   toMs: number | null
-  /** How far back the organization's plan lets its history be read. */
+  /** How many days of history the organization's plan includes. */
   historyDays: number
-  /** The caller may see IMSI, ICCID and WAN address of this interval. */
+  /** The caller may read IMSI, ICCID and WAN address of this interval. */
   sensitive: boolean
 }
 
@@ -21,7 +21,7 @@ export type ReadableDevice = {
   deviceId: string
   /** Newest first, never empty, never overlapping. */
   intervals: OwnedInterval[]
-  /** When the device last reported to its present owner; null when it never did or was given away. */
+  /** When the device last reported to its present owner; null when it never did or the caller may not read that owner. */
   lastSeenMs: number | null
 }
 
@@ -33,7 +33,7 @@ type OwnershipRow = {
   last_seen_at: Date | null
 }
 
-// The first interval is found before the caller's organizations are picked, so that a later owner is never taken for it.
+// The window function runs before the filter on the caller's organizations, so that only the first owner has no start.
 const ownershipSql = `
   SELECT owned.organization_id, owned.owned_from, owned.owned_to, organization.plan, device.last_seen_at
   FROM (
@@ -48,8 +48,9 @@ const ownershipSql = `
   ORDER BY owned.started DESC`
 
 /**
- * Which parts of a device's telemetry the caller may read. Throws 404 for a device that does not exist, was deleted or
- * never belonged to an organization the caller sees, and 403 when it lacks `telemetry:read` in all that it sees.
+ * Returns the parts of a device's telemetry that the caller may read. Throws 404 for a device that does not exist, was
+ * deleted or never belonged to an organization of the caller, and 403 when the caller lacks `telemetry:read` in all of its
+ * owners.
  */
 export async function readableTelemetry(
   ctx: Pick<FleetContext, 'pool' | 'principal' | 'plans'>,
@@ -57,9 +58,9 @@ export async function readableTelemetry(
 ): Promise<ReadableDevice> {
   const { principal } = ctx
   if (!isUuid(deviceId)) throw notFound('device', deviceId)
-  const visible = principal.platform ? null : [...principal.grants.keys()]
-  // Named, so that a connection plans it once: planning takes longer than looking the few rows up.
-  const ownership = { name: 'device-ownership', text: ownershipSql, values: [deviceId, visible] }
+  // A prepared statement, because planning takes longer than reading the few rows.
+  const values = [deviceId, visibleOrganizations(principal)]
+  const ownership = { name: 'device-ownership', text: ownershipSql, values }
   const { rows } = await ctx.pool.query<OwnershipRow>(ownership)
   if (rows.length === 0) throw notFound('device', deviceId)
   const readable = rows.filter((row) => holds(principal, row.organization_id, 'telemetry:read'))

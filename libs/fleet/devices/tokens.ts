@@ -1,16 +1,15 @@
 import { issueToken } from '#core/tokens'
-import { recordAudit } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { findDevice } from '#fleet/devices/device'
+import { auditDevice, findDevice } from '#fleet/devices/device'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
-export type IssuedDeviceToken = { token: string; expiresAt: string | null }
+type IssuedDeviceToken = { token: string; expiresAt: string | null }
 
 /**
- * Issues a device's token (`device:update`), shown once. Earlier ones work 24 h more, so that a router can be given the
- * new one while it still talks with the old; with `revoke` they stop at once.
+ * Issues a token for a device (`device:update`); it is returned only here. Earlier tokens remain valid for 24 h, so that the
+ * router can be updated while it still uses the old one. With `revoke`, they become invalid at once.
  */
 export async function issueDeviceToken(
   ctx: FleetContext,
@@ -23,16 +22,7 @@ export async function issueDeviceToken(
     const device = await findDevice(ctx, connection, deviceId, 'device:update', true)
     await retireTokens(connection, device.id, options.revoke)
     const [token = ''] = await insertDeviceTokens(connection, device.organization_id, [device.id])
-    await recordAudit(connection, [
-      {
-        organizationId: device.organization_id,
-        actor: ctx.principal.id,
-        action: options.revoke ? 'device.token_replaced' : 'device.token_issued',
-        subjectType: 'device',
-        subjectId: device.id,
-        requestId: ctx.requestId,
-      },
-    ])
+    await auditDevice(ctx, connection, device, options.revoke ? 'device.token_replaced' : 'device.token_issued')
     return { token, expiresAt: null }
   })
 }
@@ -48,7 +38,7 @@ async function retireTokens(connection: Connection, deviceId: string, revoke: bo
   }
 }
 
-/** A fresh token for each device, in order. Only their hashes are stored. */
+/** Issues a token for each device and returns them in order. Stores only their hashes. */
 export async function insertDeviceTokens(
   connection: Connection,
   organizationId: string,

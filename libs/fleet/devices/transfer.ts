@@ -1,22 +1,22 @@
 import { conflict, insufficientScope } from '#core/errors'
 import { holds } from '#fleet/access/principal'
-import { recordAudit } from '#fleet/audit/record'
+import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { type DeviceRow, deviceColumns, findDevice, type TaggedDevice, tagDevice } from '#fleet/devices/device'
 import { serialTaken } from '#fleet/devices/register'
 import { publishEvents } from '#fleet/events/publish'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
-import { requireActiveSubscription, returnQuota, takeQuota } from '#fleet/organizations/subscriptions'
+import { releaseQuota, requireActiveSubscription, reserveQuota } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import { isUniqueViolation } from '#postgres/errors'
 import type { Connection } from '#postgres/pool'
 
-export type Transfer = { toOrgId: string; reason?: string | undefined }
+type Transfer = { toOrgId: string; reason?: string | undefined }
 
 /**
- * Moves a device to another organization (`device:transfer` on both sides; a destination the caller does not hold it in
- * is 403 whether it exists or not). Groups, profile, open jobs, tokens and last location stay behind; so does its
- * history, which the ownership interval closed here keeps with the old owner.
+ * Transfers a device to another organization (`device:transfer` in both; 403 for any other destination, whether it exists or
+ * not). The device loses its groups, profile, open jobs, tokens and last location. Its history remains with the old owner,
+ * whose ownership interval ends.
  */
 export async function transferDevice(
   ctx: FleetContext,
@@ -31,28 +31,28 @@ export async function transferDevice(
     await requireActiveSubscription(ctx, connection, fromOrgId)
     const destination = await requireActiveSubscription(ctx, connection, toOrgId)
     const before = await findDevice(ctx, connection, deviceId, 'device:transfer', true)
-    const isThere = before.organization_id === toOrgId
+    const isUnchanged = before.organization_id === toOrgId
     await lockCounters(connection, [before.organization_id, toOrgId])
-    if (!isThere) await takeQuota(connection, destination, 1)
+    if (!isUnchanged) await reserveQuota(connection, destination, 1)
     precondition(tagDevice(before))
-    if (isThere) throw conflict('same_organization', 'The device is there already.')
+    if (isUnchanged) throw conflict('same_organization', 'The device already belongs to this organization.')
     await withdrawDeviceJobs(ctx, connection, before, 'deviceGone')
     await leaveOrganization(connection, before)
     const after = await moveRow(connection, before, toOrgId)
-    await returnQuota(connection, before.organization_id, 1)
-    await announceTransfer(ctx, connection, before, transfer)
+    await releaseQuota(connection, before.organization_id, 1)
+    await publishTransfer(ctx, connection, before, transfer)
     return tagDevice(after)
   })
 }
 
-/** The platform holds every scope, but only in organizations that exist. */
+/** Throws 403 for a destination without the scope, and, for platform principals, for one that does not exist. */
 async function requireDestination(ctx: FleetContext, toOrgId: string): Promise<void> {
   if (!holds(ctx.principal, toOrgId, 'device:transfer')) throw insufficientScope('device:transfer')
   const { rowCount } = await ctx.pool.query('SELECT 1 FROM organization WHERE id = $1', [toOrgId])
   if (!rowCount) throw insufficientScope('device:transfer')
 }
 
-/** Two transfers in opposite directions take the counters' locks in the same order. */
+/** Locks the usage counters in order of id, so that two transfers in opposite directions do not deadlock. */
 const lockCounters = (connection: Connection, organizationIds: readonly string[]) =>
   connection.query(
     'SELECT 1 FROM organization_usage WHERE organization_id = ANY($1::uuid[]) ORDER BY organization_id FOR UPDATE',
@@ -60,12 +60,12 @@ const lockCounters = (connection: Connection, organizationIds: readonly string[]
   )
 
 async function leaveOrganization(connection: Connection, device: DeviceRow): Promise<void> {
-  const here = [device.organization_id, device.id]
-  await connection.query('DELETE FROM device_group_member WHERE organization_id = $1 AND device_id = $2', here)
-  await connection.query('DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2', here)
+  const key = [device.organization_id, device.id]
+  await connection.query('DELETE FROM device_group_member WHERE organization_id = $1 AND device_id = $2', key)
+  await connection.query('DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query(
     'UPDATE device_ownership SET owned_to = now() WHERE organization_id = $1 AND device_id = $2 AND owned_to IS NULL',
-    here,
+    key,
   )
 }
 
@@ -83,7 +83,7 @@ async function moveRow(connection: Connection, before: DeviceRow, toOrgId: strin
         WHERE organization_id = $1 AND id = $2 RETURNING ${deviceColumns}`,
       [before.organization_id, before.id, toOrgId],
     )
-    if (!rows[0]) throw new Error('A locked device vanished.')
+    if (!rows[0]) throw new Error('The locked device was not found.')
     return rows[0]
   } catch (error) {
     if (isUniqueViolation(error, 'device_serial_taken')) throw serialTaken(before.serial)
@@ -91,30 +91,20 @@ async function moveRow(connection: Connection, before: DeviceRow, toOrgId: strin
   }
 }
 
-/** Both sides' books tell of it; neither names more of the other than its id. */
-async function announceTransfer(
+/** Writes audit rows and events for both organizations. Each refers to the other organization only by its id. */
+async function publishTransfer(
   ctx: FleetContext,
   connection: Connection,
   before: DeviceRow,
   { toOrgId, reason }: Transfer,
 ): Promise<void> {
   const detail = { fromOrganizationId: before.organization_id, toOrganizationId: toOrgId, reason: reason ?? null }
-  const sides = [before.organization_id, toOrgId]
-  await recordAudit(
-    connection,
-    sides.map((organizationId) => ({
-      organizationId,
-      actor: ctx.principal.id,
-      action: 'device.transferred',
-      subjectType: 'device',
-      subjectId: before.id,
-      detail,
-      requestId: ctx.requestId,
-    })),
-  )
+  const organizationIds = [before.organization_id, toOrgId]
+  const subject = { action: 'device.transferred', subjectType: 'device', subjectId: before.id, detail }
+  await auditCaller(ctx, connection, ...organizationIds.map((organizationId) => ({ organizationId, ...subject })))
   await publishEvents(
     connection,
-    sides.map((organizationId) => ({
+    organizationIds.map((organizationId) => ({
       organizationId,
       type: 'device.transferred',
       payload: { deviceId: before.id, serial: before.serial, ...detail },

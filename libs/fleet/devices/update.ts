@@ -1,8 +1,14 @@
 import { badRequest } from '#core/errors'
-import { recordAudit } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { type DeviceRow, deviceColumns, findDevice, type TaggedDevice, tagDevice } from '#fleet/devices/device'
-import { announceStatusChanges, type DeviceStatus } from '#fleet/devices/status'
+import {
+  auditDevice,
+  type DeviceRow,
+  deviceColumns,
+  findDevice,
+  type TaggedDevice,
+  tagDevice,
+} from '#fleet/devices/device'
+import { type DeviceStatus, publishStatusChanges } from '#fleet/devices/status'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
@@ -13,17 +19,17 @@ export async function getDevice(ctx: FleetContext, deviceId: string): Promise<Ta
   return tagDevice(await findDevice(ctx, ctx.pool, deviceId, 'device:read'))
 }
 
-export type DeviceChange = {
+type DeviceChange = {
   name?: string | undefined
   tags?: string[] | undefined
   status?: DeviceStatus | undefined
-  /** Permanent; sent back unchanged it is ignored. */
+  /** Cannot be changed. The present value is accepted and ignored. */
   serial?: string | undefined
 }
 
 /**
- * Changes name, tags or status (`device:update`). Disabling rejects the jobs that wait for the device; any other status
- * ends being disabled. `precondition` sees the device before the change. Throws 400 `serial_immutable`.
+ * Changes name, tags or status (`device:update`). Disabling a device rejects the jobs it has not taken; any other status
+ * enables it. `precondition` receives the device before the change and may throw 412. Throws 400 `serial_immutable`.
  */
 export async function updateDevice(
   ctx: FleetContext,
@@ -38,7 +44,7 @@ export async function updateDevice(
     const before = await findDevice(ctx, connection, deviceId, 'device:update', true)
     precondition(tagDevice(before))
     const after = await writeChange(connection, before, change)
-    await announce(ctx, connection, before, after)
+    await publishChange(ctx, connection, before, after)
     if (after.status === 'disabled' && before.status !== 'disabled') {
       await withdrawDeviceJobs(ctx, connection, after, 'deviceDisabled')
     }
@@ -50,10 +56,10 @@ function refuseSerialChange(change: DeviceChange, serial: string): void {
   const refuse = (pointer: string, code: string, detail: string) =>
     badRequest(detail, [{ pointer, code, detail }], code === 'serial_immutable' ? code : undefined)
   if (change.serial !== undefined && change.serial !== serial) {
-    throw refuse('/serial', 'serial_immutable', 'The serial cannot be changed after creation.')
+    throw refuse('/serial', 'serial_immutable', 'The serial cannot be changed.')
   }
   if (change.name === undefined && change.tags === undefined && change.status === undefined) {
-    throw refuse('', 'nothing_to_change', 'Send name, tags or status.')
+    throw refuse('', 'nothing_to_change', 'The request changes nothing. Send `name`, `tags` or `status`.')
   }
 }
 
@@ -70,28 +76,20 @@ async function writeChange(connection: Connection, before: DeviceRow, change: De
   return rows[0] ?? before
 }
 
-async function announce(ctx: FleetContext, connection: Connection, before: DeviceRow, after: DeviceRow): Promise<void> {
+async function publishChange(
+  ctx: FleetContext,
+  connection: Connection,
+  before: DeviceRow,
+  after: DeviceRow,
+): Promise<void> {
   if (after === before) return
-  const cause = { actor: ctx.principal.id, requestId: ctx.requestId }
-  const organizationId = before.organization_id
   const edited = {
     ...(after.name === before.name ? {} : { name: after.name }),
     ...(after.tags.join('\n') === before.tags.join('\n') ? {} : { tags: after.tags }),
   }
-  if (Object.keys(edited).length > 0) {
-    await recordAudit(connection, [
-      {
-        ...cause,
-        organizationId,
-        action: 'device.updated',
-        subjectType: 'device',
-        subjectId: after.id,
-        detail: edited,
-      },
-    ])
-  }
-  if (after.status !== before.status) {
-    const statusChange = { deviceId: after.id, organizationId, from: before.status, to: after.status }
-    await announceStatusChanges(connection, [statusChange], { ...cause, reason: 'request' })
-  }
+  if (Object.keys(edited).length > 0) await auditDevice(ctx, connection, after, 'device.updated', edited)
+  if (after.status === before.status) return
+  const change = { deviceId: after.id, organizationId: after.organization_id, from: before.status, to: after.status }
+  const cause = { actor: ctx.principal.id, requestId: ctx.requestId, reason: 'request' }
+  await publishStatusChanges(connection, [change], cause)
 }

@@ -8,8 +8,8 @@ import { newOrganization, newReportingDevices } from '#test/reporting-device'
 const minuteMs = 60_000
 const startMs = Date.UTC(2026, 0, 2)
 
-/** A stay by minutes: from its arrival to its end, open when that is null, at a latitude. */
-function stay(
+/** A dwell between two times in minutes. `to` is null while it is open. */
+function dwell(
   from: number,
   to: number | null,
   { lat = 50, seen = to ?? from + 5, withdrawn = false } = {},
@@ -28,7 +28,7 @@ function stay(
   }
 }
 
-/** What subscribers hear of stays that are written one after the other: type, arrival, departure in minutes. */
+/** The events for dwells that are written in this order: type, arrival and departure in minutes. */
 function story(written: readonly WrittenDwell[]): string[] {
   let last: AnnouncedDwell | null = null
   const minute = (ms: number | null) => (ms === null ? '?' : (ms - startMs) / minuteMs)
@@ -46,48 +46,56 @@ function story(written: readonly WrittenDwell[]): string[] {
 describe('announceDwell', () => {
   test.each<[string, WrittenDwell[], string[]]>([
     [
-      'a stay starts once while it grows, and ends once',
-      [stay(0, null), stay(0, null), stay(0, 9), stay(0, 9)],
+      'a dwell starts once while it grows, and ends once',
+      [dwell(0, null), dwell(0, null), dwell(0, 9), dwell(0, 9)],
       ['started 0', 'ended 0 9'],
     ],
-    ['one that is known only when it is over is told whole', [stay(0, 9)], ['started 0', 'ended 0 9']],
-    ['the next one follows', [stay(0, 9), stay(20, null, { lat: 51 })], ['started 0', 'ended 0 9', 'started 20']],
+    ['a dwell that is known only after its end publishes both events', [dwell(0, 9)], ['started 0', 'ended 0 9']],
     [
-      'what is processed again after a crash is silence',
-      [stay(0, 9), stay(20, 30), stay(0, null), stay(0, 9), stay(20, 30)],
+      'the next dwell starts after the end of the last one',
+      [dwell(0, 9), dwell(20, null, { lat: 51 })],
+      ['started 0', 'ended 0 9', 'started 20'],
+    ],
+    [
+      'a dwell that is written again after a crash causes no event',
+      [dwell(0, 9), dwell(20, 30), dwell(0, null), dwell(0, 9), dwell(20, 30)],
       ['started 0', 'ended 0 9', 'started 20', 'ended 20 30'],
     ],
-    ['what comes to light behind a later one is silence', [stay(50, 60), stay(0, 9)], ['started 50', 'ended 50 60']],
     [
-      'one that was none ends without a departure',
-      [stay(0, null), stay(0, null, { withdrawn: true }), stay(0, null, { withdrawn: true })],
+      'a dwell detected after a later one was published causes no event',
+      [dwell(50, 60), dwell(0, 9)],
+      ['started 50', 'ended 50 60'],
+    ],
+    [
+      'a withdrawn dwell ends without a departure',
+      [dwell(0, null), dwell(0, null, { withdrawn: true }), dwell(0, null, { withdrawn: true })],
       ['started 0', 'ended 0 ?'],
     ],
     [
-      'one that began earlier than was thought starts anew',
-      [stay(5, null), stay(5, null, { withdrawn: true }), stay(0, null, { seen: 12 }), stay(0, 20)],
+      'a dwell that began earlier is started again',
+      [dwell(5, null), dwell(5, null, { withdrawn: true }), dwell(0, null, { seen: 12 }), dwell(0, 20)],
       ['started 5', 'ended 5 ?', 'started 0', 'ended 0 20'],
     ],
     [
-      'one whose beginning was forgotten ends as it began',
-      [stay(0, null), stay(90, null), stay(90, 99)],
+      'a dwell whose arrival was lost ends with its published arrival',
+      [dwell(0, null), dwell(90, null), dwell(90, 99)],
       ['started 0', 'ended 0 99'],
     ],
     [
-      'one that is recovered short, found whole again and then ends is one',
-      [stay(0, null), stay(90, null), stay(90, null, { withdrawn: true }), stay(0, null), stay(0, 99)],
+      'a dwell that is restored partly, then completely, and then ends is one dwell',
+      [dwell(0, null), dwell(90, null), dwell(90, null, { withdrawn: true }), dwell(0, null), dwell(0, 99)],
       ['started 0', 'ended 0 99'],
     ],
     [
-      'one whose end was lost ends before the next starts',
-      [stay(0, null), stay(90, null, { lat: 51 })],
+      'a dwell whose end was lost ends before the next one starts',
+      [dwell(0, null), dwell(90, null, { lat: 51 })],
       ['started 0', 'ended 0 ?', 'started 90'],
     ],
   ])('%s', (_, written, expected) => expect(story(written)).toEqual(expected))
 
   test('is not confused by the antimeridian', () => {
-    const east = { ...stay(0, null), lon: 179.9999 }
-    const west = { ...stay(90, 99), lon: -179.9999 }
+    const east = { ...dwell(0, null), lon: 179.9999 }
+    const west = { ...dwell(90, 99), lon: -179.9999 }
     expect(story([east, west])).toEqual(['started 0', 'ended 0 99'])
   })
 })
@@ -121,11 +129,11 @@ describe('publishDwells', () => {
   }
   const types = async (organizationId: string) => (await published(organizationId)).map(({ type }) => type)
 
-  test('publishes both with place and times, once, also when two processes write the same', async () => {
+  test('publishes both events with place and times once, also when two processes write the same dwell', async () => {
     const device = await newDevice()
     const written = [
-      { ...stay(0, null), ...device },
-      { ...stay(0, 9), ...device },
+      { ...dwell(0, null), ...device },
+      { ...dwell(0, 9), ...device },
     ]
     await Promise.all([publishDwells(pool, plans, written), publishDwells(pool, plans, written)])
     const place = { deviceId: device.deviceId, dwellId: 'dwell-0', lat: 50, lon: 8, radiusM: 20 }
@@ -138,30 +146,30 @@ describe('publishDwells', () => {
     ])
   })
 
-  test('tells nobody of a stay that began with a former owner, or of a device that is gone', async () => {
+  test('publishes no dwell that began under a former owner or belongs to a deleted device', async () => {
     const device = await newDevice()
     const former = await newOrganization(pool)
     const gone = await newDevice()
     await pool.query('DELETE FROM device_ownership WHERE device_id = $1', [gone.deviceId])
     await pool.query('DELETE FROM device WHERE id = $1', [gone.deviceId])
     await publishDwells(pool, plans, [
-      { ...stay(0, 9), deviceId: device.deviceId, organizationId: former },
-      { ...stay(0, 9), ...gone },
-      { ...stay(20, null), ...device },
+      { ...dwell(0, 9), deviceId: device.deviceId, organizationId: former },
+      { ...dwell(0, 9), ...gone },
+      { ...dwell(20, null), ...device },
     ])
     expect(await published(former)).toEqual([])
     expect(await published(gone.organizationId)).toEqual([])
     expect(await types(device.organizationId)).toEqual(['dwell.started'])
   })
 
-  test('is silent on a plan that shows no stays, and does not make up for it after an upgrade', async () => {
+  test('publishes nothing on a plan without fleet GPS, also not after an upgrade', async () => {
     const device = await newDevice()
     await pool.query("UPDATE organization SET plan = 'free' WHERE id = $1", [device.organizationId])
-    await publishDwells(pool, plans, [{ ...stay(0, null), ...device }])
+    await publishDwells(pool, plans, [{ ...dwell(0, null), ...device }])
     await pool.query("UPDATE organization SET plan = 'pro' WHERE id = $1", [device.organizationId])
-    await publishDwells(pool, plans, [{ ...stay(0, null, { seen: 7 }), ...device }])
+    await publishDwells(pool, plans, [{ ...dwell(0, null, { seen: 7 }), ...device }])
     expect(await published(device.organizationId)).toEqual([])
-    await publishDwells(pool, plans, [{ ...stay(20, null, { lat: 51 }), ...device }])
+    await publishDwells(pool, plans, [{ ...dwell(20, null, { lat: 51 }), ...device }])
     expect((await types(device.organizationId)).at(-1)).toBe('dwell.started')
   })
 })

@@ -2,23 +2,23 @@ import { type OutboxEvent, publishEvents } from '#fleet/events/publish'
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import { type Pool, type Queryable, transaction } from '#postgres/pool'
 
-/** A stay as it was just written; `organizationId` is whose device it was when it arrived. */
+/** A dwell as it was written. `organizationId` is the owner of the device at the arrival. */
 export type WrittenDwell = {
   dwellId: string
   deviceId: string
   organizationId: string
   arrivedAtMs: number
-  /** Null while nothing outside was seen. */
+  /** Null while the device has not been observed outside. */
   departedAtMs: number | null
   lastInsideAtMs: number
   lat: number
   lon: number
   radiusM: number
-  /** Late reports showed that it was none, or began at another time. */
+  /** Late reports showed that there was no dwell, or that it began at another time. */
   withdrawn: boolean
 }
 
-/** The stay that subscribers heard of last, and where their story of it stands. */
+/** The last dwell that was published, with the state that was published. */
 export type AnnouncedDwell = Pick<WrittenDwell, 'dwellId' | 'arrivedAtMs' | 'lat' | 'lon' | 'radiusM'> & {
   state: 'ongoing' | 'ended' | 'withdrawn'
 }
@@ -27,37 +27,37 @@ type Announcement = { type: 'dwell.started' | 'dwell.ended'; dwell: AnnouncedDwe
 type Step = { last: AnnouncedDwell | null; announcements: Announcement[] }
 
 /**
- * What subscribers are to hear of a written stay after what they heard last. Every start is followed by its end, and a
- * stay that is written again, or came to light only behind a later one, is silence.
+ * Decides which events to publish for a written dwell, given the last published one. Every start is followed by an end. A
+ * dwell that is written again, or that is detected after a later one was published, causes no event.
  */
 export function announceDwell(last: AnnouncedDwell | null, written: WrittenDwell): Step {
-  const silence: Step = { last, announcements: [] }
+  const unchanged: Step = { last, announcements: [] }
   if (last?.state === 'ongoing') {
     const isRevoked = written.withdrawn && written.arrivedAtMs === last.arrivedAtMs
     if (isRevoked) return { last: { ...last, state: 'withdrawn' }, announcements: [endOf(last, null)] }
-    if (written.withdrawn || written.arrivedAtMs < last.arrivedAtMs) return silence
-    if (isSameStay(last, written)) {
-      if (written.departedAtMs === null) return silence
+    if (written.withdrawn || written.arrivedAtMs < last.arrivedAtMs) return unchanged
+    if (isSameDwell(last, written)) {
+      if (written.departedAtMs === null) return unchanged
       return {
         last: announced(written),
         announcements: [endOf({ ...last, ...centreOf(written) }, written.departedAtMs)],
       }
     }
-    // Its end was lost in a crash, and nobody knows it any more.
-    return { last: announced(written), announcements: [endOf(last, null), ...wholeOf(written)] }
+    // The end of the last dwell was lost in a crash and is unknown.
+    return { last: announced(written), announcements: [endOf(last, null), ...allEventsOf(written)] }
   }
-  if (written.withdrawn || !isNews(last, written)) return silence
-  return { last: announced(written), announcements: wholeOf(written) }
+  if (written.withdrawn || !isNewer(last, written)) return unchanged
+  return { last: announced(written), announcements: allEventsOf(written) }
 }
 
-/** A track that was recovered from its last day only takes a longer stay for one that began later. */
-const isSameStay = (last: AnnouncedDwell, written: WrittenDwell): boolean =>
+/** A track restored from its last day reports a later arrival for a dwell that is longer than a day. */
+const isSameDwell = (last: AnnouncedDwell, written: WrittenDwell): boolean =>
   written.arrivedAtMs === last.arrivedAtMs ||
   roughDistanceM(last, written) <= Math.max(last.radiusM, written.radiusM, 50)
 
-const isNews = (last: AnnouncedDwell | null, written: WrittenDwell): boolean => {
+const isNewer = (last: AnnouncedDwell | null, written: WrittenDwell): boolean => {
   if (last === null || written.arrivedAtMs > last.arrivedAtMs) return true
-  // What was withdrawn may have begun earlier, or be back.
+  // A withdrawn dwell may be written again, also with an earlier arrival.
   return last.state === 'withdrawn' && written.lastInsideAtMs >= last.arrivedAtMs
 }
 
@@ -76,7 +76,7 @@ const endOf = (dwell: AnnouncedDwell, departedAtMs: number | null): Announcement
   departedAtMs,
 })
 
-const wholeOf = (written: WrittenDwell): Announcement[] => {
+const allEventsOf = (written: WrittenDwell): Announcement[] => {
   const dwell = announced(written)
   const start: Announcement = { type: 'dwell.started', dwell, departedAtMs: null }
   return written.departedAtMs === null ? [start] : [start, endOf(dwell, written.departedAtMs)]
@@ -90,17 +90,16 @@ function roughDistanceM(a: { lat: number; lon: number }, b: { lat: number; lon: 
 }
 
 /**
- * Publishes `dwell.started` and `dwell.ended` for stays in the order in which they were written, each once however often
- * it is written. Only the device's present owner hears of a stay, and only when it began with them and their plan shows
- * stays.
+ * Publishes `dwell.started` and `dwell.ended` in the order in which the dwells were written, each once. Publishes only to the
+ * present owner of a device, and only when the dwell began under that owner and their plan includes fleet GPS.
  */
 export async function publishDwells(pool: Pool, plans: Plans, written: readonly WrittenDwell[]): Promise<void> {
-  // Most of what is written is an open stay that has grown: it is looked at before anything is locked.
+  // Most written dwells only extend an open one. This check avoids locks for them.
   const devices = await readDevices(pool, written.map(deviceIdOf), '')
-  const newsworthy = new Set(stepsOf(devices, plans, written).map(({ device }) => device.id))
-  if (newsworthy.size === 0) return
+  const changed = new Set(stepsOf(devices, plans, written).map(({ device }) => device.id))
+  if (changed.size === 0) return
   await transaction(pool, async (connection) => {
-    const locked = await readDevices(connection, [...newsworthy], 'ORDER BY d.id FOR NO KEY UPDATE OF d')
+    const locked = await readDevices(connection, [...changed], 'ORDER BY d.id FOR NO KEY UPDATE OF d')
     const steps = stepsOf(locked, plans, written)
     await connection.query(
       `UPDATE device d SET announced_dwell = step.dwell
@@ -133,7 +132,7 @@ async function readDevices(db: Queryable, deviceIds: readonly string[], lock: st
   return rows
 }
 
-/** The devices whose last stay is another one now, with the events that say so. */
+/** The devices whose last published dwell changes, with the events to publish. */
 function stepsOf(
   devices: readonly DeviceRow[],
   plans: Plans,
@@ -150,8 +149,8 @@ function stepsOf(
       announcements.push(...step.announcements)
     }
     if (announcements.length === 0) return []
-    const isShown = planNamed(plans, device.plan).fleetGps
-    const events = isShown ? announcements.map((announcement) => eventOf(device, announcement)) : []
+    const isIncluded = planNamed(plans, device.plan).fleetGps
+    const events = isIncluded ? announcements.map((announcement) => eventOf(device, announcement)) : []
     return [{ device: { ...device, announced_dwell: last }, events }]
   })
 }

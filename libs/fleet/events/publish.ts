@@ -1,7 +1,7 @@
 import { newId } from '#core/ids'
 import type { Queryable } from '#postgres/pool'
 
-/** Events integrations can subscribe to. */
+/** Event types that webhooks can subscribe to. */
 export const eventTypes = [
   'device.status_changed',
   'device.created',
@@ -18,7 +18,7 @@ export type EventType = (typeof eventTypes)[number]
 
 export type OutboxEvent = { organizationId: string; type: EventType; payload: Record<string, unknown> }
 
-/** Writes events in the caller's transaction; the relay sends them on once that has committed. */
+/** Writes events to the outbox in the caller's transaction. Webhooks receive them after the commit. */
 export async function publishEvents(connection: Queryable, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return
   await connection.query(

@@ -5,9 +5,9 @@ import { planNamed } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 
 /**
- * SQL that selects the `device_id`s of a group's effective members: explicit ones, and devices of the organization that
- * carry any of the smart tags. The arguments are SQL expressions, such as `$1`, for organization, group, and the smart
- * tags that take effect (`text[]`; see `EffectiveGroup.smartTags`).
+ * SQL that selects the `device_id`s of a group's effective members: explicit members, and devices of the organization that
+ * have any of the smart tags. The arguments are SQL expressions, such as `$1`, for the organization, the group, and the
+ * effective smart tags (`text[]`; see `EffectiveGroup.smartTags`).
  */
 export const effectiveMembersSql = (organizationId: string, groupId: string, smartTags: string): string =>
   `SELECT explicit.device_id FROM device_group_member explicit
@@ -17,23 +17,23 @@ export const effectiveMembersSql = (organizationId: string, groupId: string, sma
     WHERE tagged.organization_id = ${organizationId} AND tagged.tags && ${smartTags}`
 
 /**
- * The same as a condition on a device `d` of the organization. It looks at each device once, where the two halves above
- * are found by themselves, sorted and joined: for large groups a fifth of the time, for small ones a few milliseconds more.
+ * SQL condition: device `d` of the organization is an effective member. Scans each device once instead of merging two
+ * sorted lists: for large groups a fifth of the time, for small ones a few milliseconds more.
  */
 export const isEffectiveMemberSql = (organizationId: string, groupId: string, smartTags: string): string =>
   `(d.tags && ${smartTags} OR d.id IN (SELECT explicit.device_id FROM device_group_member explicit
     WHERE explicit.organization_id = ${organizationId} AND explicit.group_id = ${groupId}))`
 
-export type EffectiveGroup = {
+type EffectiveGroup = {
   id: string
   organizationId: string
-  /** The smart tags that take effect: none on a plan without them, whatever the group keeps. */
+  /** The effective smart tags: those of the group, or none when the plan does not include smart tags. */
   smartTags: string[]
 }
 
 /**
- * Finds a group in these organizations ('all' for the platform), ready for `effectiveMembersSql`. Whether the caller may
- * use it is for the verb to check. Throws 404.
+ * Finds a group in these organizations ('all' for the platform), for `effectiveMembersSql`. The verb must authorize the
+ * caller. Throws 404.
  */
 export async function findEffectiveGroup(
   ctx: Pick<FleetContext, 'plans'>,

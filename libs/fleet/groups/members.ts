@@ -4,17 +4,18 @@ import { authorizeObject } from '#fleet/access/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/devices/device'
 import { requireDevices } from '#fleet/devices/require-devices'
-import { recordGroupChange } from '#fleet/groups/change'
+import { auditGroup } from '#fleet/groups/change'
 import { findEffectiveGroup } from '#fleet/groups/effective-members'
 import { lockGroup } from '#fleet/groups/read'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
+import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 
-export type Membership = 'explicit' | 'smartTag' | 'both'
-export type GroupMember = Device & { membership: Membership }
+type Membership = 'explicit' | 'smartTag' | 'both'
+type GroupMember = Device & { membership: Membership }
 
-// $1 organization, $2 group, $3 smart tags, $4 after, $5 limit. Each half is cut to a page by its own index first.
+// $1 organization, $2 group, $3 smart tags, $4 after, $5 limit. Each part of the union reads one page by its index.
 const memberPageSql = `
   SELECT ${deviceColumns},
     CASE WHEN m.device_id IS NULL THEN 'smartTag' WHEN d.tags && $3::text[] THEN 'both' ELSE 'explicit' END AS membership
@@ -31,13 +32,13 @@ const memberPageSql = `
   LEFT JOIN device_group_member m ON m.organization_id = $1 AND m.group_id = $2 AND m.device_id = page.id
   ORDER BY d.id DESC LIMIT $5`
 
-/** A group's effective members, newest device first, each with why it is one (`group:read`). Throws 404. */
+/** The effective members of a group, newest device first, with the kind of membership (`group:read`). Throws 404. */
 export async function listGroupMembers(
   ctx: FleetContext,
   organizationId: string,
   groupId: string,
-  page: { limit: number; after: string | undefined },
-): Promise<{ items: GroupMember[]; nextAfter: string | null }> {
+  page: PageRequest,
+): Promise<Page<GroupMember>> {
   await authorizeObject(ctx, organizationId, 'group:read', 'group', groupId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { smartTags } = await findEffectiveGroup(ctx, connection, [organizationId], groupId)
@@ -48,14 +49,13 @@ export async function listGroupMembers(
       page.after ?? null,
       page.limit + 1,
     ])
-    const items = rows.slice(0, page.limit).map((row) => ({ ...toDevice(row), membership: row.membership }))
-    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(rows, page.limit, (row) => ({ ...toDevice(row), membership: row.membership }))
   })
 }
 
 /**
- * Adds explicit members (`group:write`) and counts the new ones and those that already were. One unknown device refuses
- * all. Throws 404 naming what is unknown, and 402.
+ * Adds explicit members (`group:write`). Returns how many were added and how many already were members. Throws 404 that
+ * names unknown devices, and 402; then no device is added.
  */
 export async function addGroupMembers(
   ctx: FleetContext,
@@ -75,12 +75,12 @@ export async function addGroupMembers(
     )
     const added = rowCount ?? 0
     if (added > 0)
-      await touchGroup(ctx, connection, organizationId, groupId, 'group.members_added', { added, deviceIds })
+      await recordMemberChange(ctx, connection, organizationId, groupId, 'group.members_added', { added, deviceIds })
     return { added, alreadyMembers: deviceIds.length - added }
   })
 }
 
-/** Takes an explicit member out of a group (`group:write`). Throws 404 when it is none, and 402. */
+/** Removes an explicit member from a group (`group:write`). Throws 404 when the device is not a member, and 402. */
 export async function removeGroupMember(
   ctx: FleetContext,
   organizationId: string,
@@ -96,11 +96,11 @@ export async function removeGroupMember(
     )
     if (!rowCount) throw notFound('member', deviceId)
     await requireActiveSubscription(ctx, connection, organizationId)
-    await touchGroup(ctx, connection, organizationId, groupId, 'group.member_removed', { deviceId })
+    await recordMemberChange(ctx, connection, organizationId, groupId, 'group.member_removed', { deviceId })
   })
 }
 
-async function touchGroup(
+async function recordMemberChange(
   ctx: FleetContext,
   db: Queryable,
   organizationId: string,
@@ -112,5 +112,5 @@ async function touchGroup(
     'UPDATE device_group SET revision = revision + 1, updated_at = now() WHERE organization_id = $1 AND id = $2',
     [organizationId, groupId],
   )
-  await recordGroupChange(ctx, db, organizationId, groupId, action, detail)
+  await auditGroup(ctx, db, organizationId, groupId, action, detail)
 }

@@ -5,10 +5,11 @@ import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import { effectiveMembersSql } from '#fleet/groups/effective-members'
 import { type Entitlement, readEntitlement } from '#fleet/organizations/subscriptions'
+import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 
-export type Group = {
+type Group = {
   id: string
   name: string
   smartTags: string[]
@@ -18,7 +19,7 @@ export type Group = {
   updatedAt: string
 }
 
-/** A group with the count of its changes, from which its entity tag is made. */
+/** A group with its revision, which is its entity tag. */
 export type GroupRevision = { group: Group; revision: string }
 
 type GroupRow = {
@@ -32,7 +33,7 @@ type GroupRow = {
   updated_at: Date
 }
 
-// $1 organization, $2 whether its plan lets smart tags take effect.
+// $1 organization, $2 whether its plan includes smart tags.
 const selectGroups = `
   SELECT g.id, g.name, g.smart_tags, g.revision, g.created_at, g.updated_at,
     (SELECT count(*)::int FROM device_group_member m
@@ -53,7 +54,7 @@ const toGroup = (row: GroupRow): Group => ({
   updatedAt: row.updated_at.toISOString(),
 })
 
-/** A group with its counts, for verbs that are authorized already. Throws 404. */
+/** Reads a group with its counts, for verbs that have authorized the caller. Throws 404. */
 export async function readGroup(db: Queryable, entitlement: Entitlement, groupId: string): Promise<GroupRevision> {
   const { rows } = await db.query<GroupRow>(`${selectGroups} AND g.id = $3`, [
     entitlement.organizationId,
@@ -65,11 +66,7 @@ export async function readGroup(db: Queryable, entitlement: Entitlement, groupId
 }
 
 /** The organization's groups with their counts, newest first (`group:read`). */
-export async function listGroups(
-  ctx: FleetContext,
-  organizationId: string,
-  page: { limit: number; after: string | undefined },
-): Promise<{ items: Group[]; nextAfter: string | null }> {
+export async function listGroups(ctx: FleetContext, organizationId: string, page: PageRequest): Promise<Page<Group>> {
   authorize(ctx.principal, organizationId, 'group:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { plan } = await readEntitlement(ctx, connection, organizationId)
@@ -77,8 +74,7 @@ export async function listGroups(
       `${selectGroups} AND ($3::uuid IS NULL OR g.id < $3) ORDER BY g.id DESC LIMIT $4`,
       [organizationId, plan.smartTagGroups, page.after ?? null, page.limit + 1],
     )
-    const items = rows.slice(0, page.limit).map(toGroup)
-    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(rows, page.limit, toGroup)
   })
 }
 

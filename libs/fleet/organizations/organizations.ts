@@ -1,8 +1,9 @@
 import { badRequest, notFound } from '#core/errors'
 import { newId } from '#core/ids'
 import { authorize, organizationsWith, requirePlatform, sees } from '#fleet/access/principal'
-import { recordAudit } from '#fleet/audit/record'
+import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 import { transaction } from '#postgres/pool'
@@ -10,7 +11,7 @@ import { transaction } from '#postgres/pool'
 export const subscriptionStatuses = ['trialing', 'active', 'past_due', 'suspended', 'cancelled'] as const
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-export type Organization = {
+type Organization = {
   id: string
   name: string
   plan: string
@@ -40,15 +41,14 @@ const toOrganization = (ctx: FleetContext, row: OrganizationRow): Organization =
   createdAt: row.created_at.toISOString(),
 })
 
-/** Throws 400 when no such plan is offered. */
+/** Throws 400 when the plan does not exist. */
 function requirePlan(ctx: FleetContext, plan: string): void {
   if (plan in ctx.plans) return
-  const offered = Object.keys(ctx.plans).join(', ')
-  const detail = `Plans are: ${offered}.`
+  const detail = `Unknown plan. Allowed: ${Object.keys(ctx.plans).join(', ')}.`
   throw badRequest(`/plan: ${detail}`, [{ pointer: '/plan', code: 'unknown_plan', detail }])
 }
 
-/** Creates an organization, on the plan `free` unless another is named. Platform only. */
+/** Creates an organization. The default plan is `free`. Platform only. */
 export async function createOrganization(
   ctx: FleetContext,
   input: { name: string; plan?: string | undefined },
@@ -58,22 +58,12 @@ export async function createOrganization(
   requirePlatform(ctx.principal)
   return transaction(ctx.pool, async (connection) => {
     const row = await insertOrganization(connection, input.name, plan)
-    await recordAudit(connection, [
-      {
-        organizationId: row.id,
-        actor: ctx.principal.id,
-        action: 'organization.created',
-        subjectType: 'organization',
-        subjectId: row.id,
-        detail: { name: row.name, plan },
-        requestId: ctx.requestId,
-      },
-    ])
+    await auditOrganization(ctx, connection, row.id, 'organization.created', { name: row.name, plan })
     return toOrganization(ctx, row)
   })
 }
 
-/** The organization's row with its usage counter. */
+/** Inserts an organization and its usage counter. */
 export async function insertOrganization(db: Queryable, name: string, plan: string): Promise<OrganizationRow> {
   const { rows } = await db.query<OrganizationRow>(
     `WITH created AS (
@@ -91,10 +81,7 @@ export async function insertOrganization(db: Queryable, name: string, plan: stri
 }
 
 /** The organizations the caller can read, newest first. A caller who can read none gets an empty list. */
-export async function listOrganizations(
-  ctx: FleetContext,
-  page: { limit: number; after: string | undefined },
-): Promise<{ items: Organization[]; nextAfter: string | null }> {
+export async function listOrganizations(ctx: FleetContext, page: PageRequest): Promise<Page<Organization>> {
   const visible = ctx.principal.platform || ctx.principal.grants.size > 0 ? readable(ctx) : []
   const { rows } = await ctx.pool.query<OrganizationRow>(
     `SELECT ${columns} FROM organization
@@ -102,8 +89,7 @@ export async function listOrganizations(
       ORDER BY id DESC LIMIT $3`,
     [visible === 'all' ? null : visible, page.after ?? null, page.limit + 1],
   )
-  const items = rows.slice(0, page.limit).map((row) => toOrganization(ctx, row))
-  return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+  return pageOf(rows, page.limit, (row) => toOrganization(ctx, row))
 }
 
 const readable = (ctx: FleetContext): string[] | 'all' => {
@@ -138,26 +124,16 @@ export async function renameOrganization(
     )
     const row = rows[0]
     if (!row) throw notFound('organization', organizationId)
-    await recordAudit(connection, [
-      {
-        organizationId,
-        actor: ctx.principal.id,
-        action: 'organization.renamed',
-        subjectType: 'organization',
-        subjectId: organizationId,
-        detail: { name },
-        requestId: ctx.requestId,
-      },
-    ])
+    await auditOrganization(ctx, connection, organizationId, 'organization.renamed', { name })
     return toOrganization(ctx, row)
   })
 }
 
-export type Subscription = { plan: string; status: SubscriptionStatus; deviceQuota?: number | undefined }
+type Subscription = { plan: string; status: SubscriptionStatus; deviceQuota?: number | undefined }
 
 /**
- * Sets plan, status and contract quota, as a billing system does. Platform only: others who see the organization get
- * 403. Without `deviceQuota` the plan's counts.
+ * Sets plan, status and contract quota, for a billing system. Platform only; other members of the organization get 403.
+ * Without `deviceQuota`, the quota of the plan applies.
  */
 export async function setSubscription(
   ctx: FleetContext,
@@ -178,24 +154,29 @@ export async function setSubscription(
     )
     const row = rows[0]
     if (!row) throw notFound('organization', organizationId)
-    await recordAudit(connection, [
-      {
-        organizationId,
-        actor: ctx.principal.id,
-        action: 'organization.subscription_changed',
-        subjectType: 'organization',
-        subjectId: organizationId,
-        detail: subscription,
-        requestId: ctx.requestId,
-      },
-    ])
+    await auditOrganization(ctx, connection, organizationId, 'organization.subscription_changed', subscription)
     return toOrganization(ctx, row)
   })
 }
 
+const auditOrganization = (
+  ctx: FleetContext,
+  connection: Queryable,
+  organizationId: string,
+  action: string,
+  detail: Record<string, unknown>,
+): Promise<void> =>
+  auditCaller(ctx, connection, {
+    organizationId,
+    action,
+    subjectType: 'organization',
+    subjectId: organizationId,
+    detail,
+  })
+
 /**
- * Throws 404 when there is no such organization. Only platform principals can name one that does not exist and still be
- * authorized: everybody else's grants name existing ones.
+ * Throws 404 when the organization does not exist. Queries the database only for platform principals; the grants of all
+ * others refer to existing organizations.
  */
 export async function requireOrganization(ctx: FleetContext, organizationId: string): Promise<void> {
   if (!ctx.principal.platform) return

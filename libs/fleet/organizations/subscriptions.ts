@@ -5,12 +5,12 @@ import type { SubscriptionStatus } from '#fleet/organizations/organizations'
 import { type Plan, planNamed } from '#fleet/organizations/plans'
 import type { Connection, Queryable } from '#postgres/pool'
 
-/** What an organization may do right now. */
+/** The present limits of an organization, from its plan and subscription. */
 export type Entitlement = { organizationId: string; plan: Plan; status: SubscriptionStatus; deviceQuota: number }
 
 type EntitlementRow = { plan: string; subscription_status: SubscriptionStatus; device_quota: number | null }
 
-/** The organization's plan and subscription, read in the caller's transaction. Throws 404. */
+/** Reads the plan and subscription of an organization in the caller's transaction. Throws 404. */
 export async function readEntitlement(
   ctx: Pick<FleetContext, 'plans'>,
   db: Queryable,
@@ -27,8 +27,8 @@ export async function readEntitlement(
 }
 
 /**
- * Every verb that writes devices, groups, profiles or jobs calls this first in its transaction. Throws 402
- * `subscription_inactive` when the subscription is suspended or cancelled, whoever calls.
+ * Every verb that writes devices, groups, profiles or jobs calls this in its transaction. Throws 402
+ * `subscription_inactive` when the subscription is suspended or cancelled, also for platform principals.
  */
 export async function requireActiveSubscription(
   ctx: Pick<FleetContext, 'plans'>,
@@ -44,20 +44,26 @@ export async function requireActiveSubscription(
   return entitlement
 }
 
-/** Throws 403 `plan_feature`: the plan does not include it. */
-export function refuseFeature(feature: 'smartTagGroups' | 'fleetGps' | 'coverage'): never {
-  throw new ServiceError(403, 'plan_feature', `The organization's plan does not include ${featureNames[feature]}.`, {
-    members: { feature },
-  })
+/** A part of the product that not every plan includes. */
+export type Feature = 'smartTagGroups' | 'fleetGps' | 'coverage'
+
+const featureNames: Record<Feature, string> = {
+  smartTagGroups: 'smart-tag groups',
+  fleetGps: 'fleet GPS',
+  coverage: 'coverage',
 }
 
-const featureNames = { smartTagGroups: 'smart-tag groups', fleetGps: 'fleet GPS', coverage: 'coverage' }
+/** 403 `plan_feature` for a feature that the plan does not include. */
+export const featureNotInPlan = (feature: Feature) =>
+  new ServiceError(403, 'plan_feature', `The organization's plan does not include ${featureNames[feature]}.`, {
+    members: { feature },
+  })
 
 /**
- * Takes places for `count` more devices in the creating transaction. The counter's row lock makes concurrent creators
- * wait for each other, so the quota cannot be overstepped. Throws 403 `device_quota_exceeded` with `limit` and `used`.
+ * Reserves quota for `count` more devices in the transaction that creates them. The lock on the counter's row serializes
+ * concurrent transactions, so the quota cannot be exceeded. Throws 403 `device_quota_exceeded` with `limit` and `used`.
  */
-export async function takeQuota(connection: Connection, entitlement: Entitlement, count: number): Promise<void> {
+export async function reserveQuota(connection: Connection, entitlement: Entitlement, count: number): Promise<void> {
   const { organizationId, deviceQuota } = entitlement
   const taken = await connection.query<{ device_count: number }>(
     `UPDATE organization_usage SET device_count = device_count + $2
@@ -73,13 +79,17 @@ export async function takeQuota(connection: Connection, entitlement: Entitlement
     'SELECT device_count FROM organization_usage WHERE organization_id = $1',
     [organizationId],
   )
-  throw new ServiceError(403, 'device_quota_exceeded', `The organization may have ${deviceQuota} devices.`, {
+  throw new ServiceError(403, 'device_quota_exceeded', quotaExceededDetail(deviceQuota), {
     members: { limit: deviceQuota, used: rows[0]?.device_count ?? 0 },
   })
 }
 
-/** Gives places back when devices are deleted or moved away. */
-export async function returnQuota(connection: Connection, organizationId: string, count: number): Promise<void> {
+/** The text of `device_quota_exceeded`. */
+export const quotaExceededDetail = (deviceQuota: number) =>
+  `The organization's quota of ${deviceQuota} devices is exceeded.`
+
+/** Releases quota when devices are deleted or leave the organization. */
+export async function releaseQuota(connection: Connection, organizationId: string, count: number): Promise<void> {
   await connection.query('UPDATE organization_usage SET device_count = device_count - $2 WHERE organization_id = $1', [
     organizationId,
     count,

@@ -4,8 +4,8 @@ import { type DeviceStatus, deviceStatuses } from '#fleet/devices/status'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { readEntitlement } from '#fleet/organizations/subscriptions'
 
-/** What an organization uses of what its plan and contract allow. */
-export type Usage = {
+/** The limits of an organization's plan and contract, and how much of them it uses. */
+type Usage = {
   organizationId: string
   devices: { used: number; limit: number; byStatus: Record<DeviceStatus, number> }
   requestsPerMinute: number
@@ -13,7 +13,7 @@ export type Usage = {
   features: { smartTagGroups: boolean; fleetGps: boolean; coverage: boolean }
 }
 
-/** The organization's usage (`org:read`). */
+/** The usage of an organization (`org:read`). Throws 404. */
 export async function readUsage(ctx: FleetContext, organizationId: string): Promise<Usage> {
   await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'org:read')

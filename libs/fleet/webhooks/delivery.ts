@@ -1,5 +1,5 @@
 import type { Clock } from '#core/clock'
-import { recordAudit } from '#fleet/audit/record'
+import { auditSystem } from '#fleet/audit/record'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { WebhookOutcome, WebhookSender } from '#fleet/webhooks/sender'
@@ -11,7 +11,7 @@ export type WebhookWorker = { pool: Pool; keyring: Keyring; sender: WebhookSende
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** How long to wait after each failed attempt: a day in all, then the webhook is disabled. */
+/** The delay after each failed attempt. After the last one, a day after the first, the webhook is disabled. */
 export const retryDelaysMs: readonly number[] = [
   5_000,
   30_000,
@@ -25,10 +25,10 @@ export const retryDelaysMs: readonly number[] = [
   8 * hourMs,
 ]
 
-const relayedAtOnce = 1_000
-const keptDays = 3
+const eventsPerRelay = 1_000
+const retentionDays = 3
 
-/** One event on its way to one webhook. */
+/** The delivery of one event to one webhook. */
 export type Delivery = {
   id: string
   organization_id: string
@@ -42,7 +42,7 @@ export type Delivery = {
   sealed_secret: Buffer
 }
 
-/** Turns committed events into one delivery per subscribed webhook; returns how many events it took. */
+/** Creates a delivery for each event and subscribed webhook, and deletes the events. Returns how many events. */
 export async function relayEvents(pool: Queryable): Promise<number> {
   const { rowCount } = await pool.query(
     `WITH taken AS MATERIALIZED (
@@ -56,12 +56,12 @@ export async function relayEvents(pool: Queryable): Promise<number> {
          AND taken.type = ANY (webhook.events) AND webhook.disabled_at IS NULL
      )
      SELECT id FROM taken`,
-    [relayedAtOnce],
+    [eventsPerRelay],
   )
   return rowCount ?? 0
 }
 
-/** Sends a claimed delivery once and writes what became of it. */
+/** Sends a claimed delivery once and stores the outcome. */
 export async function attemptDelivery(worker: WebhookWorker, delivery: Delivery): Promise<void> {
   const { pool, clock } = worker
   const outcome = await send(worker, delivery)
@@ -105,38 +105,37 @@ const markDelivered = async (pool: Queryable, id: string, nowMs: number): Promis
   ])
 }
 
-/** Gives a webhook up: what waits for it is not sent, and its list entry and the audit log say so. */
+/** Disables a webhook: deletes its pending deliveries, and records the reason with the webhook and in the audit log. */
 async function disable(
   { pool, clock }: WebhookWorker,
   { organization_id, webhook_id }: Delivery,
   { reason, gone }: Extract<WebhookOutcome, { delivered: false }>,
 ): Promise<void> {
-  const told = gone ? 'The receiver wants no more (410).' : `Every attempt for a day failed; the last one ${reason}.`
+  const disabledReason = gone
+    ? 'The receiver responded with 410 Gone.'
+    : `All attempts of one day failed. Last error: ${reason}.`
   await transaction(pool, async (connection) => {
     const { rowCount } = await connection.query(
       'UPDATE webhook SET disabled_at = $2, disabled_reason = $3 WHERE id = $1 AND disabled_at IS NULL',
-      [webhook_id, new Date(clock()), told],
+      [webhook_id, new Date(clock()), disabledReason],
     )
     if (!rowCount) return
     await connection.query('DELETE FROM webhook_delivery WHERE webhook_id = $1 AND delivered_at IS NULL', [webhook_id])
-    await recordAudit(connection, [
-      {
-        organizationId: organization_id,
-        actor: 'system',
-        action: 'webhook.disabled',
-        subjectType: 'webhook',
-        subjectId: webhook_id,
-        detail: { reason: told },
-      },
-    ])
+    await auditSystem(connection, {
+      organizationId: organization_id,
+      action: 'webhook.disabled',
+      subjectType: 'webhook',
+      subjectId: webhook_id,
+      detail: { reason: disabledReason },
+    })
   })
 }
 
-/** Forgets deliveries that were made long ago, and returns how many. */
+/** Deletes completed deliveries after three days. Returns how many. */
 export async function pruneWebhookDeliveries({ pool, clock }: Pick<WebhookWorker, 'pool' | 'clock'>): Promise<number> {
   const { rowCount } = await pool.query(
     'DELETE FROM webhook_delivery WHERE delivered_at IS NOT NULL AND created_at < $1',
-    [new Date(clock() - keptDays * 24 * hourMs)],
+    [new Date(clock() - retentionDays * 24 * hourMs)],
   )
   return rowCount ?? 0
 }

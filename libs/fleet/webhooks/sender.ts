@@ -4,33 +4,33 @@ import { isIP, type LookupFunction } from 'node:net'
 import { Agent } from 'undici'
 import { isPublicAddress } from '#core/public-address'
 
-/** One message. `id` is the same at every attempt, so that the receiver can drop what it already has. */
-export type WebhookMessage = { id: string; url: string; secret: string; body: string; timestampS: number }
+/** A message. `id` is the same for every attempt, so that the receiver can ignore duplicates. */
+type WebhookMessage = { id: string; url: string; secret: string; body: string; timestampS: number }
 
-/** `reason` is short and quotes nothing the receiver sent; `gone` means it wants no more (410). */
+/** `reason` is short and does not quote the receiver. `gone`: the receiver responded with 410. */
 export type WebhookOutcome = { delivered: true } | { delivered: false; reason: string; gone: boolean }
 
 export type WebhookSender = { send(message: WebhookMessage): Promise<WebhookOutcome>; close(): Promise<void> }
 
 type SenderOptions = {
-  /** Which addresses may be connected to. Default: those on the public Internet. */
+  /** Returns true for addresses that may be connected to. Default: those on the public Internet. */
   isAllowed?: (address: string) => boolean
-  /** Certificates to trust besides the system's. */
+  /** Trusted CA certificates instead of the default ones. */
   ca?: string | undefined
   timeoutMs?: number
 }
 
 class RefusedAddress extends Error {}
 
-/** The Standard Webhooks signature: HMAC-SHA256 over id, timestamp and body with the bytes behind `whsec_`. */
+/** The signature of Standard Webhooks: HMAC-SHA256 of id, timestamp and body with the base64 key after `whsec_`. */
 export function signWebhook({ id, timestampS, body, secret }: WebhookMessage): string {
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
   return `v1,${createHmac('sha256', key).update(`${id}.${timestampS}.${body}`).digest('base64')}`
 }
 
 /**
- * Sends webhooks over https. The address is checked where the connection is made, after the name was resolved, so that a
- * name that changes its mind cannot lead inside; redirects are not followed.
+ * Creates a sender of webhooks over https. Checks the resolved address when connecting, so that DNS rebinding cannot reach
+ * private addresses. Does not follow redirects.
  */
 export function createWebhookSender({
   isAllowed = isPublicAddress,
@@ -48,7 +48,7 @@ export function createWebhookSender({
     async send(message) {
       const { origin, pathname, search, hostname, protocol } = new URL(message.url)
       const host = hostname.replace(/^\[|\]$/g, '')
-      // A literal address is connected to without a look-up.
+      // For a literal address there is no lookup, so it is checked here.
       if (protocol !== 'https:' || (isIP(host) !== 0 && !isAllowed(host))) return refused
       try {
         const answer = await agent.request({

@@ -3,21 +3,22 @@ import { notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
-import { recordAudit } from '#fleet/audit/record'
+import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { EventType } from '#fleet/events/publish'
 import { requireOrganization } from '#fleet/organizations/organizations'
+import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 
-export type Webhook = {
+type Webhook = {
   id: string
   url: string
   events: EventType[]
   description: string | null
-  /** When deliveries were given up, and why; null while it works. */
+  /** When the webhook was disabled; null while it is enabled. */
   disabledAt: string | null
   disabledReason: string | null
   createdAt: string
@@ -45,11 +46,11 @@ const toWebhook = (row: WebhookRow): Webhook => ({
   createdAt: row.created_at.toISOString(),
 })
 
-/** What a webhook's signing secret is bound to where it is stored. */
+/** The place to which the encrypted signing secret of a webhook is bound. */
 export const webhookSecretPlace = (webhookId: string) => ['webhook', webhookId]
 
 /**
- * Subscribes a URL to events (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is shown this once.
+ * Creates a webhook (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is returned only here.
  */
 export async function createWebhook(
   ctx: FleetContext,
@@ -76,7 +77,7 @@ export async function createWebhook(
       ],
     )
     if (!rows[0]) throw new Error('The webhook was not inserted.')
-    await recordWebhookChange(ctx, connection, organizationId, id, 'webhook.created')
+    await auditWebhook(ctx, connection, organizationId, id, 'webhook.created')
     return { ...toWebhook(rows[0]), secret }
   })
 }
@@ -85,8 +86,8 @@ export async function createWebhook(
 export async function listWebhooks(
   ctx: FleetContext,
   organizationId: string,
-  page: { limit: number; after: string | undefined },
-): Promise<{ items: Webhook[]; nextAfter: string | null }> {
+  page: PageRequest,
+): Promise<Page<Webhook>> {
   authorize(ctx.principal, organizationId, 'webhook:manage')
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
@@ -95,12 +96,11 @@ export async function listWebhooks(
        WHERE organization_id = $1 AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
       [organizationId, page.after ?? null, page.limit + 1],
     )
-    const items = rows.slice(0, page.limit).map(toWebhook)
-    return { items, nextAfter: rows.length > page.limit ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(rows, page.limit, toWebhook)
   })
 }
 
-/** Ends a subscription, with the deliveries that still waited (`webhook:manage`). Throws 404. */
+/** Deletes a webhook and its pending deliveries (`webhook:manage`). Throws 404. */
 export async function deleteWebhook(ctx: FleetContext, organizationId: string, webhookId: string): Promise<void> {
   await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
@@ -109,25 +109,15 @@ export async function deleteWebhook(ctx: FleetContext, organizationId: string, w
       isUuid(webhookId) ? webhookId : null,
     ])
     if (!rowCount) throw notFound('webhook', webhookId)
-    await recordWebhookChange(ctx, connection, organizationId, webhookId, 'webhook.deleted')
+    await auditWebhook(ctx, connection, organizationId, webhookId, 'webhook.deleted')
   })
 }
 
-// The URL is not recorded: its path is often the receiver's own secret.
-const recordWebhookChange = (
+// The URL is not recorded, because its path is often a secret of the receiver.
+const auditWebhook = (
   ctx: FleetContext,
   db: Queryable,
   organizationId: string,
   webhookId: string,
   action: string,
-): Promise<void> =>
-  recordAudit(db, [
-    {
-      organizationId,
-      actor: ctx.principal.id,
-      action,
-      subjectType: 'webhook',
-      subjectId: webhookId,
-      requestId: ctx.requestId,
-    },
-  ])
+): Promise<void> => auditCaller(ctx, db, { organizationId, action, subjectType: 'webhook', subjectId: webhookId })
