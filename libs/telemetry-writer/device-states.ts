@@ -2,7 +2,7 @@ import { readNewestTimes } from '#questdb/device-times'
 import type { QuestdbSql } from '#questdb/sql'
 import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
-import { askForPast, createDeviceTrack, type DeviceTrack, markDirty, settleWhenQuiet } from './device-track.ts'
+import { askForPast, createDeviceTrack, type DeviceTrack, inheritDirty, settleWhenQuiet } from './device-track.ts'
 import { beginTracks, recoverTracks } from './recover-tracks.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
@@ -98,13 +98,7 @@ export function createDeviceStates(
       const receivedBeforeMs = (state?.usedAtMs ?? Date.now()) + 1
       await loadSome([[deviceId, deviceClass]], receivedBeforeMs)
       const [before, after] = [state?.track, states.get(deviceId)?.track]
-      if (!before || !after) return
-      const staleFromMs = before.alignment.staleFromMs()
-      if (staleFromMs !== null) {
-        after.alignment.distrust(staleFromMs)
-        markDirty(after, { fromMs: staleFromMs, toMs: receivedBeforeMs })
-      }
-      for (const range of before.dirty) markDirty(after, range)
+      if (before && after) inheritDirty(after, before, receivedBeforeMs)
     },
     of(deviceId) {
       const state = states.get(deviceId)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { advanceTrack, askForPast, createDeviceTrack } from './device-track.ts'
+import { advanceTrack, askForPast, createDeviceTrack, setPast } from './device-track.ts'
 
 const minuteMs = 60_000
 const startMs = Date.UTC(2026, 4, 4)
@@ -14,7 +14,7 @@ const fix = (minute: number, lat: number) => ({
   headingDeg: null,
 })
 
-test('a stay that goes on after a transfer stays with who owned the device when it arrived', () => {
+test('a dwell that continues after a transfer belongs to the organization that owned the device at its arrival', () => {
   const track = createDeviceTrack('vehicle')
   const reportOf = (organizationId: string, fixes: ReturnType<typeof fix>[]) => {
     const origin = { deviceId: 'device', organizationId, receivedAtMs: startMs }
@@ -40,16 +40,16 @@ test('a stay that goes on after a transfer stays with who owned the device when 
 })
 
 test.each([
-  ['stood at the same place hours before', -300, 0, true],
-  ['was far away half a minute before', -0.5, 5_000, true],
-  ['was far away over a minute before', -1.01, 5_000, false],
-  ['was 250 m away five minutes before', -5, 250, true],
-  ['was 250 m away half an hour before', -30, 250, false],
-])('a device that %s: its past is worked through again or not', (_, minute, northM, isAskedFor) => {
+  ['at the same place, 5 h earlier', -300, 0, true],
+  ['5 km away, 30 s earlier', -0.5, 5_000, true],
+  ['5 km away, over a minute earlier', -1.01, 5_000, false],
+  ['250 m away, 5 min earlier', -5, 250, true],
+  ['250 m away, 30 min earlier', -30, 250, false],
+])('a past position %s requests a rebuild only if it affects the first fix', (_, minute, northM, isRequested) => {
   const track = createDeviceTrack('vehicle')
   advanceTrack(track, { deviceId: 'device', organizationId: 'owner', receivedAtMs: startMs }, [fix(0, 50)], [])
-  track.past = { tsMs: startMs + minute * minuteMs, lat: 50 + northM / 111_195, lon: 8 }
-  expect(askForPast(track)).toBe(isAskedFor)
-  expect(track.dirty).toEqual(isAskedFor ? [{ fromMs: startMs, toMs: startMs }] : [])
+  setPast(track, { tsMs: startMs + minute * minuteMs, lat: 50 + northM / 111_195, lon: 8 })
+  expect(askForPast(track)).toBe(isRequested)
+  expect(track.dirty).toEqual(isRequested ? [{ fromMs: startMs, toMs: startMs }] : [])
   expect(track.past).toBeUndefined()
 })

@@ -4,6 +4,7 @@ import { maxDirectionAgeMs } from '#telemetry/curve'
 import {
   createDeviceAlignment,
   type DeviceAlignment,
+  type DeviceAlignmentState,
   initialAlignmentState,
   type TimeRange,
 } from '#telemetry/device-alignment'
@@ -12,48 +13,79 @@ import { type DeviceClass, type Dwell, type DwellPolicy, dwellPolicies, isFreshS
 import { distanceM } from '#telemetry/geo'
 import type { RowOrigin } from '#telemetry/ilp'
 import type { CellularRow } from '#telemetry/rows'
+import { addDirtyRange } from './dirty-ranges.ts'
 import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
 
-/** Whose device it was when fixes came in, and the newest of them. */
+/** The organization that owned the device when fixes arrived, and the time of the newest of these fixes. */
 type Owner = Arrival & { newestFixMs: number }
 
-/** Where a device is and was, as far as its RF rows need it. */
+type Position = { tsMs: number; lat: number; lon: number }
+
+/** The times of the open dwell that identify one version of its row. */
+type OpenDwell = { arrivedAtMs: number; lastInsideAtMs: number }
+
+/**
+ * The state that aligns a device's RF rows. Only the functions of this module change it. Other modules read it.
+ */
 export type DeviceTrack = {
-  deviceClass: DeviceClass
-  alignment: DeviceAlignment
-  /** Where the device was before what is in memory, until it is known whether that matters. */
-  past: { tsMs: number; lat: number; lon: number } | undefined
-  /** Times whose rows are to be aligned again from what is stored; few and disjoint. */
-  dirty: TimeRange[]
-  /** The work on ranges that were dirty, begun and not ended. */
-  realigning: Slices<void> | undefined
-  /** How often in a row that work has failed. */
-  realignFailures: number
-  /** Grows with every report. */
-  revision: number
-  /** The alignment is being made anew from storage: from when on, and how far that is. */
-  rebuilding: Rebuilding | undefined
-  /** The open stay as it was last written. */
-  written: { arrivedAtMs: number; lastInsideAtMs: number } | undefined
-  /** The open stay as far as it has grown since then. */
-  unwritten: TimeRange | undefined
-  /** When the open stay was last aligned again because its device was quiet. */
-  settledAtMs: number
-  owner: Owner | undefined
-  /** Before the last transfer. */
-  previousOwner: Owner | undefined
+  readonly deviceClass: DeviceClass
+  readonly alignment: Readonly<Pick<DeviceAlignment, 'firstFix' | 'staleFromMs' | 'state' | 'undecidedDwellMs'>>
+  /** The last position before the fixes in memory. Undefined after `askForPast` has used it. */
+  readonly past: Position | undefined
+  /** Times whose rows must be aligned again from storage: few and disjoint. */
+  readonly dirty: readonly TimeRange[]
+  /** The unfinished realignment of ranges that were dirty. */
+  readonly realigning: Slices<void> | undefined
+  /** The number of consecutive failures of the realignment. */
+  readonly realignFailures: number
+  /** Increases with every report. */
+  readonly revision: number
+  /** The progress of replacing the alignment from storage. */
+  readonly rebuilding: Readonly<Rebuilding> | undefined
+  /** The open dwell as last written. */
+  readonly written: OpenDwell | undefined
+  /** The open dwell if it has grown since it was written. */
+  readonly unwritten: TimeRange | undefined
+  /** When the open dwell was last marked dirty because its device was quiet. */
+  readonly settledAtMs: number
+  readonly owner: Owner | undefined
+  /** The owner before the last transfer. */
+  readonly previousOwner: Owner | undefined
 }
 
-/** `lateFromMs`: the oldest fix that arrived for a time that was done already. */
-type Rebuilding = { fromMs: number; scannedToMs: number; placedToMs: number; lateFromMs: number }
+type MutableTrack = { -readonly [Name in keyof DeviceTrack]: DeviceTrack[Name] } & {
+  alignment: DeviceAlignment
+  rebuilding: Rebuilding | undefined
+}
+
+type Rebuilding = {
+  /** The first time that the new alignment covers. */
+  fromMs: number
+  /** The newest fix that the new alignment has read. */
+  scannedToMs: number
+  /** The newest row that the new alignment has placed. */
+  placedToMs: number
+  /** The oldest fix that arrived for a time that was already scanned. */
+  lateFromMs: number
+}
 
 export type TrackStep = { rows: StoredCellularRow[]; dwells: { row: DwellRow; origin: RowOrigin }[] }
 
-/** `knownFromMs`: what is older is not in memory, and rows that arrive for it are aligned from what is stored. */
-export const createDeviceTrack = (deviceClass: DeviceClass, knownFromMs = 0): DeviceTrack => ({
+/** An open dwell is written again when it has grown by this much. */
+const rewriteOpenAfterMs = 60_000
+const quietMs = 20_000
+
+/**
+ * Creates a track without data. Fixes and rows older than `knownFromMs` are not in memory: rows that arrive for that
+ * time are aligned from storage.
+ */
+export const createDeviceTrack = (deviceClass: DeviceClass, knownFromMs = 0): DeviceTrack =>
+  emptyTrack(deviceClass, knownFromMs)
+
+const emptyTrack = (deviceClass: DeviceClass, knownFromMs: number): MutableTrack => ({
   deviceClass,
-  alignment: createDeviceAlignment(dwellPolicies[deviceClass], { ...initialAlignmentState, knownFromMs }),
+  alignment: alignmentFrom(deviceClass, { ...initialAlignmentState, knownFromMs }),
   past: undefined,
   dirty: [],
   realigning: undefined,
@@ -67,14 +99,20 @@ export const createDeviceTrack = (deviceClass: DeviceClass, knownFromMs = 0): De
   previousOwner: undefined,
 })
 
-/** An open stay only grows; readers are content with its newest minute. */
-const rewriteOpenAfterMs = 60_000
-const maxDirtyRanges = 16
-const quietMs = 20_000
+const alignmentFrom = (deviceClass: DeviceClass, state: DeviceAlignmentState): DeviceAlignment =>
+  createDeviceAlignment(dwellPolicies[deviceClass], state)
+
+/** Every track is created by `emptyTrack`, so that this module may change it. */
+const own = (track: DeviceTrack): MutableTrack => track as MutableTrack
+
+/** Discards everything the track knows. */
+export function resetTrack(track: DeviceTrack, knownFromMs: number): void {
+  Object.assign(own(track), emptyTrack(track.deviceClass, knownFromMs))
+}
 
 /**
- * Takes one report's fixes and RF rows. Returns the rows to write, earlier ones that are placed better now included,
- * and the stays that began, grew or ended.
+ * Takes one report's fixes and RF rows. Returns the rows to write, including earlier rows with a better position, and
+ * the dwells that began, grew or ended.
  */
 export function advanceTrack(
   track: DeviceTrack,
@@ -83,96 +121,201 @@ export function advanceTrack(
   samples: readonly StoredCellularRow[],
 ): TrackStep {
   const { deviceId } = origin
-  const { rows: moved, closed, open, dirty } = track.alignment.apply(reports, samples)
-  const rows = track.rebuilding ? withoutPlaced(moved, samples, track.rebuilding) : moved
-  track.revision += 1
-  if (track.rebuilding) noteLate(track, track.rebuilding, { reports, samples, dirty })
-  else for (const range of dirty) markDirty(track, range)
-  noteOwner(track, origin, reports)
-  const stays = [...closed]
-  track.unwritten = undefined
+  const state = own(track)
+  const { rows: moved, closed, open, dirty } = state.alignment.apply(reports, samples)
+  const rows = state.rebuilding ? withoutPlaced(moved, samples, state.rebuilding) : moved
+  state.revision += 1
+  if (state.rebuilding) markLateData(state, state.rebuilding, { reports, samples, dirty })
+  else for (const range of dirty) markDirty(state, range)
+  recordOwner(state, origin, reports)
+  const changed = [...closed]
+  state.unwritten = undefined
   if (open !== null) {
     const { arrivedAtMs, lastInsideAtMs } = open
-    if (isWorthWriting(track, open)) {
-      track.written = { arrivedAtMs, lastInsideAtMs }
-      stays.push(open)
-    } else if (track.written?.lastInsideAtMs !== lastInsideAtMs) {
-      track.unwritten = { fromMs: arrivedAtMs, toMs: lastInsideAtMs }
+    if (isWorthWriting(state, open)) {
+      state.written = { arrivedAtMs, lastInsideAtMs }
+      changed.push(open)
+    } else if (state.written?.lastInsideAtMs !== lastInsideAtMs) {
+      state.unwritten = { fromMs: arrivedAtMs, toMs: lastInsideAtMs }
     }
   }
-  const dwells = stays.map((dwell) => ({
+  const dwells = changed.map((dwell) => ({
     row: dwellRow(deviceId, dwell),
-    origin: { deviceId, ...ownerAt(track, dwell.arrivedAtMs, origin) },
+    origin: { deviceId, ...ownerAt(state, dwell.arrivedAtMs, origin) },
   }))
-  // Alignment returns the rows it was given with another position, so they still say where they came from.
+  // Alignment returns copies of the rows it was given, which keep their organization and time of receipt.
   return { rows: rows as StoredCellularRow[], dwells }
 }
 
-/** Notes whose device it was when these fixes came in. */
-export function noteOwner(
-  track: DeviceTrack,
+/** Adds a range to align again from storage. */
+export function markDirty(track: DeviceTrack, range: TimeRange): void {
+  own(track).dirty = addDirtyRange(track.dirty, range)
+}
+
+/**
+ * Marks the open dwell dirty if its row or its RF rows are out of date and the device is quiet. Realigning reads the
+ * whole dwell, so this happens again only after the dwell may have doubled. Returns whether it marked the dwell.
+ */
+export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: number): boolean {
+  if (nowMs - heardAtMs < quietMs) return false
+  const state = own(track)
+  const range = state.alignment.unsettled() ?? state.unwritten
+  if (!range || nowMs - state.settledAtMs < range.toMs - range.fromMs) return false
+  markDirty(state, range)
+  state.alignment.settled()
+  state.unwritten = undefined
+  state.settledAtMs = nowMs
+  return true
+}
+
+/** Sets the last position before the fixes in memory. */
+export function setPast(track: DeviceTrack, past: Position | undefined): void {
+  own(track).past = past
+}
+
+/**
+ * Requests a rebuild from the first fix in memory if the past position affects it: the device may have dwelt there
+ * before, or its path to or from that fix depends on the past position. Returns whether it requested a rebuild.
+ */
+export function askForPast(track: DeviceTrack): boolean {
+  const state = own(track)
+  const first = state.past && state.alignment.firstFix()
+  if (!state.past || !first) return false
+  const matters = affects(first, state.past, dwellPolicies[state.deviceClass])
+  state.past = undefined
+  if (!matters) return false
+  const fromMs = first.firstReportMs
+  state.alignment.distrust(fromMs)
+  markDirty(state, { fromMs, toMs: fromMs })
+  return true
+}
+
+/** Starts an empty track behind its past position. RF rows close to that position are aligned from storage. */
+export function startAfterPast(track: DeviceTrack, past: Position): void {
+  const knownFromMs = past.tsMs + maxInterpolation.ms
+  own(track).alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs })
+}
+
+export type StoredTrack = {
+  knownFromMs: number
+  droppedUntilMs: number
+  reports: readonly (FixReport & Arrival)[]
+  rows: readonly StoredCellularRow[]
+}
+
+/** Restores the track from the newest stored fixes and rows, both ordered by time. */
+export function restoreTrack(track: DeviceTrack, { knownFromMs, droppedUntilMs, reports, rows }: StoredTrack): void {
+  const state = own(track)
+  state.alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs, droppedUntilMs })
+  for (const report of reports) recordOwner(state, report, [report])
+  const { dirty, open } = state.alignment.apply(reports, rows)
+  for (const range of dirty) markDirty(state, range)
+  if (open) state.written = timesOf(open)
+}
+
+/** Takes over the unfinished realignments of a track that this one replaces. */
+export function inheritDirty(track: DeviceTrack, replaced: DeviceTrack, receivedBeforeMs: number): void {
+  const staleFromMs = replaced.alignment.staleFromMs()
+  if (staleFromMs !== null) {
+    own(track).alignment.distrust(staleFromMs)
+    markDirty(track, { fromMs: staleFromMs, toMs: receivedBeforeMs })
+  }
+  for (const range of replaced.dirty) markDirty(track, range)
+}
+
+/** Removes and returns all dirty ranges. */
+export function takeDirty(track: DeviceTrack): readonly TimeRange[] {
+  const ranges = track.dirty
+  own(track).dirty = []
+  return ranges
+}
+
+/** Returns the unfinished realignment. Without one, starts the realignment that `create` returns. */
+export function continueRealignment(track: DeviceTrack, create: () => Slices<void>): Slices<void> {
+  const state = own(track)
+  state.realigning ??= create()
+  return state.realigning
+}
+
+/** Ends a realignment that succeeded. */
+export function finishRealignment(track: DeviceTrack): void {
+  Object.assign(own(track), { realigning: undefined, realignFailures: 0 })
+}
+
+/**
+ * Ends a realignment that failed. After `maxFailures` consecutive failures, gives up: the rows keep the positions they
+ * were first written with, and the alignment starts without data. Returns whether it gave up.
+ */
+export function failRealignment(track: DeviceTrack, maxFailures: number, nowMs: number): boolean {
+  const state = own(track)
+  state.realigning = undefined
+  state.realignFailures += 1
+  if (state.realignFailures < maxFailures) return false
+  const { alignment } = emptyTrack(state.deviceClass, nowMs)
+  Object.assign(state, { dirty: [], realignFailures: 0, alignment })
+  return true
+}
+
+/** Starts to replace the alignment from `fromMs` on. From now on, late data is only marked dirty where it was scanned. */
+export function startRebuild(track: DeviceTrack, fromMs: number): void {
+  own(track).rebuilding = { fromMs, scannedToMs: fromMs - 1, placedToMs: fromMs - 1, lateFromMs: Infinity }
+}
+
+/** Records how far a rebuild has come. */
+export function advanceRebuild(track: DeviceTrack, progress: Partial<Omit<Rebuilding, 'lateFromMs'>>): void {
+  const { rebuilding } = own(track)
+  if (rebuilding) Object.assign(rebuilding, progress)
+}
+
+/** Replaces the alignment with the rebuilt one, whose open dwell is already written. */
+export function finishRebuild(track: DeviceTrack, alignment: DeviceAlignment, open: Dwell | null): void {
+  const state = own(track)
+  const lateFromMs = state.rebuilding?.lateFromMs ?? Infinity
+  if (lateFromMs !== Infinity) alignment.distrust(lateFromMs)
+  state.alignment = alignment
+  state.written = open === null ? undefined : timesOf(open)
+  state.unwritten = undefined
+  state.rebuilding = undefined
+}
+
+/** Keeps the current alignment when a rebuild ends without a result. Does nothing if none is running. */
+export function cancelRebuild(track: DeviceTrack): void {
+  own(track).rebuilding = undefined
+}
+
+function recordOwner(
+  state: MutableTrack,
   { organizationId, receivedAtMs }: Arrival,
   reports: readonly { tsMs: number }[],
 ): void {
   if (reports.length === 0) return
-  const { owner } = track
-  if (owner && owner.organizationId !== organizationId) track.previousOwner = owner
-  const before = owner?.organizationId === organizationId ? owner.newestFixMs : 0
-  const newestFixMs = reports.reduce((newest, { tsMs }) => Math.max(newest, tsMs), before)
-  track.owner = { organizationId, receivedAtMs, newestFixMs }
+  const { owner } = state
+  if (owner && owner.organizationId !== organizationId) state.previousOwner = owner
+  const previousNewestMs = owner?.organizationId === organizationId ? owner.newestFixMs : 0
+  const newestFixMs = reports.reduce((newest, { tsMs }) => Math.max(newest, tsMs), previousNewestMs)
+  state.owner = { organizationId, receivedAtMs, newestFixMs }
 }
 
-/** A stay stays with who owned the device when it arrived, also when it goes on after a transfer. */
+/** A dwell belongs to the organization that owned the device at its arrival, even if it continues after a transfer. */
 function ownerAt({ previousOwner }: DeviceTrack, arrivedAtMs: number, now: Arrival): Arrival {
   const { organizationId, receivedAtMs } =
     previousOwner && arrivedAtMs <= previousOwner.newestFixMs ? previousOwner : now
   return { organizationId, receivedAtMs }
 }
 
-/**
- * Notes an open stay whose row or whose RF rows lag behind it, once its device is quiet. That reads all of the stay back,
- * so it happens again only when the stay may have doubled. Says whether it did.
- */
-export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: number): boolean {
-  if (nowMs - heardAtMs < quietMs) return false
-  const range = track.alignment.unsettled() ?? track.unwritten
-  if (!range || nowMs - track.settledAtMs < range.toMs - range.fromMs) return false
-  markDirty(track, range)
-  track.alignment.settled()
-  track.unwritten = undefined
-  track.settledAtMs = nowMs
-  return true
-}
-
-/**
- * Has a device worked through again from its first fix in memory on, if what came before that fix matters: the device may
- * have stood there all the time, or its way to or from that fix depends on the past one. Says whether it did.
- */
-export function askForPast(track: DeviceTrack): boolean {
-  const first = track.past && track.alignment.firstFix()
-  if (!track.past || !first) return false
-  const matters = mattersTo(first, track.past, dwellPolicies[track.deviceClass])
-  track.past = undefined
-  if (!matters) return false
-  const fromMs = first.firstReportMs
-  track.alignment.distrust(fromMs)
-  markDirty(track, { fromMs, toMs: fromMs })
-  return true
-}
-
-/** Whether the position before a fix has a part in a dwell, in the rows between the two, or in those after the fix. */
-function mattersTo(first: DistinctFix, past: NonNullable<DeviceTrack['past']>, policy: DwellPolicy): boolean {
+/** Returns whether the past position affects a dwell, the rows between it and the fix, or the rows after the fix. */
+function affects(first: DistinctFix, past: Position, policy: DwellPolicy): boolean {
   const apartMs = first.timeMs - past.tsMs
-  const isOnWay = apartMs <= maxInterpolation.ms && distanceM(past, first) <= maxInterpolation.metres
-  return isOnWay || apartMs <= maxDirectionAgeMs || !isFreshStart(past, first, policy)
+  const isOnPath = apartMs <= maxInterpolation.ms && distanceM(past, first) <= maxInterpolation.metres
+  return isOnPath || apartMs <= maxDirectionAgeMs || !isFreshStart(past, first, policy)
 }
 
 /**
- * While an alignment is being made anew, the old one finds everything dirty. Only what belongs to times that are done
- * already is: the rest is read from storage when its time comes.
+ * Marks late data during a rebuild. The old alignment finds everything dirty, but only times that were already scanned
+ * or placed need another realignment: the rebuild reads the rest from storage.
  */
-function noteLate(
-  track: DeviceTrack,
+function markLateData(
+  state: MutableTrack,
   rebuilding: Rebuilding,
   step: { reports: readonly FixReport[]; samples: readonly { tsMs: number }[]; dirty: readonly TimeRange[] },
 ): void {
@@ -180,55 +323,26 @@ function noteLate(
     if (tsMs > rebuilding.scannedToMs) continue
     const fromMs = Math.min(fixTs ?? tsMs, tsMs)
     rebuilding.lateFromMs = Math.min(rebuilding.lateFromMs, fromMs)
-    markDirty(track, { fromMs, toMs: tsMs })
+    markDirty(state, { fromMs, toMs: tsMs })
   }
   for (const { tsMs } of step.samples)
-    if (tsMs >= rebuilding.fromMs && tsMs <= rebuilding.placedToMs) markDirty(track, { fromMs: tsMs, toMs: tsMs })
-  for (const range of step.dirty) if (range.toMs < rebuilding.fromMs) markDirty(track, range)
+    if (tsMs >= rebuilding.fromMs && tsMs <= rebuilding.placedToMs) markDirty(state, { fromMs: tsMs, toMs: tsMs })
+  for (const range of step.dirty) if (range.toMs < rebuilding.fromMs) markDirty(state, range)
 }
 
-/** The old alignment lacks late fixes: it must not move rows again that the new one has placed and goes on with. */
+/** The old alignment lacks late fixes, so it must not move rows that the rebuild has placed. */
 function withoutPlaced(
   moved: readonly CellularRow[],
   samples: readonly CellularRow[],
-  { fromMs, placedToMs }: Rebuilding,
+  { fromMs, placedToMs }: Readonly<Rebuilding>,
 ): CellularRow[] {
   const fresh = new Set(samples.map(({ tsMs }) => tsMs))
   return moved.filter(({ tsMs }) => tsMs < fromMs || tsMs > placedToMs || fresh.has(tsMs))
 }
 
-/** Notes a time to be aligned again. The ranges closest to each other become one when there are too many. */
-export function markDirty(track: DeviceTrack, range: TimeRange): void {
-  let merged = range
-  const apart = track.dirty.filter((known) => {
-    const isApart = known.toMs < merged.fromMs || known.fromMs > merged.toMs
-    if (!isApart) merged = hull(known, merged)
-    return isApart
-  })
-  apart.push(merged)
-  track.dirty = apart.length > maxDirtyRanges ? withClosestJoined(apart) : apart
-}
-
-function withClosestJoined(ranges: readonly TimeRange[]): TimeRange[] {
-  const sorted = [...ranges].sort((a, b) => a.fromMs - b.fromMs)
-  let [closest, leastMs] = [1, Number.POSITIVE_INFINITY]
-  for (let index = 1; index < sorted.length; index++) {
-    const apartMs = (sorted[index]?.fromMs ?? 0) - (sorted[index - 1]?.toMs ?? 0)
-    if (apartMs < leastMs) [closest, leastMs] = [index, apartMs]
-  }
-  return [
-    ...sorted.slice(0, closest - 1),
-    sorted.slice(closest - 1, closest + 1).reduce(hull),
-    ...sorted.slice(closest + 1),
-  ]
-}
-
-const hull = (a: TimeRange, b: TimeRange): TimeRange => ({
-  fromMs: Math.min(a.fromMs, b.fromMs),
-  toMs: Math.max(a.toMs, b.toMs),
-})
-
 function isWorthWriting({ written }: DeviceTrack, open: Dwell): boolean {
   if (written?.arrivedAtMs !== open.arrivedAtMs) return true
   return open.lastInsideAtMs - written.lastInsideAtMs >= rewriteOpenAfterMs
 }
+
+const timesOf = ({ arrivedAtMs, lastInsideAtMs }: Dwell): OpenDwell => ({ arrivedAtMs, lastInsideAtMs })

@@ -3,7 +3,15 @@ import type { TrackStore } from '#questdb/track-store'
 import { createDeviceAlignment, type DeviceAlignmentState, type TimeRange } from '#telemetry/device-alignment'
 import { type Dwell, dwellPolicies } from '#telemetry/dwell'
 import type { CellularRow } from '#telemetry/rows'
-import { type DeviceTrack, markDirty } from './device-track.ts'
+import {
+  advanceRebuild,
+  cancelRebuild,
+  type DeviceTrack,
+  finishRebuild,
+  markDirty,
+  startRebuild,
+  takeDirty,
+} from './device-track.ts'
 import { rewriteDwells, rewriteDwellsNow } from './realign-dwells.ts'
 import {
   findStart,
@@ -19,15 +27,14 @@ import {
 type Task = { store: TrackStore; deviceId: string; track: DeviceTrack }
 
 /**
- * Aligns a device's dirty ranges anew from what is stored, slice by slice; what is stored must include everything the
- * track has seen when a slice begins. Brings the track itself up to date when it had to leave late fixes out. When it
- * fails, the ranges are dirty again.
+ * Aligns a device's dirty ranges again from storage, slice by slice. At the start of each slice, storage must include
+ * all data that the track has received. If the track had to leave late fixes out, its alignment is rebuilt too. After an
+ * error the ranges are dirty again.
  */
 export async function* realignDevice(task: Task): Slices<void> {
   const { track } = task
   const staleFromMs = track.alignment.staleFromMs()
-  const ranges = track.dirty
-  track.dirty = []
+  const ranges = takeDirty(track)
   try {
     let rebuiltFromMs = Number.POSITIVE_INFINITY
     if (staleFromMs !== null) rebuiltFromMs = yield* rebuild(task, staleFromMs)
@@ -36,11 +43,11 @@ export async function* realignDevice(task: Task): Slices<void> {
     for (const range of ranges) markDirty(track, range)
     throw error
   } finally {
-    track.rebuilding = undefined
+    cancelRebuild(track)
   }
 }
 
-/** A range with data on both sides, or one that reaches up to the newest fix of a track that knows it. */
+/** Realigns a range that has data on both sides or ends at the newest fix that the track has included. */
 async function* realignRange({ store, deviceId, track }: Task, range: TimeRange): Slices<void> {
   const policy = dwellPolicies[track.deviceClass]
   const reachToMs = range.toMs + longestReachMs
@@ -60,7 +67,7 @@ async function* realignRange({ store, deviceId, track }: Task, range: TimeRange)
     rows,
     fixesToMs: reachToMs,
     onRow: () => {},
-    // What was undecided may have been decided meanwhile: the next realignment places these rows.
+    // A report may have decided the dwell in the meantime: leave these rows to the next realignment.
     leaves: ({ tsMs, alignment }) => {
       const isLeft = !scan.isClosed() && track.revision !== revision && tsMs >= undecidedMs && alignment !== 'dwell'
       if (isLeft) markDirty(track, { fromMs: tsMs, toMs: tsMs })
@@ -70,31 +77,28 @@ async function* realignRange({ store, deviceId, track }: Task, range: TimeRange)
 }
 
 /**
- * Works through everything from a late fix on and makes the track's alignment anew. What arrives meanwhile is taken from
- * storage in the end; what arrives for times that are already done makes them dirty again. Returns where it began.
+ * Rebuilds the track's alignment from storage, starting at a late fix. Data that arrives during the rebuild is read from
+ * storage at the end. Data that arrives for times already scanned or placed makes them dirty again. Returns the time of
+ * the first row that the rebuild placed.
  */
 async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): Slices<number> {
   const policy = dwellPolicies[track.deviceClass]
   const { pageSizes: pages } = store
   const range = { fromMs: staleFromMs, toMs: Number.POSITIVE_INFINITY }
-  // Until it is replaced, the track goes on writing dwells from here on.
+  // During the rebuild, the old alignment still writes dwells from this time on.
   const writtenFromMs = Math.min(track.alignment.undecidedDwellMs(), track.written?.arrivedAtMs ?? Infinity)
-  const progress = {
-    fromMs: staleFromMs,
-    scannedToMs: staleFromMs - 1,
-    placedToMs: staleFromMs - 1,
-    lateFromMs: Infinity,
-  }
-  track.rebuilding = progress
+  let scannedToMs = staleFromMs - 1
+  startRebuild(track, staleFromMs)
   const start = yield* findStart(store, policy, range)
-  // The late fix also moves rows before it: those that arrive once their time is done have to be noted as well.
-  progress.fromMs = start.rowsFromMs
-  progress.placedToMs = start.rowsFromMs - 1
+  // The late fix also moves rows before it, so rows that arrive late for that time must be marked dirty as well.
+  let placedToMs = start.rowsFromMs - 1
+  advanceRebuild(track, { fromMs: start.rowsFromMs, placedToMs })
   const scanned = yield* scanFixes(store, policy, range, {
     start,
     reachToMs: range.toMs,
     onPage: (lastTsMs) => {
-      progress.scannedToMs = Math.max(progress.scannedToMs, lastTsMs)
+      scannedToMs = Math.max(scannedToMs, lastTsMs)
+      advanceRebuild(track, { scannedToMs })
     },
   })
   const revision = track.revision
@@ -110,25 +114,27 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
     fixesToMs: scanned.scan.newestReportMs(),
     onRow: (row) => {
       keep(kept, row)
-      progress.placedToMs = Math.max(progress.placedToMs, row.tsMs)
+      placedToMs = Math.max(placedToMs, row.tsMs)
+      advanceRebuild(track, { placedToMs })
     },
     leaves: () => false,
   })
 
-  // Everything up to the new alignment is one slice: what is read here is all that the track has seen.
+  // The last slice ends with the new alignment in place, so it must read all data that the track has received.
   const alignment = createDeviceAlignment(policy, withRows(scanned.scan.state(), found.at(-1), kept))
   const ended = found.filter(({ departedAtMs }) => departedAtMs !== null)
   let open = alignment.apply([], []).open
   let moved = nothing()
   for (let caughtUp = track.revision === revision; !caughtUp; ) {
-    const reports = await store.fixes({ fromMs: progress.scannedToMs + 1, toMs: range.toMs }, pages.fixes)
-    const rows = await store.rows({ fromMs: progress.placedToMs + 1, toMs: range.toMs }, pages.rows)
-    progress.scannedToMs = reports.at(-1)?.tsMs ?? progress.scannedToMs
-    progress.placedToMs = rows.at(-1)?.tsMs ?? progress.placedToMs
+    const reports = await store.fixes({ fromMs: scannedToMs + 1, toMs: range.toMs }, pages.fixes)
+    const rows = await store.rows({ fromMs: placedToMs + 1, toMs: range.toMs }, pages.rows)
+    scannedToMs = reports.at(-1)?.tsMs ?? scannedToMs
+    placedToMs = rows.at(-1)?.tsMs ?? placedToMs
+    advanceRebuild(track, { scannedToMs, placedToMs })
     const step = alignment.apply(reports, rows)
-    const stand = new Set<CellularRow>(rows)
+    const unmoved = new Set<CellularRow>(rows)
     for (const row of step.rows as StoredCellularRow[])
-      if (!stand.has(row)) moved.rows.push({ row, origin: originOf(deviceId, row) })
+      if (!unmoved.has(row)) moved.rows.push({ row, origin: originOf(deviceId, row) })
     for (const dirty of step.dirty) markDirty(track, dirty)
     ended.push(...step.closed)
     open = step.open
@@ -141,18 +147,14 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
   const newest = { fromMs: Math.max(undecidedMs, start.rowsFromMs), toMs: range.toMs }
   const dwells = open === null ? ended : [...ended, open]
   moved.dwells = await rewriteDwellsNow(store, deviceId, newest, { dwells, origins: scanned.origins })
-  if (progress.lateFromMs !== Number.POSITIVE_INFINITY) alignment.distrust(progress.lateFromMs)
-  track.alignment = alignment
-  track.written = open === null ? undefined : { arrivedAtMs: open.arrivedAtMs, lastInsideAtMs: open.lastInsideAtMs }
-  track.unwritten = undefined
-  track.rebuilding = undefined
+  finishRebuild(track, alignment, open)
   yield moved
   return start.rowsFromMs
 }
 
 type KeptRows = { rows: StoredCellularRow[]; droppedUntilMs: number }
 
-/** More rows than a device keeps in memory; those before are dropped together. */
+/** More rows than an alignment keeps in memory. Above the maximum, the oldest are dropped together. */
 const keptAtMost = 2_000
 const keptAtLeast = 600
 
@@ -164,7 +166,7 @@ function keep(kept: KeptRows, row: StoredCellularRow): void {
   kept.rows = kept.rows.slice(dropped)
 }
 
-/** The state after the scan together with the newest rows, which stand where they belong. */
+/** Returns the state after the scan with the newest rows, which are placed already. */
 function withRows(state: DeviceAlignmentState, last: Dwell | undefined, kept: KeptRows): DeviceAlignmentState {
   const isInOpenDwell = ({ alignment, tsMs }: CellularRow) =>
     last?.departedAtMs === null && alignment === 'dwell' && tsMs >= last.arrivedAtMs

@@ -1,29 +1,30 @@
 import type { QuestdbSql } from '#questdb/sql'
 import { openTrackStore } from '#questdb/track-store'
 import type { DeviceState } from './device-states.ts'
-import { createDeviceTrack, type DeviceTrack } from './device-track.ts'
+import { continueRealignment, type DeviceTrack, failRealignment, finishRealignment } from './device-track.ts'
 import { realignDevice } from './realign-device.ts'
 import type { Realigned, Slices } from './realign-range.ts'
 
 export type RealignTurn = {
   questdb: QuestdbSql
-  /** Takes rows to be written; what it throws is the device's failure. */
+  /** Takes rows to write. An error that it throws counts as a failure of the device. */
   append: (realigned: Realigned) => void
-  /** Sends rows when it is time. */
+  /** Sends the taken rows if a flush is due. */
   flush: () => Promise<void>
-  /** True when others wait for long enough. */
+  /** Returns true when the writer must continue with other work. */
   isOver: () => boolean
   nowMs: () => number
+  /** Called when the realignment of a device has failed repeatedly and is given up. */
   onFailure: (deviceId: string, error: unknown) => void
 }
 
-/** What one device may take of a turn while others wait for it. */
+/** The part of a turn that one device may take before the next device has its turn. */
 const deviceMs = 100
 const maxFailures = 3
 
 /**
- * Works on the dirty ranges of devices, each for a moment in turn, until all are done or the turn is over. What is not done
- * goes on where it stopped in the next turn. Returns whom it worked on last, and whether anything is left.
+ * Realigns the dirty ranges of devices in round-robin order until all are done or the turn is over. The next turn
+ * continues unfinished work where it stopped. Returns the last device it worked on, and whether work is left.
  */
 export async function takeRealignTurn(
   dirty: readonly [string, DeviceState][],
@@ -42,13 +43,14 @@ export async function takeRealignTurn(
 
 async function workOn(deviceId: string, { track }: DeviceState, turn: RealignTurn): Promise<boolean> {
   const limitMs = performance.now() + deviceMs
-  track.realigning ??= realignDevice({ store: openTrackStore(turn.questdb, deviceId), deviceId, track })
+  const slices = continueRealignment(track, () =>
+    realignDevice({ store: openTrackStore(turn.questdb, deviceId), deviceId, track }),
+  )
   for (;;) {
-    const slice = await nextSlice(track.realigning, turn)
+    const slice = await nextSlice(slices, turn)
     if (slice !== 'slice') {
-      track.realigning = undefined
-      if (slice === 'done') track.realignFailures = 0
-      else noteFailure(deviceId, track, turn, slice.error)
+      if (slice === 'done') finishRealignment(track)
+      else fail(deviceId, track, turn, slice.error)
       return true
     }
     await turn.flush()
@@ -63,18 +65,13 @@ async function nextSlice(slices: Slices<void>, turn: RealignTurn): Promise<'slic
     turn.append(slice.value)
     return 'slice'
   } catch (error) {
-    // The writer ends: nobody's failure.
+    // The writer is stopping. This is not a failure of the device.
     if (error instanceof Error && error.name === 'AbortError') throw error
     await slices.return().catch(() => {})
     return { error }
   }
 }
 
-function noteFailure(deviceId: string, track: DeviceTrack, turn: RealignTurn, error: unknown): void {
-  track.realignFailures += 1
-  if (track.realignFailures < maxFailures) return
-  // Its rows stay where they were written first, and the track begins anew.
-  Object.assign(track, { dirty: [], realignFailures: 0 })
-  track.alignment = createDeviceTrack(track.deviceClass, turn.nowMs()).alignment
-  turn.onFailure(deviceId, error)
+function fail(deviceId: string, track: DeviceTrack, turn: RealignTurn, error: unknown): void {
+  if (failRealignment(track, maxFailures, turn.nowMs())) turn.onFailure(deviceId, error)
 }

@@ -12,41 +12,40 @@ import {
 } from '#questdb/device-tracks'
 import type { QuestdbSql } from '#questdb/sql'
 import { openTrackStore } from '#questdb/track-store'
-import { maxInterpolation } from '#telemetry/align'
-import { createDeviceAlignment, initialAlignmentState, maxTrailing } from '#telemetry/device-alignment'
+import { maxTrailing } from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
 import { type DwellPolicy, dwellPolicies } from '#telemetry/dwell'
 import { createStartSearch } from '#telemetry/realign-start'
-import { createDeviceTrack, type DeviceTrack, markDirty, noteOwner } from './device-track.ts'
+import { type DeviceTrack, resetTrack, restoreTrack, setPast, startAfterPast } from './device-track.ts'
 
-/** Interpolation and the rows that may still change never reach further back than this. */
+/** Interpolation and rows that can still change never reach further back than this. */
 const lookBackMs = 20 * 60_000
-/** A dwell that began earlier is looked for when the track is worked through again. */
-const longestStayMs = 24 * 60 * 60_000
-/** Devices that are read together, and what they may give together; above it each is read alone. */
+/** A dwell that began earlier is found when the track is rebuilt. */
+const longestDwellMs = 24 * 60 * 60_000
+/** Devices per query, and the rows they may return together. Above that, each device has its own query. */
 const readTogether = 50
 const rowsTogether = 50_000
-/** Of one device. With fewer fixes than it has, its past is worked through again once it is quiet. */
+/** Limits of a query for one device. A device with more fixes is rebuilt from storage when it is quiet. */
 const fixesAlone = 5_000
 const dwellsAlone = 100
-/** One more than are kept: the track then knows that there are older ones. */
-const radioRowsAlone = maxTrailing + 1
+/** One more than an alignment keeps, so that it detects that there are older rows. */
+const cellularRowsAlone = maxTrailing + 1
 const cellsCharactersTogether = 256 * 1024
-/** A dwell of more fixes is worked through again once its device is quiet. */
-const stayPages = 20
+/** A dwell with more pages of fixes is rebuilt when its device is quiet. */
+const dwellPages = 20
 
 export type Recovery = {
   receivedBeforeMs: number
-  /** Told when a track could not be made from what is stored; it then begins anew. */
+  /** Called when a track cannot be restored from storage. The track then starts without data. */
   onFailure: (deviceId: string, error: unknown) => void
 }
 
-type Found = { stay: StoredDwell | undefined; reports: StoredFixReport[]; rows: StoredCellularRow[] }
+type Found = { dwell: StoredDwell | undefined; reports: StoredFixReport[]; rows: StoredCellularRow[] }
 
 /**
- * Brings the tracks of devices to where they were before `receivedBeforeMs`, from what is stored: the last fixes and RF
- * rows, and all fixes of a dwell that was going on. A recovered track goes on as if it had never been forgotten. What is
- * read is bounded for each device, newest first: a device with much data costs the others nothing.
+ * Restores the tracks of devices to their state before `receivedBeforeMs` from storage: the newest fixes and RF rows, and
+ * all fixes of an open dwell. Reads a limited amount per device, newest first, so that a device with much data does not
+ * delay the others.
  */
 export async function recoverTracks(
   questdb: QuestdbSql,
@@ -66,29 +65,29 @@ async function recoverSome(
 ): Promise<void> {
   const deviceIds = [...tracks.keys()]
   const recent = { fromMs: receivedBeforeMs - lookBackMs, toMs: Number.POSITIVE_INFINITY, receivedBeforeMs }
-  // A dwell that went on afterwards has been written again since: it only says how far to look back.
-  const lately = { fromMs: receivedBeforeMs - longestStayMs, toMs: recent.toMs }
-  const stays = await newestOf(deviceIds, dwellsAlone, (ids, page) => readDwells(questdb, ids, lately, page))
+  // A dwell that continued later has been written again, so it only tells how far to look back.
+  const lastDay = { fromMs: receivedBeforeMs - longestDwellMs, toMs: recent.toMs }
+  const dwells = await newestOf(deviceIds, dwellsAlone, (ids, page) => readDwells(questdb, ids, lastDay, page))
   const [reports, rows] = await Promise.all([
     newestOf(deviceIds, fixesAlone, (ids, page) => readFixReports(questdb, ids, recent, page)),
     readNewestRows(questdb, deviceIds, recent),
   ])
-  const whole = new Set<string>()
+  const complete = new Set<string>()
   for (const [deviceId, track] of tracks) {
-    const stay = stays.get(deviceId)?.findLast((one) => !one.withdrawn && one.arrivedAtMs < recent.fromMs)
-    const found = { stay, reports: reports.get(deviceId) ?? [], rows: rows.get(deviceId) ?? [] }
-    const beforeMs = await fixesOfStay(questdb, deviceId, found, recent)
+    const dwell = dwells.get(deviceId)?.findLast((one) => !one.withdrawn && one.arrivedAtMs < recent.fromMs)
+    const found = { dwell, reports: reports.get(deviceId) ?? [], rows: rows.get(deviceId) ?? [] }
+    const ofDwell = await fixesOfDwell(questdb, deviceId, found, recent)
     try {
-      if (recoverTrack(track, found, { recent, ofStay: beforeMs })) whole.add(deviceId)
+      if (recoverTrack(track, found, { recent, ofDwell })) complete.add(deviceId)
     } catch (error) {
       onFailure(deviceId, error)
-      Object.assign(track, createDeviceTrack(track.deviceClass, receivedBeforeMs))
+      resetTrack(track, receivedBeforeMs)
     }
   }
-  await findPasts(questdb, new Map([...tracks].filter(([deviceId]) => !whole.has(deviceId))), receivedBeforeMs)
+  await findPasts(questdb, new Map([...tracks].filter(([deviceId]) => !complete.has(deviceId))), receivedBeforeMs)
 }
 
-/** Reads devices together, or each alone when they have more than fits, and returns each list in order of time. */
+/** Reads devices together, or one by one if they have too much data. Returns each list ordered by time. */
 async function newestOf<Item>(
   deviceIds: readonly string[],
   alone: number,
@@ -106,7 +105,7 @@ async function newestOf<Item>(
   return found
 }
 
-/** RF rows are large: those of devices with many are read for each alone. */
+/** Reads the newest RF rows. They are large, so devices with many have their own query. */
 async function readNewestRows(
   questdb: QuestdbSql,
   deviceIds: readonly string[],
@@ -116,30 +115,30 @@ async function readNewestRows(
   const few: string[] = []
   const rows = new Map<string, StoredCellularRow[]>()
   for (const [deviceId, amount] of amounts) {
-    if (amount.rows <= radioRowsAlone && amount.cellsCharacters <= cellsCharactersTogether) {
+    if (amount.rows <= cellularRowsAlone && amount.cellsCharacters <= cellsCharactersTogether) {
       few.push(deviceId)
       continue
     }
-    const own = await readCellularRows(questdb, [deviceId], recent, { limit: radioRowsAlone, newestFirst: true })
+    const own = await readCellularRows(questdb, [deviceId], recent, { limit: cellularRowsAlone, newestFirst: true })
     rows.set(deviceId, (own.get(deviceId) ?? []).reverse())
   }
   if (few.length === 0) return rows
-  const limit = few.length * radioRowsAlone
+  const limit = few.length * cellularRowsAlone
   for (const [deviceId, own] of await readCellularRows(questdb, few, recent, { limit })) rows.set(deviceId, own)
   return rows
 }
 
-/** The fixes of a dwell that was going on, up to the recent ones; undefined when there is none or it has too many. */
-async function fixesOfStay(
+/** Returns the fixes of an open dwell up to the recent ones. Undefined if there is no open dwell or it has too many. */
+async function fixesOfDwell(
   questdb: QuestdbSql,
   deviceId: string,
-  { stay, reports }: Found,
+  { dwell, reports }: Found,
   recent: TrackQuery,
 ): Promise<StoredFixReport[] | undefined> {
-  if (!stay || stay.lastInsideAtMs < recent.fromMs || reports.length >= fixesAlone) return undefined
+  if (!dwell || dwell.lastInsideAtMs < recent.fromMs || reports.length >= fixesAlone) return undefined
   const store = openTrackStore(questdb, deviceId)
   const found: StoredFixReport[] = []
-  for (let page = 0, fromMs = stay.arrivedAtMs; page < stayPages; page++) {
+  for (let page = 0, fromMs = dwell.arrivedAtMs; page < dwellPages; page++) {
     const range = { fromMs, toMs: recent.fromMs - 1, receivedBeforeMs: recent.receivedBeforeMs }
     const fixes = await store.fixes(range, fixesAlone)
     for (const fix of fixes) found.push(fix)
@@ -149,29 +148,25 @@ async function fixesOfStay(
   return undefined
 }
 
-/** Returns whether what came before is sure to have no part in where the device is. */
+/** Restores a track. Returns whether no older data can affect the device's positions. */
 function recoverTrack(
   track: DeviceTrack,
   { reports, rows }: Found,
-  { recent, ofStay }: { recent: TrackQuery; ofStay: StoredFixReport[] | undefined },
+  { recent, ofDwell }: { recent: TrackQuery; ofDwell: StoredFixReport[] | undefined },
 ): boolean {
   const policy = dwellPolicies[track.deviceClass]
   const isCut = reports.length >= fixesAlone
-  const startMs = ofStay ? ofStay[0]?.tsMs : oldestStartMs(reports, policy)
+  const startMs = ofDwell ? ofDwell[0]?.tsMs : oldestStartMs(reports, policy)
   const knownFromMs = startMs ?? (isCut ? reports[0]?.tsMs : undefined) ?? recent.fromMs
-  // Rows from before a start stand where they belong: nothing that comes in order moves them.
+  // Rows before the start have their final position: only late data moves them.
   const before = startMs === undefined ? [] : rows.filter(({ tsMs }) => tsMs < startMs)
   const droppedUntilMs = before.at(-1)?.tsMs ?? 0
-  track.alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs, droppedUntilMs })
-  const known = ofStay ? [...ofStay, ...reports] : reports
-  for (const report of known) noteOwner(track, report, [report])
-  const step = track.alignment.apply(known, rows.slice(before.length))
-  for (const range of step.dirty) markDirty(track, range)
-  if (step.open) track.written = { arrivedAtMs: step.open.arrivedAtMs, lastInsideAtMs: step.open.lastInsideAtMs }
-  return ofStay !== undefined || startMs !== undefined
+  const known = ofDwell ? [...ofDwell, ...reports] : reports
+  restoreTrack(track, { knownFromMs, droppedUntilMs, reports: known, rows: rows.slice(before.length) })
+  return ofDwell !== undefined || startMs !== undefined
 }
 
-/** The oldest fresh start among the reports: what came before it has nothing to do with the device's positions after. */
+/** Returns the oldest fresh start among the reports. Data before it does not affect positions after it. */
 function oldestStartMs(reports: readonly FixReport[], policy: DwellPolicy): number | undefined {
   const search = createStartSearch(policy)
   let startMs: number | undefined
@@ -179,7 +174,7 @@ function oldestStartMs(reports: readonly FixReport[], policy: DwellPolicy): numb
   return startMs
 }
 
-/** Notes where devices were before what is in memory of them. */
+/** Sets the last position of each track before the fixes in memory. */
 export async function findPasts(
   questdb: QuestdbSql,
   tracks: ReadonlyMap<string, DeviceTrack>,
@@ -187,22 +182,17 @@ export async function findPasts(
 ): Promise<void> {
   const find = async ([deviceId, track]: readonly [string, DeviceTrack]) => {
     const beforeMs = track.alignment.firstFix()?.firstReportMs ?? Number.POSITIVE_INFINITY
-    track.past = await readLastPosition(questdb, deviceId, { beforeMs, receivedBeforeMs })
+    setPast(track, await readLastPosition(questdb, deviceId, { beforeMs, receivedBeforeMs }))
   }
   await Promise.all([...tracks].map(find))
 }
 
-/** Begins the tracks of devices that have not been heard of for long, and of new ones. */
+/** Starts the tracks of new devices and of devices without recent reports. */
 export async function beginTracks(
   questdb: QuestdbSql,
   tracks: ReadonlyMap<string, DeviceTrack>,
   receivedBeforeMs: number,
 ): Promise<void> {
   await findPasts(questdb, tracks, receivedBeforeMs)
-  for (const track of tracks.values()) {
-    if (!track.past) continue
-    // RF rows this close to a fix that is not in memory are aligned from what is stored.
-    const initial = { ...initialAlignmentState, knownFromMs: track.past.tsMs + maxInterpolation.ms }
-    track.alignment = createDeviceAlignment(dwellPolicies[track.deviceClass], initial)
-  }
+  for (const track of tracks.values()) if (track.past) startAfterPast(track, track.past)
 }
