@@ -1,25 +1,25 @@
 import type { IncomingMessage } from 'node:http'
 import { Hono } from 'hono'
 import { notFound, ServiceError } from '#core/errors'
+import { nextJobPath, reportPath } from '#device-edge/contract'
 import { type ReadinessCheck, readiness } from '#http/health'
 import type { HttpMetrics } from '#http/metrics'
 import { problemResponse } from '#http/problem'
 import { requestIdFrom } from '#http/request-id'
 import { type Logger, logRequest } from '#http/request-log'
-import { nextJobPath } from './jobs/next-route.ts'
-import { shownError } from './to-service-error.ts'
+import { toServiceError } from './to-service-error.ts'
 
-/** What node:http hands over with each request. */
+/** The Node.js request of each web-standard request. */
 export type EdgeBindings = { incoming: IncomingMessage }
 
-/** One call of the device edge beside `POST /telemetry`. */
+/** A route that receives web-standard requests. */
 export type EdgeRoute = {
   method: 'GET' | 'POST'
   path: string
   handle: (request: Request, call: EdgeCall) => Promise<Response>
 }
 
-/** What else a route may need of a call. `incoming` is the request as node:http has it: whose socket it came through. */
+/** What a route may need beside the request. `incoming` is the Node.js request, with its socket. */
 export type EdgeCall = { requestId: string; parameters: Record<string, string>; incoming: IncomingMessage }
 
 export type AppParts = {
@@ -29,13 +29,13 @@ export type AppParts = {
   routes: readonly EdgeRoute[]
 }
 
-/** What is answered before it comes this far, straight on node:http; here these paths only refuse other methods. */
-const straight = [
-  { method: 'POST', path: '/telemetry' },
+/** Routes on node:http that bypass this app. The app only rejects other methods on their paths. */
+const nodeRoutes = [
+  { method: 'POST', path: reportPath },
   { method: 'GET', path: nextJobPath },
 ]
 
-/** Everything ingest answers except what is answered straight: health, metrics, reports on jobs, refusals. */
+/** Creates the app for all routes except those on node:http. */
 export function createApp({ logger, metrics, checks, routes }: AppParts): Hono<{ Bindings: EdgeBindings }> {
   const app = new Hono<{ Bindings: EdgeBindings }>()
   const operations: EdgeRoute[] = [
@@ -62,12 +62,14 @@ export function createApp({ logger, metrics, checks, routes }: AppParts): Hono<{
       return response
     })
   }
-  const all = [...straight, ...served]
+  const all = [...nodeRoutes, ...served]
   for (const path of new Set(all.map((route) => route.path))) {
     const allow = all.filter((route) => route.path === path).map(methodOf)
     app.all(path, () => {
       const methods = allow.join(', ')
-      throw new ServiceError(405, 'method_not_allowed', `Here you may use ${methods}.`, { headers: { Allow: methods } })
+      throw new ServiceError(405, 'method_not_allowed', `Method not allowed. Allowed: ${methods}.`, {
+        headers: { Allow: methods },
+      })
     })
   }
   app.notFound(() => {
@@ -87,7 +89,7 @@ const methodOf = ({ method }: { method: string }) => method
 async function answerReadiness(checks: readonly ReadinessCheck[]): Promise<Response> {
   const state = await readiness(checks)
   if (state.ready) return Response.json(state)
-  throw new ServiceError(503, 'not_ready', 'The device edge cannot do its work right now.', {
+  throw new ServiceError(503, 'not_ready', 'The device edge is not ready.', {
     members: { checks: state.checks },
     headers: { 'Retry-After': '1' },
   })
@@ -98,4 +100,4 @@ async function answerMetrics({ registry }: HttpMetrics): Promise<Response> {
 }
 
 const answerError = (error: unknown, requestId: string, logger: Logger): Response =>
-  problemResponse(shownError(error, requestId, logger), requestId)
+  problemResponse(toServiceError(error, requestId, logger), requestId)

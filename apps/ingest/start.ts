@@ -1,12 +1,13 @@
 import { systemClock } from '#core/clock'
 import { repeat } from '#core/schedule'
+import { nextJobPath, reportPath } from '#device-edge/contract'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { loadPlans } from '#fleet/organizations/plans'
 import { createBodyBudget, registerBodyMetrics } from '#http/body-budget'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import type { ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
-import { createLogger, logFailure } from '#http/request-log'
+import { createLogger } from '#http/request-log'
 import { requestListener, startListening } from '#http/server'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
@@ -26,9 +27,9 @@ import { configRoute } from './jobs/device-config.ts'
 import { followJobNotices } from './jobs/follow-notices.ts'
 import { createMailbox } from './jobs/mailbox.ts'
 import { registerMailboxMetrics } from './jobs/metrics.ts'
-import { createNextJobRoute, nextJobPath } from './jobs/next-route.ts'
+import { createNextJobRoute } from './jobs/next-route.ts'
 import { createOpenJobs } from './jobs/open-jobs.ts'
-import { jobRoutes } from './jobs/routes.ts'
+import { jobStatusRoute } from './jobs/status-route.ts'
 import { createPresence } from './presence.ts'
 import { createBacklog } from './report/backlog.ts'
 import { createDeviceTraffic } from './report/device-traffic.ts'
@@ -39,11 +40,11 @@ import { registerSampleMetrics } from './report/sample-metrics.ts'
 import { startWriter } from './writer/handle.ts'
 
 const mebibyte = 1024 ** 2
-/** Bodies as they were sent, until they are answered. A device on a slow line has few at once. */
+/** Limits for the bodies of reports, as sent, until their response. A device on a slow line sends few at a time. */
 const reportBodyLimits = { bytes: 64 * mebibyte, bytesPerHolder: 16 * mebibyte }
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** Opens the log, starts the writer and listens. `failed` resolves with the reason when the process must end. */
+/** Opens the log, starts the writer and listens. `failed` resolves with the reason if the process must exit. */
 export async function startIngest(config: Config) {
   const logger = createLogger('ingest', config.LOG_LEVEL)
   const metrics = createHttpMetrics()
@@ -115,7 +116,7 @@ export async function startIngest(config: Config) {
     metrics: createReportMetrics(metrics),
     retentionMs: retentionDays * dayMs,
     onAccepted: presence.seen,
-    onFailure: (requestId, error) => logFailure(logger, requestId, error),
+    logger,
   })
   const checks = [refuseWhen('telemetry-log', () => state.failed || backlog.isFull())]
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
@@ -124,14 +125,14 @@ export async function startIngest(config: Config) {
   const routes = [
     enrollRoute({ pool, plans, failedAuthentications, bodies }),
     tokenCheckRoute({ access, failedAuthentications }),
-    ...jobRoutes({ ...calls, pool }),
+    jobStatusRoute({ ...calls, pool }),
     configRoute({ ...calls, pool, keyring }),
   ]
   const nextJob = createNextJobRoute({ ...calls, pool, keyring, mailbox, metrics, logger })
   const app = requestListener(createApp({ logger, metrics, checks, routes }).fetch)
   const server = await startListening(
     (request, response) => {
-      if (request.method === 'POST' && isAt('/telemetry', request.url)) report(request, response)
+      if (request.method === 'POST' && isAt(reportPath, request.url)) report(request, response)
       else if (request.method === 'GET' && isAt(nextJobPath, request.url)) nextJob(request, response)
       else app(request, response)
     },
@@ -149,7 +150,7 @@ export async function startIngest(config: Config) {
     repeat(1_000, async () => backlog.measure(), ignore),
   ]
 
-  /** After the last request: what was accepted is synced, stored as far as it goes, and told to Postgres. */
+  /** Closes all parts after the last request. Syncs the log, stops the writer and updates Postgres. */
   async function close(): Promise<void> {
     await log.drain()
     await writer.stop()
@@ -165,7 +166,7 @@ export async function startIngest(config: Config) {
 
 const isAt = (path: string, url: string | undefined) => url === path || url?.startsWith(`${path}?`)
 
-/** A readiness check that fails while `refuses` says so. */
+/** Returns a readiness check that fails while `refuses` returns true. */
 export function refuseWhen(name: string, refuses: () => boolean): ReadinessCheck {
   return {
     name,

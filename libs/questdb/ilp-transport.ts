@@ -1,33 +1,36 @@
 import { Pool } from 'undici'
 import type { Secret } from '#core/secret'
 
-/** What became of one request: `uncertain` means that it may or may not have been stored. */
+/** The outcome of one request. `uncertain`: the rows may have been stored, or may still be stored later. */
 export type SendOutcome =
   | { kind: 'stored' }
-  /** The database understood the rows and will never take them; nothing of the request was stored. */
+  /** QuestDB rejected the rows for good. Nothing of the request was stored. */
   | { kind: 'refused'; detail: string }
-  /** Worth sending again. */
+  /** A retry may succeed. */
   | { kind: 'failed'; uncertain: boolean; detail: string }
 
 export type IlpTransport = {
-  /** Sends rows of one table, encoded as line protocol version 2; they are stored all or none. Never rejects. */
+  /** Sends rows of one table, encoded as line protocol version 2. All are stored or none. Never rejects. */
   send(rows: Uint8Array): Promise<SendOutcome>
   close(): Promise<void>
 }
 
 export type IlpTransportOptions = { url: string; user: string; password: Secret; connections?: number }
 
-// A stopped server still has its sockets; a shorter limit would send the same rows again and again into them.
-const answerLimitMs = 60_000
+// A suspended server keeps its sockets open. With a shorter limit, the same rows would be sent into them repeatedly.
+const responseTimeoutMs = 60_000
 const maxDetailCharacters = 1_000
 
-/** A keep-alive connection pool to QuestDB's HTTP line protocol. */
+/**
+ * Opens a pool of keep-alive connections to QuestDB's HTTP line protocol endpoint. `docs/decisions/0014` tells why this is
+ * not QuestDB's client.
+ */
 export function openIlpTransport({ url, user, password, connections = 8 }: IlpTransportOptions): IlpTransport {
   const pool = new Pool(new URL(url).origin, {
     connections,
     pipelining: 1,
-    headersTimeout: answerLimitMs,
-    bodyTimeout: answerLimitMs,
+    headersTimeout: responseTimeoutMs,
+    bodyTimeout: responseTimeoutMs,
     connect: { timeout: 5_000 },
   })
   const authorization = `Basic ${Buffer.from(`${user}:${password.reveal()}`).toString('base64')}`

@@ -9,6 +9,7 @@ const mayImport: Record<string, readonly string[]> = {
   questdb: ['core', 'telemetry'],
   postgres: ['core'],
   fleet: ['core', 'postgres'],
+  'device-edge': ['core', 'fleet'],
   'fleet-map': ['core', 'telemetry', 'questdb', 'postgres', 'fleet'],
   queue: ['core', 'postgres', 'fleet'],
   http: ['core'],

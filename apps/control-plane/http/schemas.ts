@@ -1,25 +1,7 @@
 import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
 
-// C0, DEL and C1: characters that break logs, terminals and CSV, and that nobody types on purpose.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point.
-const printable = /^[^\u0000-\u001f\u007f-\u009f]*$/
-
-/** Text as people type it: stored trimmed, without control characters. */
-export const text = (maxLength = 200) =>
-  z
-    .string()
-    .trim()
-    .min(1)
-    .max(maxLength)
-    .regex(printable, 'Control characters are not allowed.')
-    .refine((value) => value.isWellFormed(), 'Half of a surrogate pair is not text.')
-
-/** Any UUID, in any case; compared in lower case. */
-export const uuid = () =>
-  z
-    .guid()
-    .overwrite((id) => id.toLowerCase())
-    .meta({ format: 'uuid', example: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f' })
+export { instantOut, text, uuid }
 
 /**
  * A list of at most `maxEntries`, for the body of a request. A longer one is refused before its entries are looked at:
@@ -51,9 +33,6 @@ export const tags = () => distinct(text(64), 50)
 
 /** An instant in a request: RFC 3339 with any offset. */
 export const instantIn = () => z.iso.datetime({ offset: true }).transform((iso) => new Date(iso))
-
-/** An instant in an answer: RFC 3339, UTC, milliseconds. */
-export const instantOut = () => z.iso.datetime({ precision: 3 }).meta({ example: '2026-05-04T12:30:00.000Z' })
 
 /** A query parameter that may stand several times. */
 export const repeatable = <Item extends z.ZodType<string>>(item: Item, maxItems = 20) =>

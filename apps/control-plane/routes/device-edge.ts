@@ -1,30 +1,40 @@
-import { z } from 'zod'
-import { jobKinds } from '#fleet/jobs/model/kinds'
-import { reportedStatuses } from '#fleet/jobs/model/states'
+import {
+  configAnswer,
+  deviceConfigPath,
+  enrollment,
+  enrollmentAnswer,
+  enrollPath,
+  jobStatus,
+  jobStatusAnswer,
+  jobStatusPath,
+  maxJsonBodyBytes,
+  nextJobAnswer,
+  nextJobPath,
+  nextJobQuery,
+  reportAnswer,
+  reportPath,
+} from '#device-edge/contract'
 import { reportSchema } from '#telemetry/schemas'
 import { type Route, route } from '../http/route.ts'
-import { instantOut, text, uuid } from '../http/schemas.ts'
 
 const tag = 'Device edge'
-const enrollmentLimitBytes = 64 * 1024
 
 const forward: Route['handle'] = ({ services, http, ctx, admission: { terms, tokenDigest } }) =>
   services.deviceEdge.forward(http, ctx.requestId, {
     ...terms,
     ...(tokenDigest === undefined
-      ? { maxBytes: enrollmentLimitBytes }
+      ? { maxBytes: maxJsonBodyBytes }
       : { onRefused: () => services.deviceAdmission.forget(tokenDigest) }),
   })
 
 const json = ['application/json']
 const disabled = { 403: { description: 'The device is disabled (`device_disabled`).' } }
-const profile = z.object({ id: uuid(), version: z.int(), settings: z.record(z.string(), z.unknown()) })
 
 /** What routers call. The device edge answers; it stands under the same base address for their convenience. */
 export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'post',
-    path: '/telemetry',
+    path: reportPath,
     summary: 'Report telemetry',
     description:
       'Up to 1,000 samples and 1 MiB, also as NDJSON, also gzip or zstd. Samples that cannot be used are listed in `rejected`; the others are stored durably before the answer.',
@@ -34,11 +44,7 @@ export const deviceEdgeRoutes: Route[] = [
     answers: {
       202: {
         description: 'Stored durably.',
-        schema: z.object({
-          accepted: z.int(),
-          rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
-          jobsPending: z.int().describe('Jobs that wait for the device.'),
-        }),
+        schema: reportAnswer,
       },
       402: { description: 'The organization’s subscription ended more than 30 days ago.' },
       ...disabled,
@@ -51,16 +57,16 @@ export const deviceEdgeRoutes: Route[] = [
   }),
   route({
     method: 'post',
-    path: '/device/enroll',
+    path: enrollPath,
     summary: 'Enroll a router with an enrollment key',
     tag,
     access: 'public',
     passedBody: {
       mediaTypes: json,
-      schema: z.strictObject({ enrollmentKey: z.string(), serial: text(64), model: text(), name: text().optional() }),
+      schema: enrollment,
     },
     answers: {
-      201: { description: 'The token is shown once.', schema: z.object({ deviceId: uuid(), token: z.string() }) },
+      201: { description: 'The token is shown once.', schema: enrollmentAnswer },
       401: { description: 'The enrollment key is wrong, expired or revoked.' },
       402: { description: 'The organization’s subscription is suspended or cancelled.' },
       403: { description: 'The key does not allow it (`enrollment_refused`), or the quota is used up.' },
@@ -72,22 +78,15 @@ export const deviceEdgeRoutes: Route[] = [
   }),
   route({
     method: 'get',
-    path: '/device/jobs/next',
+    path: nextJobPath,
     summary: 'Take the next job, waiting for one',
     tag,
     access: 'device',
-    passedQuery: z.object({ waitSeconds: z.coerce.number().int().min(0).max(55).default(0) }),
+    passedQuery: nextJobQuery,
     answers: {
       200: {
         description: 'A job, now in progress. `apply_config` carries its profile with secrets.',
-        schema: z.looseObject({
-          id: uuid(),
-          kind: z.enum(jobKinds),
-          attempt: z.int(),
-          parameters: z.record(z.string(), z.unknown()),
-          cancelRequested: z.boolean(),
-          expiresAt: instantOut(),
-        }),
+        schema: nextJobAnswer,
       },
       204: { description: 'None came.' },
       ...disabled,
@@ -96,23 +95,18 @@ export const deviceEdgeRoutes: Route[] = [
   }),
   route({
     method: 'post',
-    path: '/device/jobs/:id/status',
+    path: jobStatusPath,
     summary: 'Report on a job',
     tag,
     access: 'device',
     passedBody: {
       mediaTypes: json,
-      schema: z.strictObject({
-        attempt: z.int().min(1),
-        status: z.enum(reportedStatuses),
-        progress: z.number().min(0).max(100).optional(),
-        detail: z.union([z.string(), z.record(z.string(), z.unknown())]).optional(),
-      }),
+      schema: jobStatus,
     },
     answers: {
       200: {
         description: 'Noted; also for a repetition.',
-        schema: z.object({ status: z.string(), cancelRequested: z.boolean() }),
+        schema: jobStatusAnswer,
       },
       404: { description: 'No such job of this device.' },
       409: { description: 'The attempt is stale, or the job ended otherwise.' },
@@ -126,12 +120,12 @@ export const deviceEdgeRoutes: Route[] = [
   }),
   route({
     method: 'get',
-    path: '/device/config',
+    path: deviceConfigPath,
     summary: 'The config profile last applied to the device',
     tag,
     access: 'device',
     answers: {
-      200: { description: 'With secrets.', schema: z.object({ profile }), headers: ['ETag'] },
+      200: { description: 'With secrets.', schema: configAnswer, headers: ['ETag'] },
       204: { description: 'None was applied.' },
       304: { description: 'Still what `If-None-Match` names.' },
       ...disabled,

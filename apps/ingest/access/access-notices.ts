@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { newId } from '#core/ids'
-import { deviceChangedChannel } from '#fleet/notices'
+import { deviceChangedChannel, sendNotice } from '#fleet/notices'
 import type { ChannelListener } from '#postgres/listen'
 import type { Pool } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
@@ -9,23 +9,23 @@ import type { AccessSubject, DeviceAccess } from './device-access.ts'
 const heartbeatMs = 1_500
 const refreshedTogether = 5_000
 
-/** Hears of changes for as long as it is not stopped. */
+/** Receives notices until it is stopped. */
 export type AccessNotices = ChannelListener & { stop(): Promise<void> }
 
 /**
- * Keeps device access true to the database: every notice refreshes what it names, and a heartbeat sent through the same
- * channel proves that notices arrive. While the heartbeat does not come back, all known tokens are looked up at every
- * beat, so that a revocation counts within 5 s whatever happened to the connection. While Postgres is away, what is
- * known stays.
+ * Keeps device access consistent with the database. Each notice refreshes the device or organization that it names. A
+ * heartbeat on the same channel proves that notices arrive. While it does not return, every beat refreshes all cached
+ * tokens, so that a revocation takes effect within 5 s even if the connection is broken. While Postgres is unavailable,
+ * cached tokens remain valid.
  */
 export function followAccessNotices(pool: Pool, access: DeviceAccess): AccessNotices {
-  // Other replicas beat on the same channel.
+  // Other instances send heartbeats on the same channel.
   const instance = newId()
   let heard = 0
   let sent = 0
   const stopping = new AbortController()
   const refreshAll = () => void access.refresh().catch(() => {})
-  // Somebody may change a thousand devices in a minute; what is named while a refresh runs is refreshed together.
+  // One import can change a thousand devices. Notices that arrive during a refresh share the next one.
   const refreshNamed = coalesce(async (subjects: readonly AccessSubject[]) => {
     await access.refresh(subjects)
     return () => undefined
@@ -44,7 +44,7 @@ export function followAccessNotices(pool: Pool, access: DeviceAccess): AccessNot
     while (!stopping.signal.aborted) {
       if (heard < sent) await access.refresh().catch(() => {})
       sent += 1
-      await pool.query('SELECT pg_notify($1, $2)', [deviceChangedChannel, `beat:${instance}:${sent}`]).catch(() => {})
+      await sendNotice(pool, deviceChangedChannel, `beat:${instance}:${sent}`).catch(() => {})
       await delay(heartbeatMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }

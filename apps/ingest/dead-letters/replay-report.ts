@@ -1,9 +1,10 @@
 import type { QuestdbSql } from '#questdb/sql'
+import { readStoredRows } from '#questdb/stored-rows'
 import { type AcceptedSample, decodeBatch } from '#telemetry/accept'
 import type { DeadReport } from '#telemetry-log/dead-letters'
 import type { TelemetryBatch } from '#telemetry-log/log'
 import type { LoggedSamples } from './logged-samples.ts'
-import { fateOver, readStoredRows } from './stored-rows.ts'
+import { fateOver } from './replay-fate.ts'
 
 /**
  * The part of a report that may go into the log once more: without samples in whose place there is a newer or an erased

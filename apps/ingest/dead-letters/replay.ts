@@ -4,6 +4,7 @@ import { existingDevices } from '#fleet-map/registry'
 import type { Queryable } from '#postgres/pool'
 import type { IlpTransport } from '#questdb/ilp-transport'
 import type { QuestdbSql } from '#questdb/sql'
+import { readStoredRows } from '#questdb/stored-rows'
 import { waitUntilApplied } from '#questdb/wal-tables'
 import {
   type DeadLetter,
@@ -15,9 +16,9 @@ import {
 } from '#telemetry-log/dead-letters'
 import type { TelemetryLog } from '#telemetry-log/log'
 import { createLoggedSamples, type LoggedSamples } from './logged-samples.ts'
+import { fateOver } from './replay-fate.ts'
 import { replayableReport } from './replay-report.ts'
 import { rowKeyOf } from './row-key.ts'
-import { fateOver, readStoredRows } from './stored-rows.ts'
 
 /** What became of a letter. The first four leave the folder, the others stay in it, those of deleted devices if asked to. */
 export type Fate = 'stored' | 'logged' | 'superseded' | 'erased' | 'deleted' | 'refused' | 'unreadable'

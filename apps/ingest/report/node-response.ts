@@ -3,16 +3,16 @@ import { ServiceError } from '#core/errors'
 import { toProblem } from '#http/problem'
 import { requestIdFrom } from '#http/request-id'
 
-/** A route straight on node:http, for calls whose number makes a web-standard Request and Response too dear. */
-export type StraightRoute = (request: IncomingMessage, response: ServerResponse) => void
+/** A route on node:http, for requests whose number makes web-standard Request and Response objects too expensive. */
+export type NodeRoute = (request: IncomingMessage, response: ServerResponse) => void
 
-/** The caller's own request id when it is sane, a new one otherwise. */
+/** Returns the caller's request id if it is valid, otherwise a new one. */
 export function requestIdOf(request: IncomingMessage): string {
   const sent = request.headers['x-request-id']
   return requestIdFrom(typeof sent === 'string' ? sent : undefined)
 }
 
-/** Answers in JSON that no cache keeps; without a body when it is undefined. */
+/** Sends a JSON response that must not be cached. Without a body if it is undefined. */
 export function answer(
   response: ServerResponse,
   status: number,
@@ -31,7 +31,7 @@ export function answer(
   response.end(text)
 }
 
-/** Answers with the problem document of any thrown value, and returns what it says. */
+/** Sends the problem document of any thrown value and returns it. */
 export function answerProblem(response: ServerResponse, error: unknown, requestId: string) {
   const problem = toProblem(error, requestId)
   const headers = error instanceof ServiceError ? error.headers : undefined

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { ServiceError } from '#core/errors'
+import { maxReportBytes } from '#device-edge/contract'
 import type { BatchFormat } from '#telemetry/envelope'
 import type { Coding } from '#telemetry-log/log'
-
-const maxReportBytes = 1024 * 1024
 
 const formats: Record<string, BatchFormat> = { 'application/json': 'json', 'application/x-ndjson': 'ndjson' }
 export type ContentCoding = Coding | 'identity'

@@ -1,12 +1,15 @@
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
 import { tables } from '#telemetry/tables'
 
-/** What stands in the place of a row: nothing, an erased row, or a row and when that was received. */
+/** What a table holds under a row's key: nothing, an erased row, or a row with the time it was received. */
 export type StoredRow = { kind: 'none' } | { kind: 'erased' } | { kind: 'row'; receivedAtMs: number }
 
-const timesAtOnce = 200
+const timesPerQuery = 200
 
-/** Looks up what a table holds for a device at these times. Throws for a table that is not one of telemetry. */
+/**
+ * Reads what a table holds for a device at these times. Returns a function that looks up one of the times. Throws if the
+ * table is not a telemetry table.
+ */
 export async function readStoredRows(
   questdb: QuestdbSql,
   table: string,
@@ -15,8 +18,8 @@ export async function readStoredRows(
 ): Promise<(tsMs: number) => StoredRow> {
   if (!Object.hasOwn(tables, table)) throw new Error(`There is no table ${table}.`)
   const found = new Map<number, number | null>()
-  for (let first = 0; first < timesMs.length; first += timesAtOnce) {
-    const part = timesMs.slice(first, first + timesAtOnce)
+  for (let first = 0; first < timesMs.length; first += timesPerQuery) {
+    const part = timesMs.slice(first, first + timesPerQuery)
     const rows = await questdb.query<{ ts: number; received_at: number | null }>(
       `SELECT ts, received_at FROM ${table}
        WHERE device_id = $1 AND ts IN (${part.map((_, index) => `$${index + 2}`).join(', ')})`,
@@ -29,10 +32,4 @@ export async function readStoredRows(
     if (receivedAtMs === undefined) return { kind: 'none' }
     return receivedAtMs === null ? { kind: 'erased' } : { kind: 'row', receivedAtMs }
   }
-}
-
-/** What a replay must do with something received then, given what stands in its place. */
-export function fateOver(stored: StoredRow, receivedAtMs: number): 'replay' | 'erased' | 'superseded' {
-  if (stored.kind === 'erased') return 'erased'
-  return stored.kind === 'row' && stored.receivedAtMs >= receivedAtMs ? 'superseded' : 'replay'
 }

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http'
+import type { z } from 'zod'
+import type { Clock } from '#core/clock'
+import { badRequest, ServiceError } from '#core/errors'
+import { maxJsonBodyBytes } from '#device-edge/contract'
+import { type BodyTerms, decodeJson, readBody, requireMediaType } from '#http/body'
+import type { DeviceTraffic } from '../report/device-traffic.ts'
+import type { DeviceAccess } from './device-access.ts'
+import type { DeviceGrant } from './device-grants.ts'
+import type { FailedAuthentications } from './failed-authentications.ts'
+
+export type AdmissionParts = {
+  clock: Clock
+  access: DeviceAccess
+  failedAuthentications: FailedAuthentications
+  traffic: DeviceTraffic
+}
+
+/** Returns the grant of the request's device token. Throws 401, 429 after too many failures, and 503. */
+export async function authenticateDevice(
+  { access, failedAuthentications }: Pick<AdmissionParts, 'access' | 'failedAuthentications'>,
+  request: IncomingMessage,
+): Promise<DeviceGrant> {
+  try {
+    const grant = access.authenticate(request.headers.authorization)
+    return grant instanceof Promise ? await grant : grant
+  } catch (error) {
+    await failedAuthentications.count(request, error)
+    throw error
+  }
+}
+
+/**
+ * Runs the first checks of every request by a device: its token, then its rate. Throws 401, 429 and 503. Routes call
+ * `refuseDisabled` later, after they have validated the rest of the request.
+ */
+export async function admitDevice(
+  parts: AdmissionParts,
+  request: IncomingMessage,
+): Promise<{ grant: DeviceGrant; receivedAtMs: number }> {
+  const grant = await authenticateDevice(parts, request)
+  const receivedAtMs = parts.clock()
+  parts.traffic.admit(grant.deviceId, receivedAtMs)
+  return { grant, receivedAtMs }
+}
+
+/** Throws 403 `device_disabled`. */
+export function refuseDisabled(grant: DeviceGrant): void {
+  if (grant.disabled) throw new ServiceError(403, 'device_disabled', 'The device is disabled.')
+}
+
+/** Throws 402 `subscription_inactive` once the grace period of an ended subscription is over. */
+export function refuseEndedSubscription(grant: DeviceGrant, nowMs: number): void {
+  if (nowMs < grant.refusedFromMs) return
+  throw new ServiceError(402, 'subscription_inactive', "The organization's subscription ended more than 30 days ago.")
+}
+
+/** Validates input of a device. Throws 400 with every invalid field as a JSON pointer. */
+export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(input)
+  if (parsed.success) return parsed.data
+  const errors = parsed.error.issues.map(({ path, code, message }) => ({
+    pointer: ['', ...path.map(String)].join('/'),
+    code,
+    detail: message,
+  }))
+  throw badRequest(errors[0]?.detail ?? 'The request is not valid.', errors)
+}
+
+/** Reads and validates a JSON body. Throws 400, 413, 415, and the errors of `terms`. */
+export async function readJson<Schema extends z.ZodType>(
+  request: Request,
+  schema: Schema,
+  terms: BodyTerms = {},
+): Promise<z.infer<Schema>> {
+  requireMediaType(request, ['application/json'])
+  const body = await readBody(request, maxJsonBodyBytes, terms)
+  if (!body) throw badRequest('Send a JSON body.', undefined, 'invalid_json')
+  return parseInput(schema, decodeJson(body))
+}
+
+/** Returns a JSON response that must not be cached. */
+export const answerJson = (body: unknown, status = 200, headers: Record<string, string> = {}): Response =>
+  Response.json(body, { status, headers: { 'Cache-Control': 'no-store', ...headers } })

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
+import { storableJson } from '#core/text'
+import { jobKinds } from '#fleet/jobs/model/kinds'
+import { reportedStatuses } from '#fleet/jobs/model/states'
+
+// The requests and responses of the device edge. Ingest validates requests with these schemas. The control plane
+// documents them and limits the bodies that it forwards. `#telemetry/schemas` has the schema of a report.
+
+/** Maximum size of an enrollment or a job status, as sent. */
+export const maxJsonBodyBytes = 64 * 1024
+
+/** Maximum size of a telemetry report, as sent and decompressed. */
+export const maxReportBytes = 1024 * 1024
+
+export const reportPath = '/telemetry'
+export const enrollPath = '/device/enroll'
+export const nextJobPath = '/device/jobs/next'
+export const jobStatusPath = '/device/jobs/:id/status'
+export const deviceConfigPath = '/device/config'
+
+/** Response to a telemetry report. */
+export const reportAnswer = z.object({
+  accepted: z.int(),
+  rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
+  jobsPending: z.int().describe('Jobs that wait for the device.'),
+})
+
+/** Body of an enrollment. */
+export const enrollment = z.strictObject({
+  enrollmentKey: z.string().min(1).max(200),
+  serial: text(64),
+  model: text(200),
+  name: text(200).optional(),
+})
+
+export const enrollmentAnswer = z.object({ deviceId: uuid(), token: z.string() })
+
+/** Query of the long poll for a job. */
+export const nextJobQuery = z.strictObject({ waitSeconds: z.coerce.number().int().min(0).max(55).default(0) })
+
+export const nextJobAnswer = z.looseObject({
+  id: uuid(),
+  kind: z.enum(jobKinds),
+  attempt: z.int(),
+  parameters: z.record(z.string(), z.unknown()),
+  cancelRequested: z.boolean(),
+  expiresAt: instantOut(),
+})
+
+const maxDetailBytes = 32 * 1024
+
+const jsonValue = z.json().register(z.globalRegistry, { id: 'JsonValue', description: 'Any JSON value.' })
+
+/** Body of a job status. `progress` is rounded to a whole percentage. */
+export const jobStatus = z.strictObject({
+  attempt: z.int().min(1),
+  status: z.enum(reportedStatuses),
+  progress: z.number().min(0).max(100).transform(Math.round).optional(),
+  detail: z
+    .union([z.string().max(2_000), z.record(z.string(), jsonValue)])
+    .refine((detail) => Buffer.byteLength(JSON.stringify(detail)) <= maxDetailBytes, {
+      message: `The detail may take ${maxDetailBytes} bytes as JSON.`,
+    })
+    // A job must be able to end even if a tool printed characters that Postgres cannot store.
+    .transform(storableJson)
+    .optional()
+    .describe('A sentence, or results such as those of a speed test.'),
+})
+
+export const jobStatusAnswer = z.object({ status: z.string(), cancelRequested: z.boolean() })
+
+/** The config profile that was last applied to the device, with its secrets. */
+export const configAnswer = z.object({
+  profile: z.object({ id: uuid(), version: z.int(), settings: z.record(z.string(), z.unknown()) }),
+})

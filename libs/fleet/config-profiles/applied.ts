@@ -1,0 +1,14 @@
+import type { Queryable } from '#postgres/pool'
+
+/** Returns the profile version that was last applied to a device. Undefined if none was. */
+export async function findAppliedProfile(
+  db: Queryable,
+  { organizationId, deviceId }: { organizationId: string; deviceId: string },
+): Promise<{ id: string; version: number } | undefined> {
+  const { rows } = await db.query<{ id: string; version: number }>(
+    `SELECT config_profile_id AS id, config_profile_version AS version FROM device
+     WHERE organization_id = $1 AND id = $2 AND config_profile_id IS NOT NULL`,
+    [organizationId, deviceId],
+  )
+  return rows[0]
+}
