@@ -3,7 +3,7 @@ import type { Clock } from '#core/clock'
 import type { VoteFilter } from '#questdb/coverage-source'
 import type { Reader } from '#questdb/readers'
 import { signalTallies, votersOfCells } from '#questdb/signal-tallies'
-import { type CellTallies, forecastResolutions, toldFrom } from '#telemetry/forecast'
+import { type CellTallies, forecastResolutions, sourceCell } from '#telemetry/forecast'
 import { votesThatStandAlone } from '#telemetry/signal-blend'
 import type { SignalTally } from '#telemetry/signal-tally'
 
@@ -75,7 +75,7 @@ export function createRouteCells({ clock }: { clock: Clock }): RouteCells {
       await Promise.all(forecastResolutions.map((_, level) => level > 0 && readLevel(level, cellsOf(sparse, level))))
 
       const toldBy = Map.groupBy(
-        chains.flatMap((cells) => toldFrom(cells, tallies) ?? []),
+        chains.flatMap((cells) => sourceCell(cells, tallies) ?? []),
         ({ h3Resolution }) => h3Resolution,
       )
       const devices = await Promise.all(

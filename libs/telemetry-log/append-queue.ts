@@ -15,7 +15,7 @@ export type AppendQueue = {
   figures(): AppendQueueFigures
 }
 
-/** Bodies count with their decompressed size, which is what they may keep in memory. */
+/** Bodies count with their decompressed size, which is the memory that they may use. */
 export function createAppendQueue(limits: { maxBytes: number; maxReports: number }): AppendQueue {
   let waiting: WaitingAppend[] = []
   let bytes = 0

@@ -17,7 +17,7 @@ import { syncFolder } from '#telemetry-log/segments'
 
 /*
  * Two slots of fixed size in one file, written in turn, so that a checkpoint needs no room on a full disk and a torn
- * write leaves the one before it. A slot, little-endian:
+ * write leaves the previous one. A slot, little-endian:
  *   0 magic u32 | 4 CRC32C u32 of everything after it | 8 payload length u32 | 12 zeros | 16 sequence f64 | 24 JSON
  */
 const slotBytes = 16 * 1024
@@ -25,7 +25,7 @@ const slotCount = 2
 const slotHeaderBytes = 24
 const magic = 0x50_43_46_52 // "RFCP"
 const fileName = 'checkpoint.slots'
-/** Where an earlier version kept its checkpoint. */
+/** The checkpoint file of an earlier version. */
 const earlierFileName = 'checkpoint.json'
 
 const checkpointSchema = z.object({
@@ -35,7 +35,7 @@ const checkpointSchema = z.object({
   history: z.array(z.object({ position: z.number(), atMs: z.number() })),
 })
 
-/** The last durable checkpoint of the folder, or undefined when there is none that can be read. */
+/** Returns the last durable checkpoint of the folder. Undefined if none can be read. */
 export function readCheckpoint(folder: string): Checkpoint | undefined {
   const bytes = readIfAny(join(folder, fileName))
   const newest = bytes && newestSlot(bytes)

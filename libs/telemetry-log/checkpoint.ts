@@ -1,30 +1,30 @@
 import type { LogPosition } from '#telemetry-log/log'
 
-/** What became of the accepted samples before a position; the three add up to the samples before it. */
+/** How the accepted samples before a position were stored. The three counts add up to all of them. */
 export type SampleCounts = {
-  /** Made a new row. */
+  /** Stored as a new row. */
   stored: number
-  /** Took the place of an earlier sample of the same device, kind and millisecond. */
+  /** Replaced an earlier sample of the same device, kind and millisecond. */
   replaced: number
-  /** Went to `dead-letter/`. */
+  /** Stored in `dead-letter/`. */
   deadLettered: number
 }
 
-/** Everything before `position` is stored, and `counts` says how. */
+/** Everything before `position` is stored. */
 export type Checkpoint = {
   position: LogPosition
   counts: SampleCounts
   atMs: number
-  /** Earlier checkpoints of the replay window, oldest first: where to begin again when the database lost its newest. */
+  /** Earlier checkpoints of the replay window, oldest first, to restart from after the database lost recent rows. */
   history: { position: LogPosition; atMs: number }[]
 }
 
-/** How far apart remembered checkpoints are; replaying starts up to this much earlier than necessary. */
+/** Interval of the earlier checkpoints. A replay starts up to this much too early. */
 const historyStepMs = 15_000
 
 /**
- * The checkpoint that follows `previous`. Its history reaches back over the whole replay window, by the time at which
- * positions were stored, not at which their samples arrived: a backlog is stored long after it came.
+ * Returns the checkpoint after `previous`. Its history covers the replay window by the time at which positions were
+ * stored, because a backlog is stored long after its samples arrived.
  */
 export function nextCheckpoint(
   previous: Checkpoint,
@@ -40,6 +40,6 @@ export function nextCheckpoint(
   return { ...next, history }
 }
 
-/** Where a replay begins: everything before was stored at least the replay window before the checkpoint was made. */
+/** Returns where a replay begins: everything before it was stored before the replay window. */
 export const replayStart = (checkpoint: Checkpoint): LogPosition =>
   checkpoint.history[0]?.position ?? checkpoint.position

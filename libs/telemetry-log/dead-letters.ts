@@ -29,7 +29,7 @@ const reportSchema = z.object({
   body: z.string(),
 })
 
-/** A row that QuestDB refuses. */
+/** A row that QuestDB rejected. */
 export type DeadRow = z.infer<typeof rowSchema>
 
 /** A whole report that the writer could not turn into rows. */
@@ -39,7 +39,7 @@ export type DeadLetter = DeadRow | DeadReport
 
 const letterSchema = z.union([rowSchema, reportSchema])
 
-/** Data that could not be stored is kept here for an operator, never dropped. */
+/** Data that could not be stored is kept in this folder for an operator. */
 export const deadLetterFolder = (logFolder: string): string => join(logFolder, 'dead-letter')
 
 /** Files with one letter a line. */
@@ -73,14 +73,14 @@ export function parseDeadLetter(line: string): DeadLetter | undefined {
 
 export const isDeadReport = (letter: DeadLetter): letter is DeadReport => 'body' in letter
 
-/** Keeps bytes of the log that are no valid frame, named by where they stood; writing them again changes nothing. */
+/** Saves bytes of the log that are not a valid frame, named by their position. Repeating it changes nothing. */
 export function saveDamagedBytes(logFolder: string, position: LogPosition, bytes: Buffer): void {
   writeDurably(logFolder, `damaged-${String(position).padStart(16, '0')}.bin`, 'w', bytes)
 }
 
 /**
  * Appends letters to the files of this day, `rows-<day>.jsonl` and `reports-<day>.jsonl`, and makes them durable before
- * it returns. Throws when the disk has no room; the files then end where they ended before.
+ * it returns. Throws if the disk is full; the files are then unchanged.
  */
 export function appendDeadLetters(logFolder: string, atMs: number, letters: readonly DeadLetter[]): void {
   const day = new Date(atMs).toISOString().slice(0, 10)
@@ -110,7 +110,7 @@ function writeDurably(logFolder: string, name: string, flags: 'a' | 'w', bytes: 
   }
 }
 
-/** Removes a line that was cut off: it would make the next one unreadable too. */
+/** Removes an incomplete last line, which would make the next line unreadable too. */
 function cutBack(fd: number, size: number): void {
   try {
     ftruncateSync(fd, size)

@@ -9,8 +9,8 @@ import { isKnownCoding, type StoredBody, storedBodyOf } from '#telemetry-log/sto
  *   0 magic u32 | 4 CRC32C u32 of everything after it | 8 body length u32 | 12 version u8 | 13 format u8
  *  14 device class u8 | 15 coding u8 | 16 sample count u32 | 20 first sample f64 | 28 received at f64 | 36 oldest ts f64
  *  44 device id, 16 bytes | 60 organization id, 16 bytes | 76 body
- * The magic lets a reader find the next frame behind damaged bytes; the first sample tells it how many were lost. The
- * checksum is seeded with the frame's position, so that a frame inside somebody's body is never taken for one.
+ * The magic lets a reader find the next frame after damaged bytes. The number of the first sample tells it how many samples
+ * were lost. The checksum includes the frame's position, so that a frame inside a request body is not accepted.
  */
 export const frameHeaderBytes = 76
 export const maxBodyBytes = 1024 * 1024
@@ -20,7 +20,7 @@ const magic = 0x46_54_46_52 // "RFTF"
 const magicBytes = Buffer.from([0x52, 0x46, 0x54, 0x46])
 /** Version 1 has no coding. */
 const frameVersions = { plain: 1, coded: 2 }
-// Written by their place in these lists, which therefore only ever grow.
+// Values are stored by their index in these lists, so only append to them.
 export const formats = ['json', 'ndjson'] as const satisfies readonly BatchFormat[]
 export const deviceClasses = ['vehicle', 'ship', 'fixed'] as const satisfies readonly DeviceClass[]
 
@@ -54,10 +54,10 @@ export function writeFrame(
   return end
 }
 
-/** A batch whose body is still as the frame keeps it. */
+/** A batch whose body is encoded as in the frame. */
 export type FramedBatch = Omit<LoggedBatch, 'body'> & { stored: StoredBody }
 
-/** What stands at `offset`: a valid frame and where it ends, a frame that goes on behind `end`, or damage. */
+/** The content at `offset`: a valid frame and its end, a frame that continues after `end`, or damage. */
 export type FrameAt = { kind: 'frame'; batch: FramedBatch; end: number } | { kind: 'partial' } | { kind: 'damaged' }
 
 /**
@@ -94,7 +94,7 @@ export function readFrame(bytes: Buffer, offset: number, end: number, basePositi
   return { kind: 'frame', batch, end: frameEnd }
 }
 
-/** The next offset after `offset` where a whole valid frame stands, or undefined. A frame cut off by `end` is none. */
+/** Returns the offset of the next complete valid frame after `offset`, or undefined. */
 export function findFrame(bytes: Buffer, offset: number, end: number, basePosition: LogPosition): number | undefined {
   const filled = bytes.subarray(0, end)
   for (let at = filled.indexOf(magicBytes, offset + 1); at >= 0; at = filled.indexOf(magicBytes, at + 1)) {

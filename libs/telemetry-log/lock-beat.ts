@@ -2,12 +2,12 @@ import { futimesSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { confirmLease, type Lease } from '#telemetry-log/lease'
 
-// A thread of its own: it keeps the lock alive while the event loop of the accept path is busy for seconds.
+// A separate thread keeps the lock alive while the main event loop is busy.
 const { fd, lease, beatMs } = workerData as { fd: number; lease: Lease; beatMs: number }
 
 function beat(): void {
   try {
-    // Others watch the file's time. A time needs no room on a full disk and reaches a file server at once.
+    // Other processes watch the file's time. Updating it needs no disk space and reaches a file server at once.
     futimesSync(fd, new Date(), new Date())
     if (confirmLease(lease)) return
   } catch {

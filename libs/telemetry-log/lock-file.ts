@@ -5,9 +5,9 @@ import type { ProcessIdentity } from '#telemetry-log/process-identity'
 
 /*
  * The lock of a folder is a file named by a generation that only grows: `lock-0000000000000007`. The highest generation
- * holds the folder. Taking over means creating the next generation, which the file system lets exactly one process do;
- * a process that was frozen between its decision and that step finds the name taken. The newest file is never deleted,
- * also not by a clean stop, so that a generation is never given twice.
+ * holds the folder. A process takes over by creating the file of the next generation, in which only one process can
+ * succeed, even after a freeze between decision and creation. The newest file is never deleted, so that a generation is
+ * never used twice.
  */
 
 export type LockFile = { path: string; generation: number }
@@ -37,10 +37,10 @@ const identitySchema = z.object({
   startedTicks: z.string(),
 })
 
-/** What a lock file says: who holds it, that its holder stopped cleanly, or nothing that can be read. */
+/** The content of a lock file: its holder, `released` after a clean stop, or `unreadable`. */
 export type LockContent = { kind: 'held'; by: ProcessIdentity } | { kind: 'released' } | { kind: 'unreadable' }
 
-/** Reads a lock file; one that is gone or was cut off by a crash is `unreadable`. */
+/** Reads a lock file. A missing or incomplete file is `unreadable`. */
 export function readLock(path: string): LockContent {
   try {
     const text = readFileSync(path, 'utf8')
@@ -70,7 +70,7 @@ export function claimLock(folder: string, generation: number, own: ProcessIdenti
   try {
     writeSync(fd, JSON.stringify(own), 0)
   } catch {
-    // The disk is full. The name is what counts; without the content others must wait until the lock is stale.
+    // The disk is full. The file name is sufficient; without the content, other processes wait until the lock is stale.
   }
   return fd
 }
@@ -89,17 +89,17 @@ export function deleteOlderLocks(folder: string, generation: number): void {
   for (const older of generationsIn(folder)) if (older < generation) rmSync(lockPath(folder, older), { force: true })
 }
 
-/** Says in the lock file that its holder stopped cleanly, so that the next one need not wait. */
+/** Marks the lock file as released, so that the next process need not wait. */
 export function markReleased(fd: number): void {
   try {
     writeSync(fd, released, 0)
     ftruncateSync(fd, released.length)
   } catch {
-    // Others find out that the process has ended, or wait until the lock is stale.
+    // Other processes detect that this one has ended, or wait until the lock is stale.
   }
 }
 
-/** True when the folder has gone to a later generation. Needs no descriptor, so it also works when none is left. */
+/** Returns whether a later generation exists. Needs no file descriptor, so it works when none is available. */
 export const isSuperseded = (folder: string, generation: number): boolean =>
   exists(lockPath(folder, generation + 1)) || !exists(lockPath(folder, generation))
 

@@ -17,26 +17,26 @@ import { hasEnded, isSameProcess, ownIdentity, type ProcessIdentity } from '#tel
 
 export type FolderLock = {
   lease: Lease
-  /** True when the previous holder may still run: what it has begun to write may still reach its files. */
+  /** Whether the previous holder may still run and write to its files. */
   mayHaveRival: boolean
   /** Resolves when another process has taken the lock. */
   lost: Promise<Error>
-  /** Lets the next process take the lock at once. */
+  /** Releases the lock, so that the next process can take it at once. */
   release(): Promise<void>
 }
 
 const beatMs = 1_000
-/** A lock without a beat for this long may be taken over. With `confirmedForMs` it bounds the wait after a crash. */
+/** A lock without a heartbeat for this time may be taken over. With `confirmedForMs`, it limits the wait after a crash. */
 const staleAfterMs = 6_000
 const pollMs = 100
-/** Logs that are opened and closed at once, as tools do, never start the thread. */
+/** Tools that open and close a log at once do not start the heartbeat thread. */
 const firstBeatAfterMs = 250
 
 /**
- * Makes this process the only one that writes in `folder`. Throws one sentence when another living process holds it.
+ * Makes this process the only writer of `folder`. Throws LogInUseError if another running process holds it.
  *
- * A holder that stopped or ended for certain is replaced at once. One that cannot be known to have ended, because it
- * ran in another container or on another machine, is replaced when its lock is stale, after 9 s in all.
+ * A holder that has stopped or ended is replaced at once. If that cannot be known, because it ran in another container or
+ * on another machine, it is replaced when its lock is stale, after 9 s in all.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const own = ownIdentity()
@@ -47,7 +47,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     const generation = (current?.generation ?? 0) + 1
     const fd = claimLock(folder, generation, own)
     if (fd === undefined) continue
-    // A holder that was only slow stops within this time; until then it may acknowledge what it has written.
+    // A slow holder stops within this time. Until then it may acknowledge data that it has written.
     if (state === 'stale') await delay(confirmedForMs)
     if (isSuperseded(folder, generation)) {
       closeSync(fd)
@@ -60,7 +60,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
 
 type HolderState = 'ended' | 'stale' | 'changed'
 
-/** Watches the newest lock until it is known what became of its holder. Throws when the holder lives. */
+/** Watches the newest lock until the state of its holder is known. Throws if the holder is running. */
 async function watchHolder(folder: string, { path, generation }: LockFile, own: ProcessIdentity): Promise<HolderState> {
   const beatAtStart = beatOf(path)
   const startedMs = performance.now()
@@ -83,7 +83,7 @@ const beatOf = (path: string): bigint | undefined => statSync(path, { bigint: tr
 const inUse = (folder: string, holder: Pick<ProcessIdentity, 'pid' | 'host'> | undefined) =>
   new LogInUseError(folder, holder ? `process ${holder.pid} on ${holder.host}` : 'another process')
 
-/** A folder without a lock of this version may have the one file `lock` of an earlier version. */
+/** Checks the file `lock` of an earlier version in a folder without a lock of this version. */
 function firstState(folder: string, own: ProcessIdentity): HolderState {
   const path = join(folder, 'lock')
   try {

@@ -1,26 +1,26 @@
 import { mkdirSync } from 'node:fs'
 import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
 
-/** How much disk the telemetry log may take, in bytes. */
+/** Disk limits of the telemetry log, in bytes. */
 export type LogBudget = {
   /** All files of the folder together. */
   budgetBytes: number
   /** A segment is deleted only as a whole, so it is small compared with the budget. */
   maxSegmentBytes: number
-  /** With more than this in the folder, stored segments are deleted before their time. */
+  /** Above this size, stored segments are deleted early. */
   earlyDeletionBytes: number
 }
 
 const mebibyte = 1024 ** 2
 const defaultBudgetBytes = 10 * 1024 * mebibyte
-/** Below this much free disk nothing is accepted, whatever the budget says: other things need the disk as well. */
+/** Below this free space, no report is accepted, because other programs need the disk as well. */
 export const reservedDiskBytes = 64 * mebibyte
 const earlyDeletionShare = 0.5
 const largestSegmentBytes = 64 * mebibyte
 const smallestSegmentBytes = 64 * 1024
 const segmentsInBudget = 32
 
-/** The budget of a log: `configuredBytes`, or 10 GiB, or half of what the disk can give when that is less. */
+/** Returns the budget of a log: `configuredBytes`, or 10 GiB or half of the available disk, whichever is less. */
 export function logBudget(folder: string, configuredBytes: number | undefined): LogBudget {
   mkdirSync(folder, { recursive: true })
   const availableBytes = freeBytes(folder) + folderBytes(folder)

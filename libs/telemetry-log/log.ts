@@ -1,23 +1,23 @@
 import type { DeviceClass } from '#telemetry/dwell'
 import type { BatchFormat } from '#telemetry/envelope'
 
-/** Bytes from the beginning of the log, over all its segments; grows for ever and is never reused. */
+/** Bytes from the beginning of the log over all segments. It only increases. */
 export type LogPosition = number
 
-/** One accepted report, as the accept path hands it over: who sent it, when, and the decompressed body as it came. */
+/** An accepted report: its device, its time of receipt and the decompressed body as sent. */
 export type TelemetryBatch = {
   deviceId: string
   organizationId: string
-  /** Decides what counts as a stay; stamped at accept, so that a replay sees what the first pass saw. */
+  /** Selects the dwell policy. Stored at accept, so that a replay gives the same result. */
   deviceClass: DeviceClass
   receivedAtMs: number
-  /** Samples older than this were refused at accept; kept so that decoding again gives the same answer. */
+  /** Samples older than this were rejected at accept. Stored so that decoding again gives the same result. */
   oldestTsMs: number
   format: BatchFormat
   /** How many samples of the body were accepted. */
   sampleCount: number
   body: Buffer
-  /** The body as it was sent, when that was compressed: the log may keep this instead. */
+  /** The body as sent if it was compressed. The log may store this instead. */
   compressed?: CompressedBody
 }
 
@@ -30,24 +30,24 @@ export type LoggedBatch = TelemetryBatch & { firstSample: number; position: LogP
 /** Where the durable part of the log ends, and how many accepted samples lie before that point since it began. */
 export type LogTail = { position: LogPosition; samples: number }
 
-/** The writing side; one per log. */
+/** The write side. One per log. */
 export type TelemetryLog = {
   /**
-   * Resolves once the batch is durable. Rejects with LogFullError when the disk has no room, is too slow for what waits
-   * already, or no further file may be open (nothing was kept, a later append may succeed), and with LogFailedError when
-   * durability can no longer be promised.
+   * Resolves when the batch is durable. Rejects with LogFullError if the disk is full or too slow, or if no file can be
+   * opened: nothing was stored and a later append may succeed. Rejects with LogFailedError if durability can no longer be
+   * guaranteed.
    */
   append(batch: TelemetryBatch): Promise<void>
   tail(): LogTail
-  /** Resolves with the cause when a write or sync failed or the log was lost to another process: this one must end. */
+  /** Resolves with the cause if a write or sync failed or another process took the log over. This process must exit. */
   failed: Promise<Error>
-  /** Refuses further appends and waits for those that were begun. */
+  /** Rejects further appends and waits for pending ones. */
   drain(): Promise<void>
   /** Drains and releases the log. Readers and writers of its folder in other threads must have stopped. */
   close(): Promise<void>
 }
 
-/** The reading side; may live in another thread. */
+/** The read side. It may run in another thread. */
 export type TelemetryLogReader = {
   /** Batches from the reader's position up to `until` (a durable tail), about `maxBytes` at most; empty when none. */
   read(until: LogPosition, maxBytes: number): LoggedBatch[]
@@ -56,7 +56,7 @@ export type TelemetryLogReader = {
   close(): void
 }
 
-/** There is no room for the batch at the moment. */
+/** There is no room for the batch. A later append may succeed. */
 export class LogFullError extends Error {
   constructor() {
     super('The telemetry log has no room left.')
@@ -64,7 +64,7 @@ export class LogFullError extends Error {
   }
 }
 
-/** A write or sync failed, or the log was closed: what is on disk can no longer be vouched for. */
+/** A write or sync failed, or the log was closed. The content of the disk is unknown. */
 export class LogFailedError extends Error {
   constructor(cause?: unknown) {
     super('The telemetry log can no longer be written.', { cause })
@@ -72,7 +72,7 @@ export class LogFailedError extends Error {
   }
 }
 
-/** Another living process uses the log's folder. */
+/** Another running process uses the log's folder. */
 export class LogInUseError extends Error {
   constructor(folder: string, holder: string) {
     super(`The telemetry log ${folder} is in use by ${holder}; stop it or choose another folder.`)

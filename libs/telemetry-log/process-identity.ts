@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
- * Names one process among all processes that can reach a folder. A process id alone does not: every container has a
- * process 1. Members are '' where the system does not tell them.
+ * Identifies a process among all processes that can reach a folder. A process id is not sufficient: every container has a
+ * process 1. Members are '' if the system does not provide them.
  */
 export type ProcessIdentity = {
   pid: number
@@ -25,20 +25,20 @@ export const ownIdentity = (): ProcessIdentity => ({
   startedTicks: statOf(process.pid)?.startedTicks ?? '',
 })
 
-/** True when both name the same process for certain. */
+/** Returns whether both certainly identify the same process. */
 export const isSameProcess = (a: ProcessIdentity, b: ProcessIdentity): boolean =>
   isSameNamespace(a, b) && a.pid === b.pid && a.startedTicks !== '' && a.startedTicks === b.startedTicks
 
 /**
- * True when the process has ended for certain, with all its threads: only a process of the same boot and namespace can
- * tell. False when it runs or when that cannot be known from here.
+ * Returns whether the process with all its threads has certainly ended. Only a process of the same boot and namespace can
+ * detect that. False if it runs or if its state is unknown.
  */
 export function hasEnded(other: ProcessIdentity, own: ProcessIdentity): boolean {
   if (!isSameNamespace(other, own) || other.startedTicks === '') return false
   const stat = statOf(other.pid)
   if (stat === undefined) return !isSignalable(other.pid)
   if (stat.startedTicks !== other.startedTicks) return true
-  // A killed process is a zombie while one of its threads is still in the middle of a write.
+  // A killed process is a zombie while one of its threads still writes.
   return /[ZX]/.test(stat.state) && threadCount(other.pid) <= 1
 }
 

@@ -11,12 +11,12 @@ import {
   syncFolder,
 } from '#telemetry-log/segments'
 
-/** The segment to go on writing: open for reading and writing, with nothing behind `tail.position`. */
+/** The segment to append to: open for reading and writing, and empty after `tail.position`. */
 export type OpenSegment = { fd: number; path: string; base: number; tail: LogTail }
 
 /**
- * Opens the newest segment and cuts what a crash left behind the last valid frame, or begins the log. Bytes that are
- * cut although they were a whole frame (damage, not a torn write) are kept in `dead-letter/`.
+ * Opens the newest segment and truncates it after the last valid frame, or creates the log. Truncated bytes that are
+ * damage and not a torn write are saved in `dead-letter/`.
  */
 export function openNewestSegment(folder: string): OpenSegment {
   const newest = listSegments(folder).at(-1)
@@ -26,7 +26,7 @@ export function openNewestSegment(folder: string): OpenSegment {
   const fd = openSync(newest.path, 'r+')
   const samplesBefore = readSegmentHeader(fd, newest.base)
   if (samplesBefore === undefined && fstatSync(fd).size <= segmentHeaderBytes) {
-    // The crash came between creating the segment and its first sync: it never held a frame.
+    // The process crashed between creating the segment and its first sync, so the segment has no frame.
     closeSync(fd)
     unlinkSync(newest.path)
     syncFolder(folder)
@@ -42,7 +42,7 @@ export function openNewestSegment(folder: string): OpenSegment {
   return { fd, path: newest.path, base: newest.base, tail: { position: newest.base + scan.end, samples: scan.samples } }
 }
 
-/** Walks the whole segment: where its last valid frame ends, and whether what follows is damage or just torn off. */
+/** Reads the whole segment. Returns the end of its last valid frame, and whether damage or a torn write follows. */
 function scanSegment(fd: number, base: number, samplesBefore: number) {
   const bytes = readRange(fd, 0, fstatSync(fd).size)
   let samples = samplesBefore

@@ -15,10 +15,10 @@ export type SegmentLogOptions = {
   maxSegmentBytes?: number
   /** Called with every new durable tail, before the appends it covers resolve. */
   onTail?: (tail: LogTail) => void
-  /** How much may wait while a sync takes long; more is refused as if the disk were full. */
+  /** Limits the appends that wait for a slow sync. Further ones are rejected as if the disk were full. */
   maxWaitingBytes?: number
   maxWaitingReports?: number
-  /** How a descriptor's data is made durable; a test passes one that fails. */
+  /** Makes a descriptor's data durable. Tests pass a function that fails. */
   syncData?: (fd: number, done: (error: Error | null) => void) => void
 }
 
@@ -42,7 +42,7 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
   mkdirSync(folder, { recursive: true })
   const lock = await lockFolder(folder)
   let segment = await openNewestSegmentOf(lock)
-  // A rival may still write at the end of the newest file, so this process begins a file of its own.
+  // The previous holder may still write to the newest file, so this process starts a new file.
   let mustStartSegment = lock.mayHaveRival
   const queue = createAppendQueue({ maxBytes: maxWaitingBytes, maxReports: maxWaitingReports })
   let committing = false
@@ -91,7 +91,7 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
           fail(group, syncError)
           return
         }
-        // Whoever took the folder over while this process was frozen does not know what was written since.
+        // If another process took over while this one was frozen, it does not know of this write.
         if (!isLeaseHeld(lock.lease)) {
           fail(group, new Error(`Another process has taken over the telemetry log ${folder}.`))
           return
@@ -121,7 +121,7 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
     }
   }
 
-  /** A shortage is not a failure: what was half written is cut, its senders are told, and the log goes on. */
+  /** Handles a shortage of disk space or descriptors: truncates a partial write, rejects its appends and continues. */
   function refuse(group: WaitingAppend[], error: unknown): void {
     let cause = isShortage(error) ? undefined : error
     try {

@@ -9,18 +9,18 @@ export type SegmentReaderOptions = {
   folder: string
   from: LogPosition
   /**
-   * Called once for each stretch of bytes that is no valid frame; the bytes are in `dead-letter/` by then. A reader
-   * without it skips such bytes and does not save them.
+   * Called once for each damaged part, after its bytes were saved in `dead-letter/`. A reader without it skips damaged
+   * bytes and does not save them.
    */
   onDamage?: (damage: { from: LogPosition; to: LogPosition }) => void
 }
 
-/** `end` is where the next segment begins, if there was one when this was opened. */
+/** `end` is the start of the next segment, if there was one when this segment was opened. */
 type OpenedSegment = Segment & { fd: number; end: LogPosition | undefined }
 
 /**
- * Reads the segment files of a log that another thread may be appending to. Damaged stretches are kept aside and
- * reading goes on at the next valid frame. A position whose segment is gone is moved to the oldest one left.
+ * Reads the segment files of a log that another thread may append to. Saves damaged parts and continues at the next valid
+ * frame. Moves a position whose segment was deleted to the oldest segment.
  */
 export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptions): TelemetryLogReader {
   let position = from
@@ -41,7 +41,7 @@ export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptio
     for (;;) {
       if (segment && position >= segment.base) {
         // A segment is followed by the next one exactly where it ends, so a tail beyond its size means it is complete.
-        // What stands behind that in the file came from a process that had lost the log.
+        // Later bytes in the file come from a process that had lost the log.
         const end = Math.min(segment.base + fstatSync(segment.fd).size, segment.end ?? Number.POSITIVE_INFINITY)
         if (position < end) {
           position = Math.max(position, segment.base + segmentHeaderBytes)
@@ -56,7 +56,7 @@ export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptio
     }
   }
 
-  /** The segment to go on with: the one that holds the position unless it was read to its end, else the next. */
+  /** Returns the segment with the position. If it was read to its end, returns the next one. */
   function findSegment(): Omit<OpenedSegment, 'fd'> | undefined {
     const segments = listSegments(folder)
     const holding = segments.findLastIndex((candidate) => candidate.base <= position)

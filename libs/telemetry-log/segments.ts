@@ -31,7 +31,7 @@ export function createSegment(folder: string, base: LogPosition, samplesBefore: 
   header.writeDoubleLE(base, 16)
   header.writeDoubleLE(samplesBefore, 24)
   header.writeUInt32LE(crc32c(header.subarray(8)), 4)
-  // Never a file that is there already: another process may have made it.
+  // Fail if the file exists: another process may have created it.
   const fd = openSync(path, 'wx+')
   try {
     writeSync(fd, header, 0, header.length, 0)
@@ -57,7 +57,7 @@ export function readSegmentHeader(fd: number, base: LogPosition): number | undef
   return valid ? header.readDoubleLE(24) : undefined
 }
 
-/** Makes created, renamed and deleted names of the folder survive a power loss. */
+/** Makes created, renamed and deleted files of the folder durable. */
 export function syncFolder(folder: string): void {
   const fd = openSync(folder, 'r')
   try {
@@ -67,7 +67,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Deletes the segments that end at or before `position`; the newest one always stays. Returns how many went. */
+/** Deletes the segments that end at or before `position`; but never the newest one. Returns their number. */
 export function deleteSegmentsBefore(folder: string, position: LogPosition): number {
   const segments = listSegments(folder)
   const drained = segments.filter((_, index) => (segments[index + 1]?.base ?? Number.POSITIVE_INFINITY) <= position)
@@ -77,8 +77,8 @@ export function deleteSegmentsBefore(folder: string, position: LogPosition): num
 }
 
 /**
- * Deletes segments that end at or before `position`, oldest first, until at least `bytes` bytes are free; the newest one
- * always stays. Returns how many bytes that freed.
+ * Deletes segments that end at or before `position`, oldest first, until `bytes` bytes are freed, but never the newest
+ * one. Returns the number of freed bytes.
  */
 export function deleteOldestSegments(folder: string, position: LogPosition, bytes: number): number {
   const segments = listSegments(folder)

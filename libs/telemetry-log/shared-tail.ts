@@ -1,6 +1,6 @@
 import type { LogPosition } from '#telemetry-log/log'
 
-/** Tells the durable end of the log to another thread without messages: the hot path only stores two numbers. */
+/** Shares the durable end of the log with another thread without messages: the hot path only stores two numbers. */
 export type SharedTail = {
   publish(position: LogPosition): void
   position(): LogPosition

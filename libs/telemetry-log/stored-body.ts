@@ -2,19 +2,19 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { Coding, TelemetryBatch } from '#telemetry-log/log'
 
 /*
- * How a frame keeps a body: as it was decompressed, or as it was sent, behind its decompressed length as u32. Ordinary
- * reports compress 5 to 8 times and are kept decompressed, so that the writer need not do it again. What compresses far
- * better is hardly telemetry, and must not let a sender fill the disk with a thousand times what it sends.
+ * How a frame stores a body: decompressed, or as sent after its decompressed length as u32. Ordinary reports compress 5 to
+ * 8 times and are stored decompressed, so that the writer need not decompress them again. A body that compresses much
+ * better is stored as sent, so that a small request cannot take much disk space.
  */
 const keptCompressedFrom = 16
 const lengthBytes = 4
 
-// Written by their place in this list, which therefore only ever grows.
+// Values are stored by their index in this list, so only append to it.
 const codings: readonly (Coding | 'identity')[] = ['identity', 'gzip', 'zstd']
 
 export type StoredBody = { codingCode: number; bytes: Buffer }
 
-/** The bytes a frame keeps of a batch's body. */
+/** Returns the bytes that a frame stores of a batch's body. */
 export function storedBodyOf({ body, compressed }: TelemetryBatch): StoredBody {
   if (compressed === undefined || compressed.bytes.length * keptCompressedFrom > body.length) {
     return { codingCode: 0, bytes: body }
@@ -30,7 +30,7 @@ export const isKnownCoding = (code: number | undefined): boolean => code !== und
 export const decompressedBytes = ({ codingCode, bytes }: StoredBody): number =>
   codingCode === 0 || bytes.length < lengthBytes ? bytes.length : bytes.readUInt32LE(0)
 
-/** The decompressed body. Throws when it does not decompress to the length it was kept with. */
+/** Returns the decompressed body. Throws if its length differs from the stored one. */
 export function decompressBody(stored: StoredBody): Buffer {
   const coding = codings[stored.codingCode]
   if (coding === 'identity') return stored.bytes
@@ -38,6 +38,6 @@ export function decompressBody(stored: StoredBody): Buffer {
   const bytes = stored.bytes.subarray(lengthBytes)
   const body =
     coding === 'gzip' ? gunzipSync(bytes, { maxOutputLength }) : zstdDecompressSync(bytes, { maxOutputLength })
-  if (body.length !== maxOutputLength) throw new Error('A body in the log has another length than it was kept with.')
+  if (body.length !== maxOutputLength) throw new Error('A body in the log does not have its stored length.')
   return body
 }

@@ -22,7 +22,7 @@ const inside =
   ({ tsMs }: { tsMs: number }) =>
     tsMs >= fromMs && tsMs <= toMs
 
-/** What the database would hold of one device, read in pages of a few rows, and the writer's work on it. */
+/** A writer with an in-memory store of one device that returns pages of a few rows. */
 function createWriter() {
   const fixes = new Map<number, StoredFixReport>()
   const rows = new Map<number, StoredCellularRow>()
@@ -55,7 +55,7 @@ function createWriter() {
     for (const { row } of realigned.rows) rows.set(row.tsMs, row)
     for (const { row } of realigned.dwells) dwells.set(row.tsMs, row)
   }
-  /** Runs up to `count` slices of the work there is. Says whether there is more. */
+  /** Runs up to `count` slices. Returns whether work is left. */
   const work = async (count: number): Promise<boolean> => {
     for (let slice = 0; slice < count; slice++) {
       if (!slices && device.dirty.length === 0) return false
@@ -79,7 +79,7 @@ function createWriter() {
       for (const { row } of step.dwells) dwells.set(row.tsMs, row)
     },
     work,
-    /** Until nothing is left to do for a quiet device. */
+    /** Runs until no work is left for a quiet device. */
     async settle() {
       for (let nowMs = 1e13; ; nowMs += 1e13) {
         for (let turns = 0; await work(100); turns++) if (turns > 1_000) throw new Error('It never ends.')
@@ -123,7 +123,7 @@ const disorder = fc.record({
   spread: fc.constantFrom(1, 3, 100),
 })
 
-test('whatever arrives between two slices, in any order, ends in the rows and dwells of all data at once', {
+test('data that arrives between slices in any order gives the same rows and dwells as all data at once', {
   timeout: 180_000,
 }, async () => {
   await fc.assert(
@@ -149,7 +149,7 @@ test('whatever arrives between two slices, in any order, ends in the rows and dw
   )
 })
 
-test('a row between a late fix and the fix before it, that arrives once its time is done, ends where it belongs', async () => {
+test('places a row between a late fix and the previous fix that arrives after its time was rebuilt', async () => {
   const writer = createWriter()
   const fix = (second: number): FixReport => ({
     tsMs: startMs + second * 1_000,
@@ -170,7 +170,7 @@ test('a row between a late fix and the fix before it, that arrives once its time
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })
 
-test('a fix dated back into a time that is done does not undo what a late fix before it has changed', async () => {
+test('a fix dated back into rebuilt time does not undo the changes of an earlier late fix', async () => {
   const writer = createWriter()
   const fix = (second: number, northM: number, fixSecond = second): FixReport => ({
     tsMs: startMs + second * 1_000,
@@ -193,7 +193,7 @@ test('a fix dated back into a time that is done does not undo what a late fix be
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })
 
-test('a row that arrives between the last row of a slice and the first of the next is placed with them', async () => {
+test('places a row that arrives between the last row of a slice and the first row of the next', async () => {
   const writer = createWriter()
   const fix = (second: number): FixReport => ({
     tsMs: startMs + second * 1_000,
@@ -213,7 +213,7 @@ test('a row that arrives between the last row of a slice and the first of the ne
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })
 
-test('a device that sends without end does not keep a realignment from ending', async () => {
+test('a realignment ends although its device keeps sending', async () => {
   const writer = createWriter()
   const fix = (second: number): FixReport => ({
     tsMs: startMs + second * 1_000,
@@ -239,7 +239,7 @@ test('a device that sends without end does not keep a realignment from ending', 
   expect(placesOf(writer.rows.values())).toEqual(placesOf(expected.rows as StoredCellularRow[]))
 })
 
-test('a realignment that cannot read back to a fresh start leaves rows there as they are', async () => {
+test('a realignment that does not reach a fresh start leaves earlier rows unchanged', async () => {
   const writer = createWriter()
   const minuteMs = 60_000
   const reports: FixReport[] = []

@@ -14,9 +14,9 @@ import {
 } from './device-track.ts'
 import { rewriteDwells, rewriteDwellsNow } from './realign-dwells.ts'
 import {
+  collectOrigins,
   findStart,
   longestReachMs,
-  noteOrigins,
   nothing,
   originOf,
   placeRows,
@@ -138,7 +138,7 @@ async function* rebuild({ store, deviceId, track }: Task, staleFromMs: number): 
     for (const dirty of step.dirty) markDirty(track, dirty)
     ended.push(...step.closed)
     open = step.open
-    noteOrigins(scanned.origins, open === null ? step.closed : [...step.closed, open], reports, false)
+    collectOrigins(scanned.origins, open === null ? step.closed : [...step.closed, open], reports, false)
     caughtUp = reports.length < pages.fixes && rows.length < pages.rows
     if (caughtUp) break
     yield moved

@@ -7,7 +7,7 @@ import { nothing, originOf, type Realigned, type Slices } from './realign-range.
 
 type FoundDwells = { dwells: readonly Dwell[]; origins: ReadonlyMap<number, Arrival> }
 
-/** The same at once: for the newest dwells, which the track itself may write again when the slice ends. */
+/** Runs `rewriteDwells` in one slice, for the newest dwells, which the track may write again after the slice. */
 export async function rewriteDwellsNow(
   store: TrackStore,
   deviceId: string,
@@ -19,7 +19,7 @@ export async function rewriteDwellsNow(
   return rewritten
 }
 
-/** Writes those of the found dwells that arrived in the range and withdraws the stored ones that are not among them. */
+/** Writes the found dwells that arrived in the range and withdraws stored dwells that were not found. */
 export async function* rewriteDwells(
   store: TrackStore,
   deviceId: string,

@@ -7,22 +7,22 @@ import { createFixScan, createRowPlacer, type FixScan } from '#telemetry/realign
 import { createStartSearch, type RealignStart } from '#telemetry/realign-start'
 import type { DwellRow } from './dwell-row.ts'
 
-/** Rows to write again, each with where it came from. */
+/** Rows to write again, each with its origin. */
 export type Realigned = {
   rows: { row: StoredCellularRow; origin: RowOrigin }[]
   dwells: { row: DwellRow; origin: RowOrigin }[]
 }
 
 /**
- * Work in slices: each slice reads a bounded amount, and what it read is written before anything else changes it. Other
- * work may come between two slices.
+ * Work in slices. Each slice reads a limited amount, and its rows are written before other work changes them. Other work
+ * may run between two slices.
  */
 export type Slices<Result> = AsyncGenerator<Realigned, Result, void>
 
-/** How far around a dirty range fresh starts are looked for. */
+/** How far around a dirty range to search for fresh starts. */
 export const longestReachMs = 7 * 24 * 60 * 60_000
 
-/** A device that drives has a start nearby more often than not. */
+/** Size of the first page: a moving device usually has a fresh start nearby. */
 const nearbyFixes = 200
 
 export const nothing = (): Realigned => ({ rows: [], dwells: [] })
@@ -34,8 +34,8 @@ export const originOf = (deviceId: string, { organizationId, receivedAtMs }: Arr
 })
 
 /**
- * Where a realignment of the range begins: at the last fresh start, at the first report, or, when that is further back
- * than is read, at the arrival of a dwell that was going on there or at a fix.
+ * Returns where a realignment of the range begins: at the last fresh start or the first report. If that is too far back, at
+ * the arrival of a dwell that was open at the limit, or at a fix.
  */
 export async function* findStart(store: TrackStore, policy: DwellPolicy, range: TimeRange): Slices<RealignStart> {
   const reachFromMs = range.fromMs - longestReachMs
@@ -52,8 +52,8 @@ export async function* findStart(store: TrackStore, policy: DwellPolicy, range: 
   const everything = { reportsFromMs: reachFromMs, rowsFromMs: reachFromMs }
   const older = await store.fixesBackwards({ fromMs: Number.NEGATIVE_INFINITY, toMs: reachFromMs - 1 }, 1)
   if (older.length === 0) return search.atBeginning() ?? everything
-  // The arrival of a dwell is as good a beginning; without it the rest of a long one would be taken for another. Rows
-  // after it need no fix before it: a dwell of one fix lasts longer than a curve.
+  // Otherwise the rest of a long dwell would become another dwell. Rows after its arrival need no earlier fix, because a
+  // dwell of one fix lasts longer than a curve.
   const before = await store.dwellsBackwards(reachFromMs, 100)
   const across = before.find(({ withdrawn }) => !withdrawn)
   if (across && across.lastInsideAtMs >= reachFromMs)
@@ -61,17 +61,17 @@ export async function* findStart(store: TrackStore, policy: DwellPolicy, range: 
   return search.oldestOfFixes() ?? everything
 }
 
-/** What the pass over the fixes found. */
+/** The result of the pass over the fixes. */
 export type Scanned = {
   scan: FixScan
   start: RealignStart
-  /** Where new dwells come from, by arrival, as far as the pages showed it. */
+  /** The origins of new dwells by arrival, as far as the pages contain them. */
   origins: Map<number, Arrival>
-  /** All reports when they were a single page. */
+  /** All reports, if they fit into one page. */
   singlePage: StoredFixReport[] | undefined
 }
 
-/** Runs over the fixes from the start to the first fresh start behind the range, at most up to `reachToMs`. */
+/** Reads the fixes from the start to the first fresh start after the range, at most up to `reachToMs`. */
 export async function* scanFixes(
   store: TrackStore,
   policy: DwellPolicy,
@@ -83,7 +83,7 @@ export async function* scanFixes(
   for (let fromMs = start.reportsFromMs; ; yield nothing()) {
     const isFirst = fromMs === start.reportsFromMs
     const page = await store.fixes({ fromMs, toMs: reachToMs }, store.pageSizes.fixes)
-    noteOrigins(origins, scan.take(page), page, isFirst)
+    collectOrigins(origins, scan.take(page), page, isFirst)
     const lastTsMs = page.at(-1)?.tsMs
     if (lastTsMs !== undefined) onPage?.(lastTsMs)
     if (scan.isClosed() || page.length < store.pageSizes.fixes || lastTsMs === undefined)
@@ -92,8 +92,8 @@ export async function* scanFixes(
   }
 }
 
-/** A new dwell belongs to whoever owned the device when it arrived. */
-export function noteOrigins(
+/** Collects the origins of new dwells: a dwell belongs to the organization that owned the device at its arrival. */
+export function collectOrigins(
   origins: Map<number, Arrival>,
   dwells: readonly Dwell[],
   page: readonly StoredFixReport[],
@@ -112,15 +112,15 @@ export type RowPass = {
   deviceId: string
   scanned: Scanned
   rows: TimeRange
-  /** Fixes behind this were not part of the scan. */
+  /** Fixes after this time were not scanned. */
   fixesToMs: number
-  /** Called with every row where it belongs, in order of time. */
+  /** Called with every placed row, in order of time. */
   onRow: (placed: StoredCellularRow) => void
-  /** Rows that are not to be written again although they stand elsewhere. */
+  /** Returns whether to skip a moved row. */
   leaves: (placed: StoredCellularRow) => boolean
 }
 
-/** Places the rows of a range among the fixes and dwells that were scanned. Slices hold the rows that moved. */
+/** Places the rows of a range among the scanned fixes and dwells. Slices contain the rows that moved. */
 export async function* placeRows(store: TrackStore, pass: RowPass): Slices<void> {
   const { deviceId, scanned, rows, fixesToMs, onRow, leaves } = pass
   const placer = createRowPlacer(scanned.scan.dwells())

@@ -4,7 +4,7 @@ import { createRealignTurns } from './realign-turns.ts'
 const dirty = (...deviceIds: string[]) => deviceIds.map((deviceId): [string, null] => [deviceId, null])
 const idsOf = (devices: [string, null][]) => devices.map(([deviceId]) => deviceId).join('')
 
-test('a turn that left devices over is soon followed by the next, any other after five seconds', () => {
+test('the next turn is due early if devices are left, otherwise after five seconds', () => {
   const turns = createRealignTurns(0)
   expect([turns.isDue(4_999), turns.isDue(5_000)]).toEqual([false, true])
   turns.ended({ startedMs: 5_000, endedMs: 5_600, lastDeviceId: 'a', isLeftOver: true })
@@ -13,7 +13,7 @@ test('a turn that left devices over is soon followed by the next, any other afte
   expect([turns.isDue(13_099), turns.isDue(13_100)]).toEqual([false, true])
 })
 
-test('devices that are late all the time do not keep others waiting', () => {
+test('devices that always have late data do not delay others', () => {
   const turns = createRealignTurns(0)
   let waiting = dirty('a', 'b', 'x', 'y')
   const served: string[] = []
@@ -21,7 +21,7 @@ test('devices that are late all the time do not keep others waiting', () => {
     const deviceId = idsOf(turns.inOrder(waiting)).charAt(0)
     served.push(deviceId)
     turns.ended({ startedMs: 0, endedMs: 0, lastDeviceId: deviceId, isLeftOver: true })
-    // `a` and `b` are late again at once, the others are done.
+    // `a` and `b` get late data again at once. The others are done.
     if ('xy'.includes(deviceId)) waiting = waiting.filter(([id]) => id !== deviceId)
   }
   expect(served.join('')).toBe('abxabyab')

@@ -1,15 +1,15 @@
-/** When devices are aligned again, and which first. */
+/** Decides when devices are realigned and in which order. */
 export type RealignTurns = {
   isDue(nowMs: number): boolean
-  /** Those behind the one the last turn ended with come first: none that is late all the time keeps others waiting. */
+  /** Returns the devices after the last one of the previous turn first, so that none delays the others. */
   inOrder<State>(dirty: readonly [string, State][]): [string, State][]
-  /** A turn that had to leave some over is soon followed by the next. */
+  /** Schedules the next turn. It is due early if work is left. */
   ended(turn: { startedMs: number; endedMs: number; lastDeviceId?: string | undefined; isLeftOver: boolean }): void
 }
 
-/** Late data comes in several reports; waiting a little aligns them together. Looking for it takes time too. */
+/** Late data arrives in several reports. A pause lets one realignment cover all of them. */
 const pauseMs = 5_000
-/** While some are left over, a fifth of the time goes into them. */
+/** While work is left, turns take a fifth of the time. */
 const pausePerTurn = 4
 
 export function createRealignTurns(startMs: number): RealignTurns {

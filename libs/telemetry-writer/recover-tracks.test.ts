@@ -26,7 +26,7 @@ beforeAll(() => {
 })
 afterAll(() => questdb.end())
 
-test('a stay that went on after the moment is recovered from its beginning, as it was then', async () => {
+test('recovers an open dwell from its arrival, without reports received later', async () => {
   const [deviceId, organizationId] = [newId(), newId()]
   const arrivedAtMs = Date.now() - 4 * 60 * minuteMs
   const at = (minute: number) => ({ tsMs: arrivedAtMs + minute * minuteMs, deviceId, organizationId })
@@ -38,12 +38,12 @@ test('a stay that went on after the moment is recovered from its beginning, as i
   const track = createDeviceTrack('vehicle')
   await recoverTracks(questdb, new Map([[deviceId, track]]), { receivedBeforeMs: at(105).tsMs, onFailure })
   const { dwell } = track.alignment.state()
-  expect(dwell.stay?.anchor.firstReportMs).toBe(arrivedAtMs)
-  expect(dwell.stay?.last.lastReportMs).toBe(at(104).tsMs)
+  expect(dwell.open?.anchor.firstReportMs).toBe(arrivedAtMs)
+  expect(dwell.open?.last.lastReportMs).toBe(at(104).tsMs)
   expect(track.past).toBeUndefined()
 })
 
-test('a recovered track places a late row as if it had never been forgotten, or has it aligned from storage', async () => {
+test('a recovered track places a late row like the original track, or marks it for realignment', async () => {
   const deviceId = newId()
   const nowMs = Date.now()
   // It turns at every fix, and every fifth time it jumps.
@@ -86,7 +86,7 @@ async function sendRows(
   await applied(questdb, table)
 }
 
-test('a device with very many and very large rows is recovered in bounds and costs the others nothing', {
+test('recovers a device with many large rows within limits, without affecting other devices', {
   timeout: 120_000,
 }, async () => {
   const [noisy, quiet] = [newId(), newId()]

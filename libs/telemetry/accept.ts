@@ -5,16 +5,16 @@ import { parseNumber, parseTime } from './times.ts'
 
 export type RejectionCode = 'invalid_sample' | 'unknown_kind' | 'ts_invalid' | 'ts_out_of_range'
 
-/** A sample that must never be sent again. `index` counts samples (sample lines in NDJSON) from 0. */
+/** A sample that the device must not send again. `index` counts samples (sample lines in NDJSON) from 0. */
 export type Rejection = { index: number; code: RejectionCode; detail: string }
 
-/** A sample the service has taken on. `sample` is the parsed object as it was sent, unknown members included. */
+/** An accepted sample. `sample` is the parsed object as sent, including unknown members. */
 export type AcceptedSample = {
   index: number
   kind: Kind
   tsMs: number
   tsCorrected: boolean
-  /** What was added to the router's own time to get `tsMs`; 0 unless `tsCorrected`. */
+  /** The correction of the router's clock in `tsMs`. 0 unless `tsCorrected`. */
   shiftMs: number
   sample: Record<string, unknown>
 }
@@ -30,8 +30,8 @@ export type DecodedBatch = {
 
 /**
  * `oldestTsMs`: start of the longest retention, counted from `receivedAtMs`. Both are kept with the body in the log.
- * `sampleCount`: how many samples of this body an earlier decoding accepted. When that was all of them, they are not
- * inspected again and `unknownFields` counts only the members beside the samples.
+ * `sampleCount`: the number of samples that an earlier decoding of this body accepted. If that was all of them, they are
+ * not inspected again and `unknownFields` counts only the members beside the samples.
  */
 export type DecodeContext = { receivedAtMs: number; oldestTsMs: number; sampleCount?: number }
 
@@ -45,13 +45,13 @@ const knownFields = new Map<unknown, ReadonlySet<string>>(
   Object.entries(fieldTable).map(([kind, fields]) => [kind, new Set([...envelopeFields, ...Object.keys(fields)])]),
 )
 
-/** The age of a sample that has no time of its own; null when it is missing or nonsense. */
+/** Returns the age of a sample without a time. Null if it is missing or invalid. */
 export function parseAgeMs(value: unknown): number | null {
   const ageMs = parseNumber(value)
   return ageMs !== null && ageMs >= 0 && ageMs <= maxAgeMs ? ageMs : null
 }
 
-/** A router whose clock runs wrong, not one that empties its buffer: by how much its times are to be shifted. */
+/** Returns the shift for the times of a router whose clock is wrong. A router that sends buffered samples has none. */
 function clockShiftMs(sentAtMs: number | null, newestTsMs: number, receivedAtMs: number): number {
   if (sentAtMs === null || newestTsMs < sentAtMs - minuteMs) return 0
   const offsetMs = receivedAtMs - sentAtMs
@@ -65,9 +65,8 @@ function problemWithTs(tsMs: number, { receivedAtMs, oldestTsMs }: DecodeContext
 }
 
 /**
- * Decodes one telemetry report: which samples are taken, with what kind and time, and which are refused, and why.
- * A pure function of its arguments, so that the writer, reading the body back from the log, finds exactly what the
- * router was answered.
+ * Decodes one telemetry report. Returns the accepted samples with their kind and time, and the rejected ones with the
+ * reason. It is a pure function: the writer decodes the body from the log again and gets the same result.
  */
 export function decodeBatch(bytes: Buffer, format: BatchFormat, context: DecodeContext): DecodedBatch | RefusedBatch {
   const envelope = readEnvelope(bytes, format)
@@ -120,7 +119,7 @@ export function decodeBatch(bytes: Buffer, format: BatchFormat, context: DecodeC
   return { ok: true, samples, rejected, sentAtMs, batchId, unknownFields }
 }
 
-/** Samples without a time of their own were timed by our clock already. */
+/** Shifts the times that the router sent. Samples without a time already have ours. */
 function shiftOwnTimes(samples: AcceptedSample[], shiftMs: number): void {
   for (const accepted of samples) {
     if (accepted.sample.ts === undefined || accepted.sample.ts === null) continue

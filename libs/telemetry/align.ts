@@ -12,12 +12,12 @@ export const maxInterpolation = { metres: 300, ms: 15 * 60_000 }
 const exactMs = 2000
 const heldMs = 10_000
 const maxHeldSpeedMps = 15
-/** Speed assumed where a fix reports none. */
+/** Speed that is assumed for a fix without one. */
 const assumedSpeedMps = 15
-/** A receiver that reports every 100 m may stand this far from the only fix of a dwell. */
+/** A receiver that reports every 100 m may be this far from the only fix of a dwell. */
 const singleFixDwellErrorM = 50
 
-/** Half the mean edge of a resolution-10 cell: rows known less well than this do not count towards coverage. */
+/** Half the mean edge of a resolution-10 cell. Rows with a larger error do not count towards coverage. */
 const maxCoverageErrorM = 37.9
 
 /** A device's positions over time: fixes in order of time, dwells in order of arrival. */
@@ -33,7 +33,7 @@ const nowhere: AlignedPosition = {
 
 const noCells: CoverageCells = { h3Res10: null, h3Res5: null }
 
-/** Index of the last entry that starts at or before `tsMs`, −1 when all start later. */
+/** Returns the index of the last entry that starts at or before `tsMs`. −1 if all start later. */
 export function lastStartedBy<Entry>(
   entries: readonly Entry[],
   startMs: (entry: Entry) => number,
@@ -55,7 +55,7 @@ const firstReport = ({ firstReportMs }: DistinctFix) => firstReportMs
 const lastInside = ({ lastInsideAtMs }: Dwell) => lastInsideAtMs
 const speedOf = ({ speedMps }: DistinctFix) => speedMps ?? assumedSpeedMps
 
-/** The router stamped the sample itself. */
+/** Uses the position that the router sent with the sample. */
 function stampedPosition(row: CellularRow): AlignedPosition | null {
   const { lat, lon, fixAgeMs } = row
   if (!isUsableFix(row)) return null
@@ -70,8 +70,8 @@ function stampedPosition(row: CellularRow): AlignedPosition | null {
 }
 
 /**
- * Where receivers date fixes back, a dwell can begin before the one before it ends: the earlier keeps its time. Both ends
- * of dwells never decrease, so the first that ends at or after the time is the earliest that may cover it.
+ * If receivers date fixes back, a dwell can begin before the previous one ends; the earlier dwell then keeps that time.
+ * Starts and ends of dwells never decrease, so the first dwell that ends at or after the time is the earliest candidate.
  */
 function dwellAt(tsMs: number, dwells: readonly Dwell[]): Dwell | undefined {
   const dwell = dwells[lastStartedBy(dwells, lastInside, tsMs - 1) + 1]
@@ -82,7 +82,7 @@ function dwellPosition(tsMs: number, { fixes, dwells }: Track): AlignedPosition 
   const dwell = dwellAt(tsMs, dwells)
   if (dwell === undefined) return null
   const errorM = dwell.fixCount === 1 ? singleFixDwellErrorM : dwell.radiusM
-  // By report, not by time of the fix: a fix outside that is reported late must not change the age of those inside.
+  // Use the time of the report: a fix outside the dwell that is reported late must not change the age of fixes inside.
   const reported = fixes[lastStartedBy(fixes, firstReport, tsMs)]
   return {
     alignedLat: dwell.lat,
@@ -114,7 +114,7 @@ function interpolatedPosition(
   }
 }
 
-/** How far the position between two fixes may be off; the longer the gap, the likelier a stop inside it. */
+/** Returns the error of a position between two fixes. It grows with the gap, which may contain a stop. */
 function gapErrorM(apartM: number, apartMs: number, fraction: number): number {
   if (apartMs <= 20_000) return 0.6 * apartM * fraction * (1 - fraction)
   return apartMs <= maxCurveMs ? 0.3 * apartM : apartM / 2
@@ -147,7 +147,7 @@ function heldPosition(tsMs: number, older: DistinctFix | undefined): AlignedPosi
   return sinceRepeatMs <= heldMs ? atFix(older, 'held', sinceRepeatMs, tsMs - older.timeMs) : null
 }
 
-/** Where an RF sample was measured, by the first rule that applies; `alignment: 'none'` when none does. */
+/** Returns where an RF sample was measured, by the first rule that applies. `alignment` is `none` if no rule does. */
 export function alignSample(row: CellularRow, track: Track): AlignedPosition {
   const stamped = stampedPosition(row)
   if (stamped !== null) return stamped
@@ -165,7 +165,7 @@ export function alignSample(row: CellularRow, track: Track): AlignedPosition {
   )
 }
 
-/** The coverage cells of a position known well enough for one. */
+/** Returns the coverage cells of a position, or none if its error is too large. */
 export function coverageCells({ alignedLat, alignedLon, alignErrorM }: AlignedPosition): CoverageCells {
   if (alignedLat === null || alignedLon === null || alignErrorM === null || alignErrorM > maxCoverageErrorM)
     return noCells
@@ -179,17 +179,17 @@ const digitsBeyond5 = (1n << 30n) - 1n
 /** An H3 index holds its resolution in four bits and three bits for each digit; unused digits are all ones. */
 const resolution5Parent = (cell: bigint): bigint => (cell & ~resolutionBits) | (5n << 52n) | digitsBeyond5
 
-/** A row with another position, or the row itself when it already stands there. */
+/** Returns the row with another position, or the row itself if it has that position. */
 export function placeRow(row: CellularRow, position: AlignedPosition): CellularRow {
-  const stands =
+  const isUnchanged =
     row.alignment === position.alignment &&
     row.alignedLat === position.alignedLat &&
     row.alignedLon === position.alignedLon &&
     row.alignErrorM === position.alignErrorM &&
     row.alignedFixAgeMs === position.alignedFixAgeMs
-  if (stands) return row
+  if (isUnchanged) return row
   const cells = coverageCells(position)
-  // Member by member: spreading several objects into one is five times slower, and every row passes here.
+  // Assigned one by one: spreading several objects into one is five times slower.
   const placed = { ...row }
   placed.alignment = position.alignment
   placed.alignedLat = position.alignedLat
@@ -202,8 +202,8 @@ export function placeRow(row: CellularRow, position: AlignedPosition): CellularR
 }
 
 /**
- * Aligns a device's RF samples with its location reports, both in order of `tsMs`. Pure: the same at write time, on
- * late data and in tests. Returns the rows in the same order, and the dwells found on the way.
+ * Aligns a device's RF samples with its location reports, both ordered by `tsMs`. Returns the rows in the same order, and
+ * the dwells.
  */
 export function align(
   reports: readonly FixReport[],

@@ -1,7 +1,7 @@
 import type { DecimalField, Field, NumberField, PlmnField, WordField } from './field-types.ts'
 import { parseNumber } from './times.ts'
 
-/** Why a value was not kept; also the label of the counter. */
+/** Why a value was replaced by null. Also the label of the counter. */
 export type CleaningReason =
   | 'null_word'
   | 'wrong_type'
@@ -11,7 +11,7 @@ export type CleaningReason =
   | 'unknown_field'
   | 'too_many'
 
-/** The value kept, or why none was. Reasons travel as symbols so that no text a router sends can look like one. */
+/** The cleaned value, or the reason for null. Reasons are symbols, so that no text of a router can equal one. */
 export type Cleaned = number | string | (typeof failures)[keyof typeof failures]
 export type CleanValue = (value: unknown) => Cleaned
 
@@ -27,7 +27,7 @@ export const reasonOf = (failure: symbol): CleaningReason => failure.description
 
 const nullWords: ReadonlySet<string> = new Set(['--', '-', 'N/A', 'n/a', ''])
 
-/** What modems answer instead of an identifier they do not know. */
+/** Placeholders that modems return for an unknown identifier. */
 const unknownIdentifier = 2_147_483_647
 
 function numberCleaner({ min, max }: Pick<NumberField, 'min' | 'max'>): CleanValue {
@@ -63,7 +63,7 @@ function wordCleaner({ words }: WordField): CleanValue {
 
 const wholeNumber = /^(\d+|0x[0-9a-f]+)$/i
 
-/** A whole number however it was spelled: number, decimal text or `0x…` text; `Number` reads all three. */
+/** Reads a whole number from a number, decimal text or `0x…` text. `Number` reads all three. */
 function readWhole(value: unknown): number | symbol {
   if (typeof value === 'number') return Number.isInteger(value) ? value : failures.malformed
   if (typeof value !== 'string') return failures.wrongType
@@ -80,7 +80,7 @@ function decimalCleaner({ max }: DecimalField): CleanValue {
   }
 }
 
-/** Text keeps its zeros; a number has lost those of MCC 001, so it is filled up to the five digits it must have. */
+/** Text keeps leading zeros. A number has lost those of MCC 001, so it is padded to five digits. */
 function plmnCleaner(_field: PlmnField): CleanValue {
   return (value) => {
     if (typeof value === 'string' && /^\s*\d{5,6}\s*$/.test(value)) return value.trim()
@@ -90,7 +90,7 @@ function plmnCleaner(_field: PlmnField): CleanValue {
   }
 }
 
-/** The cleaner of one field. Times and cell lists need more than their own value and are cleaned with the sample. */
+/** Returns the cleaner of a field. Times and cell lists depend on other fields and are cleaned with the sample. */
 export function compileCleaner(field: Exclude<Field, { type: 'time' | 'cells' }>): CleanValue {
   switch (field.type) {
     case 'number':

@@ -6,18 +6,18 @@ import type { CleanRow, RowOf } from './rows.ts'
 import { parseNumber, parseTime } from './times.ts'
 import { isUsableFix } from './usable.ts'
 
-/** Told of everything cleaning takes away, so that it can be counted. `field` is a dotted path inside the kind. */
+/** Called for every value that cleaning removes. `field` is a dotted path inside the kind. */
 export type CleaningReport = (reason: CleaningReason, kind: Kind, field: string) => void
 
 type Row = Record<string, unknown>
 type Scalar = { name: string; clean: CleanValue }
 
-/** How far ahead of its sample a fix may claim to be: the receiver's clock and the router's are two clocks. */
+/** How far a fix may be ahead of its sample: the receiver and the router have different clocks. */
 const maxFixAheadMs = 5 * 60_000
 
 /**
- * What a sample's cells may take as JSON. A cell with every field takes under 300 characters; only long names make more.
- * Rows are read back and written again whole, so their size is what a device can make the writer hold.
+ * Maximum size of a sample's cells as JSON. A cell with every field takes under 300 characters; only long names take
+ * more. Rows are read and rewritten as a whole, so their size determines the memory that a device can use in the writer.
  */
 const maxCellsCharacters = 32 * 320
 
@@ -40,7 +40,7 @@ function compileKind(kind: Kind) {
     template[name] = null
     if (field.type !== 'time' && field.type !== 'cells') scalars.set(name, compileCleaner(field))
   }
-  // One shape for every row of a kind: the encoder reads rows by field name and would slow down on many shapes.
+  // All rows of a kind have one shape: the encoder reads them by field name and is slower with many shapes.
   return { template: { ...template, ...derived[kind] }, scalars }
 }
 
@@ -55,8 +55,8 @@ const cellScalars: Scalar[] = Object.entries(cellListFields).map(([name, field])
 }))
 
 /**
- * The row an accepted sample is stored as. Whatever a field cannot hold becomes null and is told to `report`; the
- * sample itself is never lost. RF rows come back unaligned.
+ * Returns the row of an accepted sample. Values that a field cannot hold become null and are passed to `report`. RF rows
+ * are not aligned yet.
  */
 export function cleanSample(accepted: AcceptedSample, report: CleaningReport): CleanRow {
   const { kind, sample } = accepted
@@ -82,7 +82,7 @@ function finishLocation(row: RowOf<'location'>, accepted: AcceptedSample, report
   if (fixTs !== undefined && fixTs !== null) row.fixTs = cleanFixTs(fixTs, accepted, report)
   else if (ageMs !== undefined && ageMs !== null) {
     const age = parseAgeMs(ageMs)
-    // Without `ts` the age has already been taken off to get the sample's own time.
+    // Without `ts`, the age was already subtracted to get the time of the sample.
     const hasOwnTs = ts !== undefined && ts !== null
     if (age === null) report('out_of_range', 'location', 'ageMs')
     else row.fixTs = Math.trunc(hasOwnTs ? accepted.tsMs - age : accepted.tsMs)
@@ -91,8 +91,8 @@ function finishLocation(row: RowOf<'location'>, accepted: AcceptedSample, report
 }
 
 /**
- * In a batch whose clock was wrong the fix may carry the router's time or the satellites': the one closer to the
- * sample is believed.
+ * In a batch with a wrong clock, the fix may have the router's time or satellite time. Uses the one that is closer to the
+ * sample.
  */
 function cleanFixTs(value: unknown, { tsMs, shiftMs }: AcceptedSample, report: CleaningReport): number | null {
   const sentMs = parseTime(value) ?? parseNumber(value)

@@ -4,7 +4,7 @@ import type { CellularRow } from './rows.ts'
 
 const minuteMs = 60_000
 
-/** What one device had to say about one cell in one UTC minute: its newest row there. */
+/** The vote of a device for a cell in a UTC minute: its newest row there. */
 export type CoverageVote = {
   deviceId: string
   h3: string
@@ -72,7 +72,7 @@ function addTo<Key>(counts: Map<Key, number>, key: Key, count = 1): void {
   counts.set(key, (counts.get(key) ?? 0) + count)
 }
 
-/** A bin holds what rounds to it, halves upwards. */
+/** A bin holds the values that round to it, halves upwards. */
 export const dbBin = (value: number): number => Math.floor(value + 0.5)
 
 export function emptyTally(h3: string): CellTally {
@@ -138,7 +138,7 @@ export function tallyVotes(votes: Iterable<CoverageVote>, resolution = 10): Map<
   return tallies
 }
 
-/** The smallest bin that at least this share of the counted values does not exceed; null of nothing. */
+/** Returns the smallest bin that at least this share of the values does not exceed. Null without values. */
 export function nearestRank(histogram: Histogram, share: number): number | null {
   let total = 0
   for (const count of histogram.values()) total += count
@@ -151,13 +151,13 @@ export function nearestRank(histogram: Histogram, share: number): number | null 
   return null
 }
 
-/** How much to believe a cell. */
+/** Confidence of a cell. */
 export function confidenceOf(samples: number, devices: number): Confidence {
   if (samples < 5 || devices < 2) return 'low'
   return samples >= 30 ? 'high' : 'medium'
 }
 
-/** The operator that is clearly better than every other one, null when none is. */
+/** Returns the operator that is clearly better than all others, or null. */
 export function bestPlmn(operators: { plmn: string; samples: number; median: number | null }[]): string | null {
   const [first, second] = operators
     .filter((operator) => operator.samples >= minBestSamples && operator.median !== null)
@@ -169,7 +169,7 @@ export function bestPlmn(operators: { plmn: string; samples: number; median: num
 /** A tally whose devices may have been counted elsewhere. */
 type CountedTally = Omit<CellTally, 'devices'> & { devices: { readonly size: number } }
 
-/** The cell a tally makes on the map. Quality is that of the medians; `none` where there was never service. */
+/** Returns the map cell of a tally. Its quality is that of the medians, or `none` if there was never service. */
 export function coverageCell(tally: CountedTally, thresholds?: SignalThresholds): CoverageCell {
   const { h3, samples, inService, devices, rsrp, sinr, lastAtMs } = tally
   const rsrpDbm = { p10: nearestRank(rsrp, 0.1), p50: nearestRank(rsrp, 0.5), p90: nearestRank(rsrp, 0.9) }

@@ -1,14 +1,14 @@
 import type { DistinctFix } from './distinct-fixes.ts'
 import { bearingDeg, fromPlane, type PlaneVector, type Point, pointBetween, toPlane } from './geo.ts'
 
-/** Between fixes further apart in time, the curve says no more than a straight line. */
+/** Between fixes with a longer time apart, the curve is no better than a straight line. */
 export const maxCurveMs = 40_000
-/** A fix longer before the older one says nothing about the direction there. */
+/** A fix that is older than this gives no direction. */
 export const maxDirectionAgeMs = 60_000
-/** Receivers report noise as the heading of a vehicle that hardly moves. */
+/** Below this speed, the reported heading is noise. */
 const minHeadingSpeedMps = 2
 const maxHeadingOffDeg = 90
-/** A reported speed is stale where it would take the vehicle this many times further than it went. */
+/** A reported speed is stale if the vehicle would have moved this many times further with it. */
 const maxSpeedRatio = 3
 
 type Knot = Point & Pick<DistinctFix, 'timeMs' | 'speedMps' | 'headingDeg'>
@@ -52,7 +52,7 @@ const scale = ({ eastM, northM }: PlaneVector, factor: number): PlaneVector => (
 const tangentM = ({ speedMps }: Knot, chordM: number, durationMs: number): number =>
   speedMps === null ? chordM : Math.min((speedMps * durationMs) / 1000, maxSpeedRatio * chordM)
 
-/** The unit vector of a reported heading; null where the fix reports none that can be believed. */
+/** The unit vector of a reported heading; null if the fix has no reliable heading. */
 function headingDirection({ speedMps, headingDeg }: Knot, chord: PlaneVector): PlaneVector | null {
   if (headingDeg === null || speedMps === null || speedMps < minHeadingSpeedMps) return null
   const offDeg = Math.abs(headingDeg - bearingDeg(chord)) % 360

@@ -13,7 +13,7 @@ export const deadServiceRatio = 0.9
 /** Below these medians the quality of a cell is `none`. */
 export const noneBelow = { rsrpDbm: signalThresholds.lte.rsrpDbm[0], sinrDb: signalThresholds.lte.sinrDb[0] }
 
-/** A vote stands for one device in one minute. */
+/** A vote represents one device in one minute. */
 const secondsPerVote = 60
 
 /** A cell without usable service. */
@@ -40,7 +40,7 @@ export function joinDeadZones(cells: Iterable<DeadCell>): DeadZone[] {
   for (const first of left.values()) {
     left.delete(first.h3)
     const joined = [first]
-    // The list grows while it is walked: each cell brings its neighbours that are still left.
+    // The list grows during the loop: each cell adds its remaining neighbours.
     for (const { h3 } of joined) {
       for (const neighbour of gridDisk(h3, 1)) {
         const cell = left.get(neighbour)

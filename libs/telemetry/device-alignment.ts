@@ -8,23 +8,23 @@ import type { CellularRow } from './rows.ts'
 /** Both ends included. */
 export type TimeRange = { fromMs: number; toMs: number }
 
-/** Everything alignment remembers of a device: plain JSON data but for the bounds on its size. */
+/** The state of a device's alignment: plain JSON data of limited size. */
 export type DeviceAlignmentState = {
-  /** Recent distinct fixes, oldest first; the first may be older than `knownFromMs` and only gives a direction. */
+  /** Recent distinct fixes, oldest first. The first may be older than `knownFromMs` and then only gives a direction. */
   fixes: DistinctFix[]
   dwell: DwellState
   /** Dwells that ended within the time of `fixes`. */
   closedDwells: Dwell[]
-  /** RF rows that what comes next may still place better, oldest first. */
+  /** RF rows that later data may still move, oldest first. */
   trailing: Omit<CellularRow, 'h3Res10' | 'h3Res5'>[]
   newestReportMs: number
-  /** From here on `fixes` and `closedDwells` are complete. */
+  /** From this time on, `fixes` and `closedDwells` are complete. */
   knownFromMs: number
-  /** Newest RF row that is not in `trailing` although a fix that comes later may move it. */
+  /** Newest RF row that is not in `trailing` although a later fix may move it. */
   droppedUntilMs: number
-  /** Rows of the open dwell have been written, and since then its centre has moved. */
+  /** Whether rows of the open dwell were written, and whether its centre has moved since. */
   openDwellRows: 'none' | 'settled' | 'stale'
-  /** Location reports from here on came too late to be taken into account; null when none did. */
+  /** Location reports from this time on arrived too late to be included. Null if none did. */
   staleFromMs: number | null
 }
 
@@ -41,15 +41,15 @@ export const initialAlignmentState: DeviceAlignmentState = {
 }
 
 export type AlignmentStep = {
-  /** RF rows to write: the new ones, and earlier ones whose position is known better now. */
+  /** RF rows to write: new rows, and earlier rows with a better position. */
   rows: CellularRow[]
   /** Dwells that ended. */
   closed: Dwell[]
-  /** The dwell the device is in. */
+  /** The current dwell of the device. */
   open: Dwell | null
   /**
-   * Times whose rows have to be aligned again from what is stored, because data came late or because the rows are no
-   * longer in memory. Work through them from the last fresh start before to the first one behind (`isFreshStart`).
+   * Times whose rows must be aligned again from storage, because data arrived late or the rows are no longer in memory.
+   * Realign each from the last fresh start before it to the first one after it (`isFreshStart`).
    */
   dirty: TimeRange[]
 }
@@ -57,27 +57,27 @@ export type AlignmentStep = {
 export type DeviceAlignment = {
   /** Takes the reports and RF rows of one report of the device, each in any order. */
   apply: (reports: readonly FixReport[], samples: readonly CellularRow[]) => AlignmentStep
-  /** Rows of the open dwell that carry an earlier centre of it: to be aligned again once the device is quiet. */
+  /** Returns the times of rows with an earlier centre of the open dwell. Realign them when the device is quiet. */
   unsettled: () => TimeRange | null
-  /** Says that what was unsettled is being aligned again. */
+  /** Marks the unsettled rows as being realigned. */
   settled: () => void
   /** The oldest fix in memory. */
   firstFix: () => DistinctFix | undefined
-  /** Says that what is not in memory may belong with the fixes from here on: they have to be worked through again. */
+  /** Marks the fixes from this time on for a rebuild, because older data may affect them. */
   distrust: (fromMs: number) => void
-  /** Location reports from here on came too late to be taken into account; null when none did. */
+  /** Location reports from this time on arrived too late to be included. Null if none did. */
   staleFromMs: () => number | null
-  /** Dwells that end or begin with what comes next arrive no earlier than this. */
+  /** Returns the earliest arrival of dwells that later data can begin or end. */
   undecidedDwellMs: () => number
-  /** A copy, to go on from later. */
+  /** Returns a copy of the state. */
   state: () => DeviceAlignmentState
 }
 
 const maxFixes = 256
 const maxFixesMs = 20 * 60_000
-/** RF rows a device keeps in memory at most. */
+/** Maximum number of RF rows in memory per device. */
 export const maxTrailing = 512
-/** Of RF rows in memory, counted with their cells, which are most of a large row. */
+/** Maximum size of these rows with their cells. */
 const maxTrailingBytes = 1024 * 1024
 const rowBytes = 512
 const maxTrailingMs = 16 * 60_000
@@ -85,7 +85,7 @@ const exactMs = 2000
 
 const byTime = (a: { tsMs: number }, b: { tsMs: number }) => a.tsMs - b.tsMs
 
-/** A row out of a stored state: its cells follow from its position. */
+/** Restores a row from a stored state. Its cells follow from its position. */
 const withCells = (row: DeviceAlignmentState['trailing'][number]): CellularRow => ({ ...row, ...coverageCells(row) })
 
 function withoutCells({
@@ -97,8 +97,8 @@ function withoutCells({
 }
 
 /**
- * Aligns one device's RF rows as they arrive, in bounded memory. Together with aligning the dirty and unsettled ranges
- * again from storage, any order, duplication or delay of arrival ends in the rows that `align` gives for all the data.
+ * Aligns one device's RF rows as they arrive, in bounded memory. After the dirty and unsettled ranges are realigned from
+ * storage, the rows are those of `align` for all data, whatever the order, duplication or delay of arrival.
  */
 export function createDeviceAlignment(
   policy: DwellPolicy,
@@ -111,7 +111,7 @@ export function createDeviceAlignment(
   let trailing = initial.trailing.map(withCells)
   let open = detector.open()
 
-  /** Earliest time whose position the report changes. */
+  /** Returns the earliest time whose position the report changes. */
   const takeReport = (report: FixReport, step: AlignmentStep): number => {
     const last = fixes.at(-1)
     if (report.tsMs <= newestReportMs) {
@@ -147,13 +147,13 @@ export function createDeviceAlignment(
     } else if (openDwellRows === 'settled') openDwellRows = 'stale'
   }
 
-  /** A report that has been taken before, or that says nothing new: inside the time its fix is known to stand. */
+  /** Returns whether the report is a repetition or adds nothing to the time of its fix. */
   const isKnownRepeat = (report: FixReport): boolean => {
     const fix = fixes[lastStartedBy(fixes, ({ firstReportMs }) => firstReportMs, report.tsMs)]
     return fix !== undefined && isSamePosition(fix, report) && report.tsMs <= fix.lastReportMs && !fix.gap
   }
 
-  /** Adds rows to those that may change; what is older than the memory is placed once and left to the dirty range. */
+  /** Adds rows that may still move. Rows older than the memory are placed once and left to the dirty range. */
   const takeSamples = (samples: readonly CellularRow[], track: Track, step: AlignmentStep): Set<number> => {
     const fresh = new Map<number, CellularRow>()
     for (const row of samples) {
@@ -161,7 +161,7 @@ export function createDeviceAlignment(
       else {
         step.rows.push(place(row, track))
         step.dirty.push({ fromMs: row.tsMs, toMs: row.tsMs })
-        // A fix that comes later may be dated back to it.
+        // A later fix may be dated back to this time.
         droppedUntilMs = Math.max(droppedUntilMs, row.tsMs)
       }
     }
@@ -194,7 +194,7 @@ export function createDeviceAlignment(
 
   const forget = () => {
     const newestTime = fixes.at(-1)?.timeMs ?? 0
-    // Nothing that comes in order can move a row from before this.
+    // Data that arrives in order cannot move rows before this time.
     const keepFrom = detector.undecidedFromMs()
     const newestRowMs = trailing.at(-1)?.tsMs ?? 0
     const overflow = trailingOverflow(trailing)
@@ -206,7 +206,7 @@ export function createDeviceAlignment(
     })
     const firstByAge = fixes.findIndex(({ timeMs }) => timeMs >= newestTime - maxFixesMs)
     const firstNeeded = lastStartedBy(fixes, ({ timeMs }) => timeMs, trailing[0]?.tsMs ?? newestTime)
-    // One fix more than the rows need: it gives the curve behind the oldest of them its direction.
+    // Keep one more fix than the rows need: it gives the direction of the curve after the oldest fix.
     const dropped = Math.max(Math.min(firstByAge, firstNeeded), fixes.length - maxFixes) - 1
     if (dropped <= 0) return
     fixes = fixes.slice(dropped)
@@ -258,7 +258,7 @@ export function createDeviceAlignment(
   }
 }
 
-/** How many of the oldest rows are too many or make the others too large to keep. */
+/** Returns how many of the oldest rows exceed the limits on number and size. */
 function trailingOverflow(rows: readonly CellularRow[]): number {
   let bytes = 0
   for (let kept = 0; kept < rows.length; kept++) {

@@ -1,7 +1,7 @@
 import type { LocationRow } from './rows.ts'
 import { fixAccuracyM } from './usable.ts'
 
-/** One usable location sample, as far as alignment cares. */
+/** The part of a usable location sample that alignment needs. */
 export type FixReport = {
   tsMs: number
   lat: number
@@ -15,13 +15,13 @@ export type FixReport = {
 }
 
 /**
- * One position a receiver stood by: consecutive reports with the same latitude and longitude. Receivers often refresh
- * only every 100 m, so a repeat does not say where the router is now, only that it has not gone far.
+ * One position of a receiver: consecutive reports with the same latitude and longitude. Receivers often refresh only
+ * every 100 m, so a repeated position means that the router has not moved far.
  */
 export type DistinctFix = {
   lat: number
   lon: number
-  /** When it was made; its first report, or `fixTs` where that was sent. Never decreases from fix to fix. */
+  /** Time of the fix: `fixTs` if sent, otherwise the first report. Never decreases from fix to fix. */
   timeMs: number
   firstReportMs: number
   lastReportMs: number
@@ -29,14 +29,14 @@ export type DistinctFix = {
   /** Speed and heading of its first report. */
   speedMps: number | null
   headingDeg: number | null
-  /** Its reports were silent for over 15 minutes in between. */
+  /** Whether there were more than 15 minutes between two of its reports. */
   gap: boolean
 }
 
-/** Silence longer than this inside a stay is a gap. */
+/** A longer time without reports inside a dwell is a gap. */
 export const maxSilenceMs = 15 * 60_000
 
-/** What alignment needs of a location row; null when the row must not move anything. */
+/** Returns the fix report of a location row. Null if the row is not usable. */
 export function fixReport(row: LocationRow): FixReport | null {
   const { usable, tsMs, lat, lon, fixTs, speedMps, headingDeg } = row
   if (!usable || lat === null || lon === null) return null
@@ -47,8 +47,8 @@ export const isSamePosition = (a: { lat: number; lon: number }, b: { lat: number
   a.lat === b.lat && a.lon === b.lon
 
 /**
- * Starts a new fix with a report that is not a repeat. Its time is held between the previous fix's time and the
- * report: a receiver that claims to have made fixes in another order than it reported them is not believed.
+ * Starts a new fix with a report that is not a repetition. Its time is limited to the range from the previous fix to the
+ * report, because a receiver reports fixes in the order it made them.
  */
 export function startFix(report: FixReport, previous: DistinctFix | undefined): DistinctFix {
   const { tsMs, lat, lon, accuracyM, speedMps, headingDeg } = report
@@ -57,14 +57,14 @@ export function startFix(report: FixReport, previous: DistinctFix | undefined): 
   return { lat, lon, timeMs, firstReportMs: tsMs, lastReportMs: tsMs, accuracyM, speedMps, headingDeg, gap: false }
 }
 
-/** The same fix, standing until one more report. */
+/** Returns the fix extended by one more report. */
 export const repeatFix = (fix: DistinctFix, { tsMs }: FixReport): DistinctFix => ({
   ...fix,
   lastReportMs: tsMs,
   gap: fix.gap || tsMs - fix.lastReportMs > maxSilenceMs,
 })
 
-/** The distinct fixes of reports in order of `tsMs`. */
+/** Returns the distinct fixes of reports that are ordered by `tsMs`. */
 export function distinctFixes(reports: readonly FixReport[]): DistinctFix[] {
   const fixes: DistinctFix[] = []
   for (const report of reports) {

@@ -4,53 +4,53 @@ import { addPoint, centre, copyOfExtent, type Extent, extentOf, radiusM } from '
 import { distanceM } from './geo.ts'
 import { createNearbyPoints } from './nearby-points.ts'
 
-type Stay = { anchor: DistinctFix; last: DistinctFix; extent: Extent; accuracyM: number; gap: boolean }
+type OpenDwell = { anchor: DistinctFix; last: DistinctFix; extent: Extent; accuracyM: number; gap: boolean }
 
 /**
- * Where a detector stands: `stay` once the fixes since the anchor are certain to be a dwell, until then those fixes in
- * `pending`, anchor first. The newest fix may still be repeated. Plain JSON data.
+ * The state of a detector: `open` is the current dwell. Without one, `pending` has the fixes that may become a dwell,
+ * anchor first. The newest fix may still be repeated. Plain JSON data.
  */
-export type DwellState = { pending: DistinctFix[]; stay: Stay | null }
+export type DwellState = { pending: DistinctFix[]; open: OpenDwell | null }
 
-export const initialDwellState: DwellState = { pending: [], stay: null }
+export const initialDwellState: DwellState = { pending: [], open: null }
 
 export type DwellDetector = {
-  /** Takes the next distinct fix. Returns the dwell that it ended by being outside of it. */
+  /** Takes the next distinct fix. Returns the dwell that it ends because it is outside. */
   takeFix(fix: DistinctFix): Dwell | null
   /** Takes the newest fix again, after one more report has repeated it. */
   takeRepeat(fix: DistinctFix): void
-  /** The dwell the device is in the middle of. */
+  /** Returns the current dwell. */
   open(): Dwell | null
-  /** Arrival of the dwell the device is in the middle of. */
+  /** Returns the arrival of the current dwell. */
   openSinceMs(): number | null
-  /** Nothing that comes in order can change a dwell before this time. */
+  /** Returns the time before which data in order cannot change dwells. */
   undecidedFromMs(): number
-  /** A copy, to go on from later. */
+  /** Returns a copy of the state. */
   state(): DwellState
 }
 
-/** More fixes than this within one radius and less than the minimum stay are not kept: memory stays bounded. */
+/** Maximum number of fixes in memory that are within one radius and shorter than the minimum dwell. */
 export const maxPendingFixes = 4096
 
 /**
- * Finds stay points as in Li et al., "Mining user similarity based on location history" (2008), among distinct fixes
- * given one by one. A fix costs time proportional to the pending fixes at most, whatever came before it: an anchor that
- * one fix is outside of is never looked at again.
+ * Finds dwells as the stay points of Li et al., "Mining user similarity based on location history" (2008), among distinct
+ * fixes that arrive one by one. A fix takes time proportional to the pending fixes at most, because an anchor is dropped
+ * as soon as one fix is outside its radius.
  */
 export function createDwellDetector(policy: DwellPolicy, initial: DwellState = initialDwellState): DwellDetector {
   const pending = createNearbyPoints<DistinctFix>(policy.radiusM)
-  let stay = initial.stay && { ...initial.stay, extent: copyOfExtent(initial.stay.extent) }
+  let dwell = initial.open && { ...initial.open, extent: copyOfExtent(initial.open.extent) }
   let last = initial.pending.at(-1)
   for (const fix of initial.pending) pending.push(fix)
 
-  /** Turns pending fixes into a stay once they have lasted long enough; whatever comes next, they are a dwell then. */
+  /** Turns pending fixes into a dwell once they have lasted long enough. */
   function settle(): void {
     const anchor = pending.at(0)
     if (anchor === undefined || last === undefined || last.lastReportMs - anchor.timeMs < policy.minimumMs) return
-    stay = { anchor, last: anchor, extent: extentOf(anchor), accuracyM: anchor.accuracyM, gap: anchor.gap }
+    dwell = { anchor, last: anchor, extent: extentOf(anchor), accuracyM: anchor.accuracyM, gap: anchor.gap }
     for (let index = 1; index < pending.length; index++) {
       const fix = pending.at(index)
-      if (fix) growStay(stay, fix)
+      if (fix) grow(dwell, fix)
     }
     pending.dropFirst(pending.length)
   }
@@ -58,13 +58,13 @@ export function createDwellDetector(policy: DwellPolicy, initial: DwellState = i
   return {
     takeFix(fix) {
       let closed: Dwell | null = null
-      if (stay !== null) {
-        if (distanceM(stay.anchor, fix) <= policy.radiusM) {
-          growStay(stay, fix)
+      if (dwell !== null) {
+        if (distanceM(dwell.anchor, fix) <= policy.radiusM) {
+          grow(dwell, fix)
           return null
         }
-        closed = toDwell(stay, fix)
-        stay = null
+        closed = toDwell(dwell, fix)
+        dwell = null
       }
       const anchor = pending.at(0)
       const keepsAnchor =
@@ -72,7 +72,7 @@ export function createDwellDetector(policy: DwellPolicy, initial: DwellState = i
       pending.push(fix)
       last = fix
       if (!keepsAnchor) {
-        // None of the anchors passed over can be a dwell: together the pending fixes have not lasted long enough.
+        // None of the skipped anchors can be a dwell: all pending fixes together have not lasted long enough.
         let passed = 1
         while (!pending.isCentreOfRest(passed)) passed++
         pending.dropFirst(passed)
@@ -81,30 +81,30 @@ export function createDwellDetector(policy: DwellPolicy, initial: DwellState = i
       return closed
     },
     takeRepeat(fix) {
-      if (stay !== null) {
-        stay.last = fix
-        stay.gap ||= fix.gap
+      if (dwell !== null) {
+        dwell.last = fix
+        dwell.gap ||= fix.gap
         return
       }
       pending.replaceLast(fix)
       last = fix
       settle()
     },
-    open: () => stay && toDwell(stay, null),
-    openSinceMs: () => stay?.anchor.timeMs ?? null,
-    undecidedFromMs: () => stay?.last.lastReportMs ?? pending.at(0)?.timeMs ?? 0,
-    state: () => ({ pending: pending.list(), stay: stay && { ...stay, extent: copyOfExtent(stay.extent) } }),
+    open: () => dwell && toDwell(dwell, null),
+    openSinceMs: () => dwell?.anchor.timeMs ?? null,
+    undecidedFromMs: () => dwell?.last.lastReportMs ?? pending.at(0)?.timeMs ?? 0,
+    state: () => ({ pending: pending.list(), open: dwell && { ...dwell, extent: copyOfExtent(dwell.extent) } }),
   }
 }
 
-function growStay(stay: Stay, fix: DistinctFix): void {
-  stay.gap ||= fix.gap || fix.firstReportMs - stay.last.lastReportMs > maxSilenceMs
-  stay.last = fix
-  stay.accuracyM = Math.max(stay.accuracyM, fix.accuracyM)
-  addPoint(stay.extent, fix)
+function grow(dwell: OpenDwell, fix: DistinctFix): void {
+  dwell.gap ||= fix.gap || fix.firstReportMs - dwell.last.lastReportMs > maxSilenceMs
+  dwell.last = fix
+  dwell.accuracyM = Math.max(dwell.accuracyM, fix.accuracyM)
+  addPoint(dwell.extent, fix)
 }
 
-const toDwell = ({ anchor, last, extent, accuracyM, gap }: Stay, outside: DistinctFix | null): Dwell => ({
+const toDwell = ({ anchor, last, extent, accuracyM, gap }: OpenDwell, outside: DistinctFix | null): Dwell => ({
   arrivedAtMs: anchor.timeMs,
   departedAtMs: outside === null ? null : last.lastReportMs,
   firstOutsideAtMs: outside?.timeMs ?? null,
@@ -116,7 +116,7 @@ const toDwell = ({ anchor, last, extent, accuracyM, gap }: Stay, outside: Distin
   gap,
 })
 
-/** The dwells among distinct fixes in order; the last one is open when its `firstOutsideAtMs` is null. */
+/** Returns the dwells of distinct fixes in order. The last one is open if its `firstOutsideAtMs` is null. */
 export function detectDwells(fixes: readonly DistinctFix[], policy: DwellPolicy): Dwell[] {
   const detector = createDwellDetector(policy)
   const dwells = fixes.flatMap((fix) => detector.takeFix(fix) ?? [])

@@ -14,8 +14,8 @@ function median(values: readonly (number | null)[]): number | null {
 }
 
 /**
- * How good the signal was during a dwell, from its RF samples in order. Time without service is the time from each
- * sample without it to the next sample.
+ * Returns the signal during a dwell from its RF samples in order. Time without service is the time from each sample
+ * without service to the next sample.
  */
 export function dwellSignal(samples: readonly RadioSample[]): DwellSignal {
   const inService = samples.filter(({ rat }) => rat !== 'none')

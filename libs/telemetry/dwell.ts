@@ -4,7 +4,7 @@ import { distanceM } from './geo.ts'
 export const deviceClasses = ['vehicle', 'ship', 'fixed'] as const
 export type DeviceClass = (typeof deviceClasses)[number]
 
-/** How close together and how long fixes must be to be a stay. */
+/** The radius and minimum duration of a dwell. */
 export type DwellPolicy = { radiusM: number; minimumMs: number }
 
 const minuteMs = 60_000
@@ -16,7 +16,7 @@ export const dwellPolicies: Record<DeviceClass, DwellPolicy> = {
   fixed: { radiusM: 250, minimumMs: 30 * minuteMs },
 }
 
-/** A stay. The two last times are null while nothing outside has been seen. */
+/** A dwell. `departedAtMs` and `firstOutsideAtMs` are null until a fix outside it has arrived. */
 export type Dwell = {
   arrivedAtMs: number
   departedAtMs: number | null
@@ -33,16 +33,16 @@ export type Dwell = {
 }
 
 /**
- * True when no anchor can have both fixes inside: whatever came before, the detector starts anew at `fix`. What is
- * decided before such a jump never depends on what comes after it, and the other way round, so that late data needs
- * to be worked through only from one jump to another.
+ * Returns whether no dwell can contain both fixes, so that the detector restarts at `fix` whatever the earlier fixes are.
+ * Results before and after such a fresh start do not depend on each other, so late data only requires a realignment from
+ * one fresh start to the next.
  */
 export const isFreshStart = (previous: Position, fix: Position, policy: DwellPolicy): boolean =>
   distanceM(previous, fix) > 2 * policy.radiusM
 
 type Position = { lat: number; lon: number }
 
-/** The same for the same device and arrival, in the layout of a UUIDv7 so that it sorts by arrival. */
+/** Returns an id that is the same for the same device and arrival. It has the layout of a UUIDv7, to sort by arrival. */
 export function dwellId(deviceId: string, arrivedAtMs: number): string {
   const hash = createHash('sha256').update(`${deviceId} ${arrivedAtMs}`).digest('hex')
   const time = arrivedAtMs.toString(16).padStart(12, '0')

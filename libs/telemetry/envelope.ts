@@ -4,16 +4,16 @@ export type BatchFormat = 'json' | 'ndjson'
 
 export type RefusedBatch = { ok: false; status: 400 | 413; code: string; detail: string }
 
-/** Stands in for an NDJSON line that is no JSON. */
+/** Placeholder for an NDJSON line that is not JSON. */
 export const brokenLine = Symbol('broken line')
 
-/** What a request body holds before any sample has been looked at. */
+/** The content of a request body. Its samples are not validated yet. */
 export type Envelope = {
   ok: true
   values: unknown[]
   sentAtMs: number | null
   batchId: string | null
-  /** Members beside `sentAt`, `batchId` and `samples`, and those two when they cannot be read. */
+  /** The number of members other than `samples` and valid `sentAt` and `batchId`. */
   unknownFields: number
 }
 
@@ -26,7 +26,7 @@ const tooMany: RefusedBatch = {
   ok: false,
   status: 413,
   code: 'too_many_samples',
-  detail: `A report holds at most ${maxSamples} samples.`,
+  detail: `A report may have at most ${maxSamples} samples.`,
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -53,7 +53,7 @@ function readJson(text: string): Envelope | RefusedBatch {
     return refuse('The body is not JSON.')
   }
   if (!isObject(body) || !Array.isArray(body.samples))
-    return refuse('The body must be an object with a list `samples`.')
+    return refuse('The body must be an object with a `samples` array.')
   if (body.samples.length === 0) return refuse('`samples` is empty.')
   if (body.samples.length > maxSamples) return tooMany
   return { ok: true, values: body.samples, ...readHeader(body) }
@@ -93,11 +93,11 @@ function readNdjson(text: string): Envelope | RefusedBatch {
     else values.push(value)
     isFirst = false
   }
-  if (values.length === 0) return refuse('The body holds no sample line.')
+  if (values.length === 0) return refuse('The body has no samples.')
   return { ok: true, values, ...readHeader(header) }
 }
 
-/** Parses a decompressed body into its header and up to 1000 values, or says why nothing could be decoded. */
+/** Parses a decompressed body into its header and up to 1000 values. Returns an error if it cannot be decoded. */
 export function readEnvelope(bytes: Buffer, format: BatchFormat): Envelope | RefusedBatch {
   const text = bytes.toString('utf8')
   return format === 'json' ? readJson(text) : readNdjson(text)

@@ -3,8 +3,8 @@ import { distanceM, longitudeDifference, normalizeLongitude, type Point } from '
 
 /**
  * Mean and outline of a set of points no more than a few kilometres apart, in bounded memory. The point farthest from
- * any centre is a corner of the convex hull, so the hull stands in for the points it encloses. `recent` points have not
- * been merged into the hull yet. Plain data: a copy of it is kept with the state of a device.
+ * any centre is a corner of the convex hull, so the hull represents the points it encloses. `recent` points are not merged
+ * into the hull yet. Plain data that is copied with the state of a device.
  */
 export type Extent = {
   origin: Point
@@ -15,7 +15,7 @@ export type Extent = {
   recent: Point[]
 }
 
-/** Points are merged into the hull together, once there are as many as it has corners: that keeps adding one cheap. */
+/** Points are merged into the hull once there are as many as it has corners, so that adding a point is cheap. */
 const fewestMerged = 64
 
 export const extentOf = (origin: Point): Extent => ({
@@ -33,7 +33,7 @@ export const copyOfExtent = (extent: Extent): Extent => ({
   recent: [...extent.recent],
 })
 
-/** Adds one point. Points are kept as offsets from the first, so that 180° is no edge. */
+/** Adds a point. Points are offsets from the first one, so that the 180th meridian needs no special case. */
 export function addPoint(extent: Extent, { lat, lon }: Point): void {
   const offset = { lat: lat - extent.origin.lat, lon: longitudeDifference(extent.origin.lon, lon) }
   extent.count += 1

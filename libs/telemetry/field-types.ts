@@ -1,12 +1,12 @@
-/** A quantity. Stored as DOUBLE: every integer a sample may carry (≤ 2^53) is exact in one. */
+/** A quantity. Stored as DOUBLE, which holds every integer of a sample (≤ 2^53) exactly. */
 export type NumberField = { type: 'number'; min: number; max: number; unit: string; description: string }
-/** Free text, kept out of symbol columns: a device must not be able to grow a symbol table without end. */
+/** Free text. Not a symbol column, because a device could then grow the symbol table without limit. */
 export type TextField = { type: 'text'; description: string; sensitive?: true }
 /** One word of a closed list. */
 export type WordField<Word extends string = string> = { type: 'word'; words: readonly Word[]; description: string }
-/** A whole number too long or too identifier-like to count with; decimal text, whichever way it was sent. */
+/** A whole number that is an identifier or exceeds 2^53. Stored as decimal text. */
 export type DecimalField = { type: 'decimal'; max: number; description: string }
-/** MCC and MNC, five or six digits; text because the MNC's leading zero counts. */
+/** MCC and MNC, five or six digits. Text, to keep the leading zero of the MNC. */
 export type PlmnField = { type: 'plmn'; description: string }
 /** A moment; epoch milliseconds in a clean row. */
 export type TimeField = { type: 'time'; description: string }
@@ -15,7 +15,7 @@ export type CellListField = { type: 'cells'; maxItems: number; description: stri
 
 export type Field = NumberField | TextField | WordField | DecimalField | PlmnField | TimeField | CellListField
 
-/** What a clean row holds for a field, when it holds anything. */
+/** The type of a field's value in a clean row. */
 export type FieldValue<F extends Field> = F extends NumberField | TimeField
   ? number
   : F extends WordField<infer Word>
@@ -30,7 +30,7 @@ export const number = (min: number, max: number, unit: string, description: stri
   description,
 })
 
-/** A counter or duration that only has a lower end; 2^53 is the largest number a sample may carry at all. */
+/** A counter or duration with a lower bound only. 2^53 is the largest number of a sample. */
 export const count = (unit: string, description: string): NumberField => number(0, 2 ** 53, unit, description)
 
 export const text = (description: string): TextField => ({ type: 'text', description })

@@ -25,15 +25,15 @@ const radioFields = {
   signalPercent: number(0, 100, '%', 'Signal strength as the modem rates it'),
 }
 
-/** What one entry of `cells` may say. */
+/** The fields of an entry of `cells`. */
 export const cellListFields = {
   role: word(['pcell', 'scell', 'pscell', 'neighbor'], 'What the cell is to the router'),
   ...radioFields,
 } satisfies Record<string, Field>
 
 /**
- * Everything a router can report, by kind. Types, cleaning, columns, line encoding, OpenAPI and the docs page all
- * follow from this table: a new field is one more line here.
+ * Everything a router can report, by kind. Types, cleaning, columns, encoding, OpenAPI and documentation follow from this
+ * table: to add a field, add a line.
  */
 export const fieldTable = {
   connection: {
@@ -106,7 +106,7 @@ export const fieldTable = {
 
 export type FieldTable = typeof fieldTable
 export type Kind = keyof FieldTable
-/** Every kind, in the order equal timestamps are listed in. */
+/** All kinds, in the order in which samples of the same time are listed. */
 export const kinds = ['cellular', 'connection', 'location', 'system'] as const satisfies readonly Kind[]
 
 /** The fields of a kind as a clean row holds them: null where the router sent nothing usable. */
@@ -114,7 +114,7 @@ export type CleanFields<K extends Kind> = {
   [Name in keyof FieldTable[K]]: (FieldTable[K][Name] extends Field ? FieldValue<FieldTable[K][Name]> : never) | null
 }
 
-/** Members of a sample that are not stored under their own name. `ageMs` turns into `ts` or `fixTs`. */
+/** Members of a sample that are not stored under their own name. `ageMs` becomes `ts` or `fixTs`. */
 export const envelopeFields: ReadonlySet<string> = new Set(['ts', 'kind', 'ageMs'])
 
 /** Largest accepted `ageMs`. */

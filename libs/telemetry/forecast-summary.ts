@@ -18,7 +18,7 @@ export type ForecastSummary = {
 
 type Judged = { samples: number; serviceRatio: number | null; quality: Quality | null }
 
-/** True where the fleet has enough votes to say that there is no usable service. */
+/** Returns whether there are enough votes to conclude that there is no usable service. */
 export const isDead = ({ samples, serviceRatio, quality }: Judged): boolean =>
   samples >= enoughVotes && ((serviceRatio !== null && serviceRatio < deadServiceRatio) || quality === 'none')
 
@@ -94,7 +94,7 @@ function medianByLength(medians: { rsrpDbm: number; lengthM: number }[]): number
   return null
 }
 
-// An operator that few devices use says little about most of the route.
+// An operator that few devices use covers too little of the route to be compared.
 const leastKnownShare = 0.5
 const poorCost = 0.5
 

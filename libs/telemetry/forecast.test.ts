@@ -7,7 +7,7 @@ import {
   forecastResolutions,
   forecastSegments,
   placeSegments,
-  toldFrom,
+  sourceCell,
 } from './forecast.ts'
 import { summarizeForecast } from './forecast-summary.ts'
 import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally, type VoteGroup } from './signal-tally.ts'
@@ -63,12 +63,12 @@ const group = fc.record<CellVotes>({
 
 it('is told from the finest cell with five votes, else from the finest with any', () => {
   const cells = placeSegments([{ fromM: 0, toM: 1, lat, lon }])[0]?.cells ?? []
-  expect(toldFrom(cells, tally([votes(here, { votes: 5 })]))).toEqual({ h3: here, h3Resolution: 10 })
+  expect(sourceCell(cells, tally([votes(here, { votes: 5 })]))).toEqual({ h3: here, h3Resolution: 10 })
   const four = [votes(here, { votes: 2 }), votes(siblings[0] ?? '', { votes: 3 })]
-  expect(toldFrom(cells, tally(four))).toEqual({ h3: cellToParent(here, 9), h3Resolution: 9 })
-  expect(toldFrom(cells, tally([votes(here)]))).toEqual({ h3: here, h3Resolution: 10 })
-  expect(toldFrom(cells, tally([votes(siblings[0] ?? '')]))).toMatchObject({ h3Resolution: 9 })
-  expect(toldFrom(cells, new Map())).toBeUndefined()
+  expect(sourceCell(cells, tally(four))).toEqual({ h3: cellToParent(here, 9), h3Resolution: 9 })
+  expect(sourceCell(cells, tally([votes(here)]))).toEqual({ h3: here, h3Resolution: 10 })
+  expect(sourceCell(cells, tally([votes(siblings[0] ?? '')]))).toMatchObject({ h3Resolution: 9 })
+  expect(sourceCell(cells, new Map())).toBeUndefined()
 })
 
 it('says nothing where nothing is known', () => {

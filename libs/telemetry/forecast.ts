@@ -7,13 +7,13 @@ import { type BlendedSignal, blendSignal, votesThatStandAlone } from './signal-b
 import type { Spread } from './signal-mixture.ts'
 import { clearlyBestPlmn, type SignalTally } from './signal-tally.ts'
 
-/** Resolutions a segment can be told from, finest first. */
+/** Resolutions of the cells that can describe a segment, finest first. */
 export const forecastResolutions = [10, 9, 8, 7] as const
 
 /** Tallies of cells by H3 index, of all forecast resolutions. */
 export type CellTallies = ReadonlyMap<string, SignalTally>
 
-/** The cell a segment is told from. */
+/** The cell that describes a segment. */
 export type ToldCell = { h3: string; h3Resolution: number }
 
 /** A stretch of a route and the signal the fleet measured around its middle. Distances are in metres from the start. */
@@ -57,10 +57,9 @@ export function placeSegments(segments: readonly RouteSegment[]): PlacedSegment[
 }
 
 /**
- * The finest of these cells with enough votes; when none has enough, the finest that has any. Undefined when nothing
- * is known.
+ * Returns the finest of these cells with enough votes. Without one, the finest with any votes. Undefined if none has any.
  */
-export function toldFrom(cells: readonly string[], tallies: CellTallies): ToldCell | undefined {
+export function sourceCell(cells: readonly string[], tallies: CellTallies): ToldCell | undefined {
   const votesOf = (h3: string) => tallies.get(h3)?.samples ?? 0
   const index = [enoughVotes, 1].map((least) => cells.findIndex((h3) => votesOf(h3) >= least)).find((at) => at >= 0)
   const h3 = index === undefined ? undefined : cells[index]
@@ -70,8 +69,8 @@ export function toldFrom(cells: readonly string[], tallies: CellTallies): ToldCe
 
 /**
  * The forecast of each segment. `tallies` has the votes of every cell of the segments;
- * where the finest cell stands alone, the coarser ones may be left out. `devices` says how many devices voted in the
- * cells the segments are told from.
+ * if the finest cell is sufficient, the coarser ones may be left out. `devices` has the number of devices that voted in the
+ * cells that describe the segments.
  */
 export function forecastSegments(
   segments: readonly PlacedSegment[],
@@ -95,17 +94,17 @@ function forecastCell(
   tallies: CellTallies,
   devicesOf: ReadonlyMap<string, number>,
 ): CellForecast {
-  const told = toldFrom(cells, tallies)
-  const tally = told && tallies.get(told.h3)
-  if (!told || !tally) return { ...nothingKnown, h3: cells[0] ?? '' }
+  const source = sourceCell(cells, tallies)
+  const tally = source && tallies.get(source.h3)
+  if (!source || !tally) return { ...nothingKnown, h3: cells[0] ?? '' }
   const isAlone = (tallies.get(cells[0] ?? '')?.samples ?? 0) >= votesThatStandAlone
   const chain = (isAlone ? cells.slice(0, 1) : cells).map((h3) => tallies.get(h3))
-  const blend = blendSignal(chain, cells.indexOf(told.h3))
-  const devices = devicesOf.get(told.h3) ?? 0
+  const blend = blendSignal(chain, cells.indexOf(source.h3))
+  const devices = devicesOf.get(source.h3) ?? 0
   const isServed = blend.serviceRatio > 0
   const signal = { rat: isServed ? 'lte' : 'none', rsrpDbm: blend.rsrpDbm.p50, sinrDb: blend.sinrDb.p50 }
   return {
-    ...told,
+    ...source,
     samples: tally.samples,
     devices,
     serviceRatio: blend.serviceRatio,

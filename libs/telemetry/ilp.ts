@@ -15,20 +15,20 @@ import {
 } from './line-buffer.ts'
 import type { Column, ColumnType, Table } from './tables.ts'
 
-/** Where the rows of one report come from; the same object for all its rows, so that it is encoded once. */
+/** The origin of the rows of a report. One object for all its rows, so that it is encoded once. */
 export type RowOrigin = { deviceId: string; organizationId: string; receivedAtMs: number }
 
 /** Rows of one table, ready to send. `rowEnds` are byte offsets: strings may hold newlines, so lines cannot be split. */
 export type EncodedRows = { table: string; bytes: Buffer; rowEnds: number[] }
 
 export type RowEncoder = {
-  /** Adds a row. Members are written in their own order, null ones left out; those without a column are ignored. */
+  /** Adds a row. Writes its members in their order, without nulls. Ignores members without a column. */
   append: (row: { tsMs: number }, origin: RowOrigin) => void
-  /** Bytes waiting. */
+  /** Returns the number of encoded bytes. */
   size: () => number
-  /** Takes back the newest rows until `rows` are left. */
+  /** Removes the newest rows until `rows` are left. */
   truncate: (rows: number) => void
-  /** Hands over what is waiting and starts anew. */
+  /** Returns the encoded rows and clears the encoder. */
   take: () => EncodedRows
 }
 
@@ -37,7 +37,7 @@ type PlannedColumn = { name: string; key: string; type: ColumnType; prefix: Chun
 /** Longest value of fixed size: a LONG in decimal, its unit and the end of the line. */
 const maxFixedValueBytes = 64
 
-/** Past this many different words a column's symbols are no longer remembered but escaped each time. */
+/** Maximum number of escaped symbols to cache per column. */
 const maxRememberedSymbols = 4096
 
 const yes = chunkOf('t')
@@ -159,7 +159,7 @@ export function createRowEncoder(table: Table, initialBytes = 1 << 20): RowEncod
     },
     take: () => {
       const taken = { table: table.name, bytes: writtenBytes(buffer), rowEnds }
-      // As large as this time, so that steady traffic never grows it step by step.
+      // The same size as before, so that steady traffic does not grow it step by step.
       buffer = createLineBuffer(Math.max(initialBytes, Math.ceil(buffer.at * 1.25)))
       rowEnds = []
       return taken

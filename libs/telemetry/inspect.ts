@@ -4,7 +4,7 @@ const maxNumber = 2 ** 53
 
 /**
  * Values (members and list elements, containers included) that one sample may hold. The largest sample of the contract
- * is `cellular` with 32 cells of 16 fields, under 600 values; the rest is room for members that are not fields.
+ * is `cellular` with 32 cells of 16 fields, under 600 values. The rest is for unknown members.
  */
 export const maxSampleValues = 2_048
 
@@ -17,7 +17,7 @@ export const maxReportValues = 262_144
 const tooManyInSample = `The sample holds more than ${maxSampleValues} values.`
 const tooManyInReport = `The report holds more than ${maxReportValues} values; this sample is beyond them.`
 
-/** Counts down while samples are inspected. One budget serves one report. */
+/** The number of values that may still be inspected. One budget per report. */
 export type ValueBudget = { report: number; sample: number }
 
 export const newValueBudget = (): ValueBudget => ({ report: maxReportValues, sample: maxSampleValues })
@@ -65,9 +65,9 @@ function problemWithObject(object: object, depth: number, budget: ValueBudget): 
 }
 
 /**
- * Walks a parsed sample once. Returns how many of its members are not in `knownFields`, or a sentence saying why the
- * whole sample is refused. The sample object itself is level one of the depth. `budget` is shared by the samples of a
- * report and bounds the work: at most `maxSampleValues` values of a sample are visited.
+ * Inspects a parsed sample once. Returns the number of members that are not in `knownFields`, or the reason to reject the
+ * sample. The sample object has depth one. `budget` is shared by the samples of a report and limits the work: at most
+ * `maxSampleValues` values of a sample are visited.
  */
 export function inspectSample(
   sample: Record<string, unknown>,

@@ -1,6 +1,6 @@
 import { endianness } from 'node:os'
 
-/** Bytes of line protocol in the making. A plain record and functions on it: this is the innermost loop of the writer. */
+/** A buffer of line protocol. A plain record with functions, because this is the innermost loop of the writer. */
 export type LineBuffer = { memory: Buffer; view: DataView; at: number }
 
 const space = 0x20
@@ -18,7 +18,7 @@ export function createLineBuffer(initialBytes: number): LineBuffer {
   return { memory, view: new DataView(memory.buffer), at: 0 }
 }
 
-/** What has been written; shares memory with the buffer, which must not be written to any more. */
+/** Returns the written bytes. They share memory with the buffer, which must not be written to afterwards. */
 export const writtenBytes = (buffer: LineBuffer): Buffer => buffer.memory.subarray(0, buffer.at)
 
 /** Makes room. The `put` functions of fixed size rely on it having been called; those of text call it themselves. */
@@ -31,7 +31,7 @@ export function reserve(buffer: LineBuffer, length: number): void {
   buffer.view = new DataView(larger.buffer)
 }
 
-/** A byte string to be written over and over, kept as 32-bit words: four bytes a step. */
+/** A byte string for repeated writes, stored as 32-bit words to write four bytes per step. */
 export type Chunk = { words: Int32Array; length: number }
 
 export function chunkOf(text: string): Chunk {

@@ -38,7 +38,7 @@ export const qualityColors: Record<Quality, string> = {
   excellent: '#2c7bb6',
 }
 
-/** Radio measurements as they stand in a cellular row, a query result or a cell's medians. */
+/** Radio measurements of a cellular row, a query result or a cell's medians. */
 export type Signal = {
   rat?: string | null
   rsrpDbm?: number | null
@@ -46,7 +46,7 @@ export type Signal = {
   rssiDbm?: number | null
 }
 
-/** `qualityBasis` is the metric that decided; `rat` when there was no service; null when nothing could decide. */
+/** `qualityBasis` is the metric that decided, `rat` without service, or null without any metric. */
 export type SignalQuality =
   | { quality: Quality; qualityBasis: SignalMetric | 'rat' }
   | { quality: null; qualityBasis: null }
@@ -63,8 +63,8 @@ export function classify(value: number, bounds: QualityBounds): Quality {
 const metrics: readonly SignalMetric[] = ['rsrpDbm', 'sinrDb', 'rssiDbm']
 
 /**
- * How good a signal is: the worst class among the metrics its RAT is judged by. For nr-nsa these are the LTE anchor's,
- * for a RAT not sent LTE's thresholds hold.
+ * Returns the quality of a signal: the worst class of its RAT's metrics. For nr-nsa these are the metrics of the LTE
+ * anchor. LTE thresholds apply if no RAT was sent.
  */
 export function signalQuality(signal: Signal, thresholds: SignalThresholds = signalThresholds): SignalQuality {
   if (signal.rat === 'none') return { quality: 'none', qualityBasis: 'rat' }

@@ -3,25 +3,25 @@ import { type FixReport, isSamePosition } from './distinct-fixes.ts'
 import { type DwellPolicy, isFreshStart } from './dwell.ts'
 
 /**
- * Where a realignment begins: the first report it needs, and the first time whose rows come out right. The reports in
- * between are those of the fix before the start and of those that set its time: the curve takes a direction from it.
+ * Where a realignment begins: the first report it needs, and the first time with correct rows. The reports in between are
+ * those of the fix before the start, which gives the curve its direction, and of the fixes that determine its time.
  */
 export type RealignStart = { reportsFromMs: number; rowsFromMs: number }
 
-/** The pass back to the start. */
+/** The search backwards for the start. */
 export type StartSearch = {
-  /** Takes the next older reports, newest first. Returns the last fresh start among them once it is certain. */
+  /** Takes the next older reports, newest first. Returns the last fresh start once it is certain. */
   take(newestFirst: readonly FixReport[]): RealignStart | undefined
-  /** The last fresh start when the device has no older reports; undefined when there is none. */
+  /** Returns the last fresh start if the device has no older reports. Undefined if there is none. */
   atBeginning(): RealignStart | undefined
-  /** The oldest start so far at which fixes, but not dwells, come out right; for when older reports are not read. */
+  /** Returns the oldest start so far with correct fixes, but not dwells, for use if older reports are not read. */
   oldestOfFixes(): RealignStart | undefined
 }
 
 /** The first report of a distinct fix that was made after all reports before it: its time depends on none of them. */
 type Beginning = { timeMs: number; isFresh: boolean }
 
-/** Starts a search back from a dirty range, among the reports before it. */
+/** Starts a backwards search from a dirty range, among the reports before it. */
 export function createStartSearch(policy: DwellPolicy): StartSearch {
   let oldest: FixReport | undefined
   /** First report of the oldest distinct fix whose first report is known. */

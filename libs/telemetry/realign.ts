@@ -11,27 +11,27 @@ import type { RealignStart } from './realign-start.ts'
 import type { CellularRow } from './rows.ts'
 
 /*
- * A dirty range is aligned again from the last fresh start before it to the first one behind it, so that every row it
- * can have touched comes out as if all data had come in order. What lies between may be any amount of data. It is
- * worked through in three passes of bounded pages: back to the start (`createStartSearch`), over the fixes, over the rows.
+ * A dirty range is realigned from the last fresh start before it to the first one after it, so that every affected row is
+ * the same as if all data had arrived in order. The amount of data in between is not limited, so it is read in pages, in
+ * three passes: backwards to the start (`createStartSearch`), over the fixes, over the rows.
  */
 
 /** The pass over the fixes. */
 export type FixScan = {
   /** Takes the next reports in order of time. Returns the dwells that ended with them and the open one. */
   take(reports: readonly FixReport[]): Dwell[]
-  /** True once a fresh start behind the range was seen: nothing further changes the rows up to `rowsToMs`. */
+  /** Returns true after a fresh start behind the range. Later reports do not change the rows up to `rowsToMs`. */
   isClosed(): boolean
-  /** The last time whose rows come out right; infinite until the scan is closed. */
+  /** Returns the last time with correct rows. Infinity until the scan is closed. */
   rowsToMs(): number
   newestReportMs(): number
   /** Time of the newest fix. */
   newestFixMs(): number
   /** The dwells of the rows up to `rowsToMs`, an open one last. */
   dwells(): Dwell[]
-  /** Dwells that arrive before this do not change with what comes after the reports so far. */
+  /** Returns the arrival from which later reports can still change dwells. */
   undecidedDwellMs(): number
-  /** What a device that sent these reports remembers, without RF rows. */
+  /** Returns the alignment state after these reports, without RF rows. */
   state(): DeviceAlignmentState
 }
 
@@ -74,7 +74,7 @@ export function createFixScan(policy: DwellPolicy, start: RealignStart, range: T
       newestReportMs = taken.at(-1)?.tsMs ?? newestReportMs
       const step = alignment.apply(taken, [])
       for (const dwell of step.closed) closedDwells.push(dwell)
-      // What the fresh start that closed the scan opens goes on behind it.
+      // A dwell that the closing fresh start opens continues after it.
       open = rowsToMs === Number.POSITIVE_INFINITY ? step.open : null
       return open === null ? step.closed : [...step.closed, open]
     },
@@ -92,17 +92,17 @@ export function createFixScan(policy: DwellPolicy, start: RealignStart, range: T
 export type RowPlacer = {
   /** Takes the next reports of the scan in order of time. */
   takeReports(reports: readonly FixReport[]): void
-  /** True while a row of this time needs further reports, if there are any. */
+  /** Returns whether a row of this time needs further reports, if there are any. */
   needsReports(tsMs: number): boolean
-  /** The row where it belongs; the same row when it stands there. Rows come in order of time. */
+  /** Returns the row with its position, or the same row if it has that position. Rows are ordered by time. */
   place(row: CellularRow): CellularRow
 }
 
-/** Fixes that are dated back over more than so many others are not looked up for the age of a fix. */
+/** Fixes that are dated back over more fixes than this are not used for the age of a fix. */
 const maxFixesInReach = 50_000
-/** So many fixes before those that a row needs are kept. */
+/** The number of fixes to keep before those that a row needs. */
 const fixesBehind = 2
-/** Forgetting copies what is left, so it waits until there are as many. */
+/** Dropping copies the rest, so it happens only for this many fixes. */
 const forgetTogether = 256
 
 /** Starts a pass over the rows among the dwells that the pass over the fixes has found. */

@@ -7,7 +7,7 @@ export type Alignment = (typeof alignments)[number]
 type RowBase<K extends Kind> = CleanFields<K> & {
   kind: K
   tsMs: number
-  /** The router's clock was off and `tsMs` has been shifted onto ours. */
+  /** Whether `tsMs` was corrected because the router's clock was wrong. */
   tsCorrected: boolean
 }
 
@@ -16,7 +16,7 @@ export type SystemRow = RowBase<'system'>
 /** `usable` is false for fixes that must never move a marker, a dwell or a coverage cell. */
 export type LocationRow = RowBase<'location'> & { usable: boolean }
 
-/** Where an RF sample was measured, and how far from there it may really have been. */
+/** Where an RF sample was measured, and the error of that position. */
 export type AlignedPosition = {
   alignedLat: number | null
   alignedLon: number | null

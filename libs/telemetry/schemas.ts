@@ -35,8 +35,8 @@ const objectOf = (fields: [string, Field][]) =>
   )
 
 /**
- * One sample of a kind as documented in OpenAPI. Reports are not validated with it: what is accepted and what is
- * cleaned is decided by `decodeBatch` and `cleanSample`, which are far cheaper and more lenient.
+ * Returns the schema of a sample for OpenAPI. Reports are not validated with it: `decodeBatch` and `cleanSample` decide
+ * what is accepted and cleaned. They are much faster and more lenient.
  */
 export const sampleSchema = (kind: Kind) =>
   objectOf(fieldsOf(kind)).extend({
@@ -55,7 +55,7 @@ export const reportSchema = z.object({
     .max(1000),
 })
 
-/** A stored sample's fields as the API shows them: every one present, null where nothing usable was sent. */
+/** Returns the schema of a stored sample's fields. All are present, null if no usable value was sent. */
 export const recordFieldsSchema = (kind: Kind) =>
   z.object(
     Object.fromEntries(

@@ -4,7 +4,7 @@ import type { SignalTally, TalliedPart } from './signal-tally.ts'
 /** The cells around one point, from the finest resolution to the coarsest; undefined where a cell has no votes. */
 export type CellChain = readonly (SignalTally | undefined)[]
 
-/** What is expected of one RAT or operator at a point. */
+/** The expected signal of a RAT or operator at a point. */
 export type BlendedPart = { serviceRatio: number; rsrpDbm: Spread }
 
 export type BlendedSignal = BlendedPart & {
@@ -14,10 +14,10 @@ export type BlendedSignal = BlendedPart & {
   byPlmn: Map<string, BlendedPart>
 }
 
-/** With this many votes a cell is told from them alone, without the coarser cells around it. */
+/** A cell with this many votes is described by them alone, without the coarser cells around it. */
 export const votesThatStandAlone = 30
 
-/** What a cell coarser than the one that counts is worth in all, in votes. */
+/** Total weight of a cell that is coarser than the base cell, in votes. */
 const coarserVotes = 1
 
 /**
@@ -36,34 +36,34 @@ function voteWeight(votes: number, level: number, base: number): number {
 /**
  * Expected signal at a point, from weighted histograms. For RSRP and SINR every vote of the finest cell counts, and
  * each coarser cell counts as one vote: it matters less, the more votes the finest cell has. Whether there is service
- * is decided the same way from the cell at index `told`, so that one vote without service never makes a dead zone.
+ * is decided the same way from the cell at index `base`, so that one vote without service never makes a dead zone.
  */
-export function blendSignal(chain: CellChain, told: number): BlendedSignal {
+export function blendSignal(chain: CellChain, base: number): BlendedSignal {
   const byPlmn = new Map<string, BlendedPart>()
   for (const plmn of plmnsOf(chain)) {
     byPlmn.set(
       plmn,
       blendPart(
         chain.map((tally) => tally?.byPlmn.get(plmn)),
-        told,
+        base,
       ),
     )
   }
-  const whole = blendPart(chain, told)
+  const whole = blendPart(chain, base)
   const sinr = createMixture()
   chain.forEach((tally, level) => {
     sinr.add(tally?.sinr, voteWeight(massOf(tally?.sinr), level, 0))
   })
   const { p10, p50 } = sinr.spread()
-  return { ...whole, sinrDb: { p10, p50 }, byRat: blendRats(chain, told, whole.serviceRatio), byPlmn }
+  return { ...whole, sinrDb: { p10, p50 }, byRat: blendRats(chain, base, whole.serviceRatio), byPlmn }
 }
 
-function blendPart(parts: readonly (TalliedPart | undefined)[], told: number): BlendedPart {
+function blendPart(parts: readonly (TalliedPart | undefined)[], base: number): BlendedPart {
   const rsrp = createMixture()
   let [votes, served] = [0, 0]
   parts.forEach((part, level) => {
     if (!part) return
-    const weight = voteWeight(part.samples, level, told)
+    const weight = voteWeight(part.samples, level, base)
     votes += part.samples * weight
     served += part.inService * weight
     rsrp.add(part.rsrp, voteWeight(massOf(part.rsrp), level, 0))
@@ -71,12 +71,12 @@ function blendPart(parts: readonly (TalliedPart | undefined)[], told: number): B
   return { serviceRatio: votes === 0 ? 0 : served / votes, rsrpDbm: rsrp.spread() }
 }
 
-function blendRats(chain: CellChain, told: number, serviceRatio: number): BlendedSignal['byRat'] {
+function blendRats(chain: CellChain, base: number, serviceRatio: number): BlendedSignal['byRat'] {
   const votesOf = new Map<string, number>()
   let total = 0
   chain.forEach((tally, level) => {
     if (!tally) return
-    const weight = voteWeight(tally.inService, level, told)
+    const weight = voteWeight(tally.inService, level, base)
     for (const [rat, { samples }] of tally.byRat) {
       votesOf.set(rat, (votesOf.get(rat) ?? 0) + samples * weight)
       total += samples * weight

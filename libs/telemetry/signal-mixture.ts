@@ -6,7 +6,7 @@ export type Spread = { p10: number | null; p50: number | null; p90: number | nul
 
 // Weights are sums of fractions: a rank may miss its bin by rounding.
 const rankTolerance = 1e-9
-// All RSRP and SINR that are accepted lie between; anything else counts as the nearest of these.
+// All accepted RSRP and SINR values lie in this range. Others count as the nearest of the two.
 const [lowestBin, highestBin] = [-160, 60]
 
 /** How many votes a list holds. */

@@ -14,7 +14,7 @@ export type Table = { name: TableName; columns: readonly Column[] }
 /** `rsrpDbm` → `rsrp_dbm`. */
 export const columnName = (key: string): string => key.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)
 
-/** Symbols only where the words are bounded; a symbol table never shrinks. */
+/** Symbols are used only for closed lists of words, because a symbol table never shrinks. */
 function columnFor(name: string, field: Field): Column {
   const base = { name: columnName(name), key: name }
   switch (field.type) {
@@ -36,7 +36,7 @@ const arrivalColumns: Column[] = [
   { name: 'ts_corrected', key: 'tsCorrected', type: 'BOOLEAN' },
 ]
 
-/** What the writer adds to a kind's fields. */
+/** Columns that the writer adds to a kind's fields. */
 const derivedColumns: Record<Kind, Column[]> = {
   connection: [],
   system: [],
@@ -62,8 +62,8 @@ const kindTable = (kind: Kind): Table => ({
 })
 
 /**
- * `ts` is the arrival. Late data can move an arrival or take a stay away; a row cannot be deleted, so it is then
- * written again with `withdrawn` true.
+ * `ts` is the arrival. Late data can move an arrival or remove a dwell. A row cannot be deleted, so it is then written
+ * again with `withdrawn` true.
  */
 const dwellTable: Table = {
   name: 'dwell',

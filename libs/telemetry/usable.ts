@@ -16,7 +16,7 @@ export function fixAccuracyM({ accuracyM, hdop }: Pick<Position, 'accuracyM' | '
   return hdop === null || hdop === undefined ? assumedAccuracyM : hdop * metresPerHdop
 }
 
-/** Whether a position may move a marker, a dwell or a coverage cell. (0, 0) is what receivers say when they know nothing. */
+/** Whether a position may move a marker, a dwell or a coverage cell. Receivers without a position report (0, 0). */
 export function isUsableFix(position: Position): boolean {
   const { lat, lon, fix } = position
   if (lat === null || lon === null || fix === 'none') return false
