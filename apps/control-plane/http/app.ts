@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { insufficientScope, notFound, ServiceError, throwIfClosed } from '#core/errors'
 import type { Principal } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
@@ -13,32 +13,21 @@ import { requestIdFrom } from '#http/request-id'
 import { logFailure, logRequest } from '#http/request-log'
 import { isUnavailable } from '#postgres/errors'
 import type { Services } from '../services.ts'
+import type { Admitted, AppContext, AppEnv } from './app-env.ts'
 import { unauthenticatedBodyMs } from './bodies.ts'
 import { clientAddress } from './client-address.ts'
 import { answerOnce } from './idempotency.ts'
-import { parseRequest } from './request.ts'
-import type { Admission, Reply, Route } from './route.ts'
-
-/** Facts about a request that are settled on its way and told at its end. */
-type Variables = {
-  requestId: string
-  route: string
-  /** Asked by a router and answered by the device edge, which logs what of it is worth a line. */
-  isPassedOn: boolean
-  principal?: Principal
-  code?: string
-  extra: Record<string, string>
-}
-type AppContext = Context<{ Variables: Variables }>
+import { requestValidators, validatedRequest } from './request.ts'
+import type { Reply, Route } from './route.ts'
 
 const failedAuthenticationsPerMinute = 120
 
 /**
- * The HTTP application over a list of routes. Every request meets the same checks in the contract's order:
- * 405, 401, 429, 413/415, 400, 404; what needs the organization (403, 402, 412, 409, 422) is the verb's.
+ * The HTTP application for a list of routes. Checks run in the contract's order for every request: 405, 401, 429,
+ * 413/415, 400, 404. The domain verb makes the checks that need the organization: 403, 402, 412, 409, 422.
  */
-export function createApp(routes: readonly Route[], services: Services): Hono<{ Variables: Variables }> {
-  const app = new Hono<{ Variables: Variables }>()
+export function createApp(routes: readonly Route[], services: Services): Hono<AppEnv> {
+  const app = new Hono<AppEnv>()
   app.use(async (c, next) => {
     const startedMs = performance.now()
     c.set('requestId', requestIdFrom(c.req.header('x-request-id')))
@@ -49,50 +38,61 @@ export function createApp(routes: readonly Route[], services: Services): Hono<{ 
     await finish(c, services, startedMs)
   })
   for (const route of routes) {
-    app.on(route.method.toUpperCase(), route.path, async (c) => {
-      c.set('route', route.path)
-      return serve(route, c, services)
-    })
+    app.on(
+      route.method.toUpperCase(),
+      [route.path],
+      admitCaller(route, services),
+      ...requestValidators(route),
+      (c: AppContext) => handle(route, c, services),
+    )
   }
   for (const [path, methods] of methodsByPath(routes)) {
     app.all(path, (c) => {
       c.set('route', path)
       const allow = methods.join(', ')
-      throw new ServiceError(405, 'method_not_allowed', `Here you may use ${allow}.`, { headers: { Allow: allow } })
+      throw new ServiceError(405, 'method_not_allowed', `Method not allowed. Allowed: ${allow}.`, {
+        headers: { Allow: allow },
+      })
     })
   }
-  app.notFound((c) => answerError(notFound('path'), c, services))
-  app.onError((error, c) => answerError(error, c, services))
+  app.notFound((c) => errorResponse(notFound('path'), c, services))
+  app.onError((error, c) => errorResponse(error, c, services))
   return app
 }
 
-async function serve(route: Route, c: AppContext, services: Services): Promise<Response> {
-  let admitted: Admitted | undefined
-  try {
-    const admission = await admit(route, c, services)
-    if (admission instanceof Response) return admission
-    admitted = admission
-    const { principal } = admitted
-    const parsed = await parseRequest(route, c, admitted.terms)
-    if (route.access === 'platform' && !principal.platform && !route.params) throw insufficientScope('platform')
-    const ctx: FleetContext = {
-      pool: services.pool,
-      plans: services.plans,
-      clock: services.clock,
-      principal,
-      requestId: c.get('requestId'),
+/** Authenticates the caller and holds a share of the memory for bodies until the request is answered. */
+const admitCaller =
+  (route: Route, services: Services): MiddlewareHandler<AppEnv> =>
+  async (c, next) => {
+    c.set('route', route.path)
+    if (route.adaptError) c.set('adaptError', route.adaptError)
+    const admitted = await admit(route, c, services)
+    if (admitted instanceof Response) return admitted
+    c.set('admitted', admitted)
+    try {
+      await next()
+    } finally {
+      admitted.terms.account?.close()
     }
-    const run = (within: FleetContext) => route.handle({ ctx: within, services, http: c, admission, ...parsed })
-    const answer = await answerOnce(route, c.req, parsed, ctx, services.keyring, run)
-    return answer instanceof Response ? await streamed(answer, c) : await rendered(answer, c)
-  } catch (error) {
-    throw error instanceof ServiceError && route.adaptError ? route.adaptError(error) : error
-  } finally {
-    admitted?.terms.account?.close()
   }
+
+async function handle(route: Route, c: AppContext, services: Services): Promise<Response> {
+  const { principal, ...admission } = c.get('admitted')
+  const parsed = validatedRequest(route, c)
+  if (route.access === 'platform' && !principal.platform && !route.params) throw insufficientScope('platform')
+  const ctx: FleetContext = {
+    pool: services.pool,
+    plans: services.plans,
+    clock: services.clock,
+    principal,
+    requestId: c.get('requestId'),
+  }
+  const run = (within: FleetContext) => route.handle({ ctx: within, services, http: c, admission, ...parsed })
+  const answer = await answerOnce(route, c.req, parsed, ctx, services.keyring, run)
+  return answer instanceof Response ? await streamed(answer, c) : await rendered(answer, c)
 }
 
-const nobody: Principal = {
+const anonymous: Principal = {
   id: 'anonymous',
   platform: false,
   homeOrganizationId: null,
@@ -100,9 +100,10 @@ const nobody: Principal = {
   rateLimit: { key: 'anonymous', perMinute: 0 },
 }
 
-type Admitted = Admission & { principal: Principal }
-
-/** Who is calling and how the body may be read, before any of it is. A router may be refused by the device edge. */
+/**
+ * Authenticates the caller and decides how its body may be read, before any of the body is read. Returns the device
+ * edge's response when it refuses a router's token.
+ */
 async function admit(route: Route, c: AppContext, services: Services): Promise<Admitted | Response> {
   const { bodies } = services
   const address = clientAddress(c, services.trustedProxyHops)
@@ -110,16 +111,16 @@ async function admit(route: Route, c: AppContext, services: Services): Promise<A
   const termsOf = (budget: BodyBudget, holder: string, deadlineMs?: number): BodyTerms =>
     hasBody ? { account: budget.open(holder), ...(deadlineMs === undefined ? {} : { deadlineMs }) } : {}
   if (route.access === 'public') {
-    return { principal: nobody, terms: termsOf(bodies.unauthenticated, address, unauthenticatedBodyMs) }
+    return { principal: anonymous, terms: termsOf(bodies.unauthenticated, address, unauthenticatedBodyMs) }
   }
   if (route.access === 'device') {
     const router = await countingFailures(services, address, () =>
       services.deviceAdmission.admit(c, c.get('requestId')),
     )
-    // From here on the device edge logs what is worth a line.
+    // The device edge logs this request from now on.
     c.set('isPassedOn', true)
     if (router instanceof Response) return router
-    return { principal: nobody, terms: termsOf(bodies.device, router.tokenDigest), ...router }
+    return { principal: anonymous, terms: termsOf(bodies.device, router.tokenDigest), ...router }
   }
   const principal = await countingFailures(services, address, () =>
     services.authenticator.authenticate(c.req.header('authorization'), address),
@@ -131,8 +132,8 @@ async function admit(route: Route, c: AppContext, services: Services): Promise<A
 }
 
 /**
- * Counts a 401 against the address it comes from, and throws 429 when that has failed too often. Only failures are
- * refused by that: behind one address may be a whole office, of which one machine has an old key.
+ * Counts each 401 for the client's address and throws 429 when there are too many. Valid credentials always pass, because
+ * many clients can share one address.
  */
 async function countingFailures<Result>(
   services: Services,
@@ -152,7 +153,7 @@ async function countingFailures<Result>(
 async function rendered(reply: Reply, c: AppContext): Promise<Response> {
   const headers = new Headers(reply.headers)
   if (reply.body === undefined) {
-    // What a cache keeps for the answer with a body, it is told again without one (RFC 9110, 15.4.5).
+    // A 304 carries the same Vary header as the 200 would (RFC 9110, 15.4.5).
     if (reply.status === 304) varyByEncoding(headers)
     return new Response(null, { status: reply.status, headers })
   }
@@ -174,15 +175,20 @@ async function streamed(response: Response, c: AppContext): Promise<Response> {
   return new Response(body, { status: response.status, headers })
 }
 
-function answerError(error: unknown, c: AppContext, services: Services): Response {
-  const shown = isUnavailable(error)
-    ? new ServiceError(503, 'unavailable', 'A part of the service is away. Try again shortly.', {
-        headers: { 'Retry-After': '2' },
-      })
-    : error
+function errorResponse(error: unknown, c: AppContext, services: Services): Response {
   if (!(error instanceof ServiceError)) logFailure(services.logger, c.get('requestId'), error)
-  c.set('code', shown instanceof ServiceError ? shown.code : 'internal_error')
-  return problemResponse(shown, c.get('requestId'))
+  const answered = toServiceError(error, c.get('adaptError'))
+  c.set('code', answered instanceof ServiceError ? answered.code : 'internal_error')
+  return problemResponse(answered, c.get('requestId'))
+}
+
+function toServiceError(error: unknown, adaptError: Route['adaptError']): unknown {
+  if (isUnavailable(error)) {
+    return new ServiceError(503, 'unavailable', 'Service temporarily unavailable. Retry later.', {
+      headers: { 'Retry-After': '2' },
+    })
+  }
+  return error instanceof ServiceError && adaptError ? adaptError(error) : error
 }
 
 async function finish(c: AppContext, services: Services, startedMs: number): Promise<void> {
@@ -190,16 +196,16 @@ async function finish(c: AppContext, services: Services, startedMs: number): Pro
   for (const [name, value] of Object.entries(c.get('extra'))) {
     if (!c.res.headers.has(name)) c.res.headers.set(name, value)
   }
-  const seen = {
+  const observed = {
     method: c.req.method,
     route: c.get('route'),
     status: c.res.status,
     durationMs: performance.now() - startedMs,
   }
-  services.metrics.observe(seen)
-  if (c.get('isPassedOn') && seen.status < 500) return
+  services.metrics.observe(observed)
+  if (c.get('isPassedOn') && observed.status < 500) return
   logRequest(services.logger, {
-    ...seen,
+    ...observed,
     requestId: c.get('requestId'),
     principal: c.get('principal')?.id,
     code: c.get('code'),
