@@ -12,7 +12,7 @@ export const text = (maxLength = 200) =>
     .min(1)
     .max(maxLength)
     .regex(printable, 'Control characters are not allowed.')
-    .refine((value) => value.isWellFormed(), 'Half of a surrogate pair is not text.')
+    .refine((value) => value.isWellFormed(), 'Unpaired surrogates are not allowed.')
 
 /** Returns a schema for a UUID in upper or lower case. Its output is in lower case. */
 export const uuid = () =>

@@ -4,12 +4,12 @@ import { parse } from 'csv-parse'
 import { badRequest } from '#core/errors'
 
 const sliceLength = 16 * 1024
-/** A longer record is a quote that nobody closed, or no CSV. */
+/** A longer record has an unclosed quote or is not CSV. */
 const maxRecordBytes = 65_536
 
 /**
- * The records of a CSV text with quoting as spreadsheets write it, blank lines left out. Works through the text in
- * slices, so that other requests are served in between. Throws 400 `invalid_csv` with the line that cannot be read.
+ * The records of a CSV text, without blank lines. Accepts the quoting of spreadsheets. Processes the text in slices, so
+ * that other requests can run between them. Throws 400 `invalid_csv` with the number of the invalid line.
  */
 export async function* readCsv(text: string): AsyncGenerator<string[]> {
   const records = Readable.from(slicesOf(text)).compose(
@@ -19,22 +19,22 @@ export async function* readCsv(text: string): AsyncGenerator<string[]> {
     yield* records
   } catch (error) {
     const line = error instanceof Error && 'lines' in error ? ` Line ${error.lines}.` : ''
-    throw badRequest(`This is not CSV.${line}`, undefined, 'invalid_csv')
+    throw badRequest(`The body is not valid CSV.${line}`, undefined, 'invalid_csv')
   }
 }
 
-/** Throws an error with the number of the line when a line is longer than a record may be. */
+/** Splits the text. Throws an error with the line number if a line is longer than the maximum record. */
 async function* slicesOf(text: string): AsyncGenerator<Buffer> {
   let lineStart = 0
   for (let start = 0; start < text.length; ) {
     await nextTurn()
     const end = start + sliceLength
-    // Both halves of a surrogate pair belong into one slice.
+    // Do not split a surrogate pair.
     const whole = isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end
     const slice = text.slice(start, whole)
     const lineEnd = Math.max(slice.lastIndexOf('\n'), slice.lastIndexOf('\r'))
     if (lineEnd >= 0) lineStart = start + lineEnd + 1
-    // The parser counts the bytes of a record's cells, but not the cells: of eight million empty ones it makes a list.
+    // The parser limits the bytes of a record's cells but not their number: it would build a list of 8 million empty cells.
     if (whole - lineStart > maxRecordBytes + sliceLength) throw lineTooLong(text.slice(0, lineStart))
     yield Buffer.from(slice)
     start = whole

@@ -4,8 +4,8 @@ import { createFairQueue, type FairQueue } from '#core/fair-queue'
 const retryAfterSeconds = 5
 
 /**
- * The line in which imports wait until their rows are read and created. The rows of one take up to 100 MiB, so that only
- * two are worked on at the same time, of different organizations. Refuses with 429 `rate_limited`.
+ * The queue of imports. The rows of one import take up to 100 MiB of memory, so only two imports run at the same time, of
+ * different organizations. Throws 429 `rate_limited` if too many imports of an organization wait.
  */
 export const createImportLine = (): FairQueue =>
   createFairQueue({

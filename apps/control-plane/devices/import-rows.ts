@@ -32,7 +32,7 @@ export async function readImportRows(text: string, format: 'csv' | 'ndjson'): Pr
 }
 
 const tooManyRows = () =>
-  new ServiceError(413, 'too_many_rows', `An import has at most ${maxImportRows} rows.`, {
+  new ServiceError(413, 'too_many_rows', `An import can have at most ${maxImportRows} rows.`, {
     members: { maxRows: maxImportRows },
   })
 
@@ -56,7 +56,7 @@ async function* csvValues(text: string): AsyncGenerator<ImportValue> {
       continue
     }
     const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]))
-    // More cells than columns make a member no schema knows, so that the row is refused and not cut.
+    // Put surplus cells into an unknown member, so that the schema rejects the row instead of truncating it.
     const surplus = cells.length > names.length ? { 'surplus cells': cells.length - names.length } : {}
     yield { row: { ...row, ...tagsOf(row.tags), ...surplus } }
   }
@@ -69,7 +69,7 @@ function readHeader(header: readonly string[]): string[] {
   const missing = ['serial', 'name', 'model'].filter((name) => !names.includes(name))
   const unknown = names.filter((name, index) => !csvColumns.includes(name) || names.indexOf(name) !== index)
   if (missing.length === 0 && unknown.length === 0) return names
-  throw badRequest(`The first line names the columns: ${csvColumns.join(',')} (tags may be left out).`, [
+  throw badRequest(`The first line must contain the column names: ${csvColumns.join(',')} (tags is optional).`, [
     ...missing.map((name) => ({ pointer: name, code: 'missing_column', detail: 'This column is missing.' })),
     ...unknown
       .slice(0, csvColumns.length)

@@ -12,7 +12,7 @@ const defaultMinutes = 43_200
 
 const longitude = z.number().min(-180).max(180)
 const latitude = z.number().min(-90).max(90)
-/** Longitude, latitude and, as GeoJSON allows, an altitude that is not looked at. */
+/** Longitude, latitude and, as in GeoJSON, an optional altitude that is ignored. */
 const position = z.union([z.tuple([longitude, latitude]), z.tuple([longitude, latitude, z.number()])])
 const positions = z.array(position).min(2).max(maxPoints)
 
@@ -33,15 +33,17 @@ const path = z
     params: { code: 'path_too_long' },
   })
   .describe(
-    `A GeoJSON LineString or its coordinates, [longitude, latitude] each: 2 to ${maxPoints} points, at most ${maxLengthM / 1_000} km.`,
+    `A GeoJSON LineString, or a list of [longitude, latitude] coordinates: 2 to ${maxPoints} points and at most ${maxLengthM / 1_000} km.`,
   )
 
 export const forecastRequest = z.strictObject({
   path,
-  orgId: uuid().optional().describe('One organization; all that the caller may read are merged without it.'),
+  orgId: uuid()
+    .optional()
+    .describe('Uses data of this organization only. By default, all organizations that you can read are merged.'),
   sinceMinutes: sinceMinutes(defaultMinutes),
   everyM: z.number().min(50).max(1_000).default(100).describe('Length of a segment in metres.'),
-  plmn: operatorCode.optional().describe('Only what was measured with this operator.'),
+  plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
 })
 
 export type ForecastRequest = z.infer<typeof forecastRequest>
@@ -57,21 +59,25 @@ const segmentSchema = z
     toM: metres,
     lat: z.number().describe('Middle of the segment.'),
     lon: z.number(),
-    h3: z.string().describe('The cell the segment is told from: the finest around its middle with at least 5 votes.'),
+    h3: z
+      .string()
+      .describe(
+        'The cell that the forecast uses: the finest cell around the middle of the segment with at least 5 votes.',
+      ),
     h3Resolution: z
       .int()
       .min(Math.min(...forecastResolutions))
       .max(Math.max(...forecastResolutions)),
-    samples: z.int().describe('Votes in the cell.'),
-    devices: z.int().describe('Devices that voted in the cell.'),
+    samples: z.int().describe('Number of votes in the cell.'),
+    devices: z.int().describe('Number of devices that voted in the cell.'),
     serviceRatio: share.nullable(),
     quality: z.enum(qualities).nullable(),
-    confidence: z.enum(['none', 'low', 'medium', 'high']).describe('`none`: nothing is known.'),
+    confidence: z.enum(['none', 'low', 'medium', 'high']).describe('`none` if there is no data.'),
     rsrpDbm: spread.nullable(),
     sinrDb: z.object({ p10: decibels, p50: decibels }).nullable(),
     byRat: z.record(
       z.string(),
-      z.object({ samples: z.int(), share: share.describe('Expected part of all votes.'), rsrpDbm: spread }),
+      z.object({ samples: z.int(), share: share.describe('Expected share of all votes.'), rsrpDbm: spread }),
     ),
     byPlmn: z.record(
       z.string(),
@@ -90,7 +96,7 @@ export const forecastSchema = z
     everyM: z.number(),
     segments: z.array(segmentSchema),
     summary: z.object({
-      knownM: length.describe('Metres where anything is known. Dead and poor metres are among them.'),
+      knownM: length.describe('Metres with data, including dead and poor metres.'),
       deadM: length,
       poorM: length,
       deadZones: z.array(z.object({ fromM: metres, toM: metres, lengthM: length })),
@@ -98,7 +104,9 @@ export const forecastSchema = z
       recommendedPlmn: z
         .string()
         .nullable()
-        .describe('Smallest part dead or poor, of the operators known on half of what is known; null without one.'),
+        .describe(
+          'The operator with the smallest dead or poor share, among operators with data on at least half of `knownM`; null if there is none.',
+        ),
     }),
   })
   .meta({ id: 'RouteForecast' })

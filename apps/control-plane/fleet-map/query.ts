@@ -5,7 +5,7 @@ import { fieldTable } from '#telemetry/fields'
 import { distinct, flag, instantIn, pageQuery, repeatable, text, uuid } from '../http/schemas.ts'
 
 const maxMinutes = 129_600
-// No dwell is kept longer.
+// The retention of dwells.
 const maxDwellSeconds = 34_560_000
 
 /** minLon,minLat,maxLon,maxLat; minLon may be greater than maxLon to span the antimeridian. */
@@ -13,14 +13,17 @@ const boundingBox = z
   .string()
   .regex(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/, 'Four numbers: minLon,minLat,maxLon,maxLat.')
   .transform((list) => list.split(',').map(Number) as unknown as BoundingBox)
-  .refine(([minLon, , maxLon]) => Math.abs(minLon) <= 180 && Math.abs(maxLon) <= 180, 'Longitudes go from -180 to 180.')
+  .refine(
+    ([minLon, , maxLon]) => Math.abs(minLon) <= 180 && Math.abs(maxLon) <= 180,
+    'Longitudes must be between -180 and 180.',
+  )
   .refine(
     ([, minLat, , maxLat]) => minLat >= -90 && maxLat <= 90 && minLat <= maxLat,
-    'Latitudes go from -90 to 90, south first.',
+    'Latitudes must be between -90 and 90, south first.',
   )
   .meta({ example: '-8.6,51.8,-8.3,52.0' })
 
-/** Words separated by commas, or the parameter several times. */
+/** A list of words, separated by commas or in repeated parameters. */
 const wordList = (words: readonly [string, ...string[]]) =>
   z.preprocess(
     (value) => [value].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part])),
@@ -36,20 +39,17 @@ export const sinceMinutes = (defaultMinutes: number) => z.number().int().min(1).
 export const operatorCode = z.string().regex(/^\d{5,6}$/)
 
 const deviceFilter = {
-  orgId: uuid().optional().describe('One organization; all that the caller may read are merged without it.'),
+  orgId: uuid()
+    .optional()
+    .describe('Returns data of this organization only. By default, all organizations that you can read are merged.'),
   groupId: uuid().optional(),
-  tag: repeatable(text(64)).optional().describe('Devices with this tag; given several times, with all of them.'),
+  tag: repeatable(text(64)).optional().describe('Can be repeated. Returns devices that have all of these tags.'),
   bbox: boundingBox.optional(),
 }
 
 const coverageFilter = {
   ...deviceFilter,
-  zoom: z.coerce
-    .number()
-    .min(0)
-    .max(24)
-    .optional()
-    .describe('Zoom of the map the answer is for: decides the resolution.'),
+  zoom: z.coerce.number().min(0).max(24).optional().describe('Zoom of the map; sets the resolution of the response.'),
   h3Resolution: z.coerce.number().int().min(4).max(10).optional(),
   rat: z.enum(fieldTable.cellular.rat.words as [string, ...string[]]).optional(),
   plmn: operatorCode.optional(),
@@ -64,14 +64,23 @@ export const gpsQuery = z
     ...window,
     fields: wordList(deviceFieldNames as [string, ...string[]])
       .optional()
-      .describe('What to say of each device: paths such as `signal.rsrpDbm`, or groups such as `location`.'),
-    include: wordList(includable).optional().describe('`devices,coverage,dwells` by default; also `trails`.'),
-    cluster: flag().optional().describe('Gather devices that would overlap at `zoom`.'),
+      .describe('Fields of each device to return: paths such as `signal.rsrpDbm`, or groups such as `location`.'),
+    include: wordList(includable)
+      .optional()
+      .describe('Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`.'),
+    cluster: flag().optional().describe('Combines devices that would overlap at `zoom`.'),
     format: z.enum(['json', 'columnar', 'geojson']).default('json'),
-    since: z.string().max(64).optional().describe('The `asOf` of an earlier answer: only what changed since then.'),
+    since: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('The `asOf` of an earlier response. Returns only changes since then.'),
     cursor: pageQuery.cursor,
   })
-  .refine((query) => !query.cluster || query.zoom !== undefined, { path: ['zoom'], message: 'Clusters need a zoom.' })
+  .refine((query) => !query.cluster || query.zoom !== undefined, {
+    path: ['zoom'],
+    message: 'zoom is required with cluster.',
+  })
 
 export type GpsQuery = z.infer<typeof gpsQuery>
 
@@ -81,7 +90,7 @@ export type CoverageQuery = z.infer<typeof coverageQuery>
 export const deadZonesQuery = z.strictObject({
   ...deviceFilter,
   ...window,
-  plmn: operatorCode.optional().describe('Only what was measured with this operator.'),
+  plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
   ...pageQuery,
 })
 export type DeadZonesQuery = z.infer<typeof deadZonesQuery>
@@ -98,7 +107,7 @@ export const dwellsQuery = z.strictObject({
     .min(0)
     .max(maxDwellSeconds)
     .optional()
-    .describe('Shortest length, 400 days at most.'),
+    .describe('Minimum duration in seconds, at most 400 days.'),
   ongoing: flag().optional(),
   ...pageQuery,
 })

@@ -8,9 +8,9 @@ const decibels = z.number().nullable()
 export const thresholdsSchema = z
   .object({
     classes: z.array(z.enum(qualities)),
-    rsrpDbm: z.array(z.number()).describe('Lowest value of poor, fair, good and excellent for LTE and NR.'),
+    rsrpDbm: z.array(z.number()).describe('Lowest values of poor, fair, good and excellent for LTE and NR.'),
     sinrDb: z.array(z.number()),
-    rssiDbm: z.array(z.number()).describe('The same for GSM and UMTS.'),
+    rssiDbm: z.array(z.number()).describe('Lowest values for GSM and UMTS.'),
     byRat: z.record(z.string(), z.record(z.string(), z.array(z.number()))),
     colors: z.record(z.string(), z.string()),
   })
@@ -26,13 +26,13 @@ const deviceSchema = z
     status: z.string().optional(),
     location: z.looseObject({ lat: z.number().optional(), lon: z.number().optional() }).nullable().optional(),
     signal: z.looseObject({ quality: quality.optional(), rsrpDbm: decibels.optional() }).nullable().optional(),
-    dwell: z.looseObject({ arrivedAt: z.string().optional() }).nullable().optional().describe('The ongoing one.'),
+    dwell: z.looseObject({ arrivedAt: z.string().optional() }).nullable().optional().describe('The ongoing dwell.'),
   })
-  .meta({ id: 'FleetDevice', description: 'With `fields`, only what was asked for.' })
+  .meta({ id: 'FleetDevice', description: 'With `fields`, contains only the requested fields.' })
 
 const cellFields = {
   h3: z.string(),
-  samples: z.int().describe('Votes: one per device and minute. 0: the cell lost its last one.'),
+  samples: z.int().describe('Number of votes, one per device and minute. 0 if the cell lost its last vote.'),
   devices: z.int(),
   serviceRatio: z.number(),
   rsrpDbm: z.object({ p10: decibels, p50: decibels, p90: decibels }),
@@ -49,7 +49,7 @@ const detailedCellSchema = z
     byRat: z.record(z.string(), z.int()),
     byPlmn: z.record(
       z.string(),
-      z.object({ samples: z.int().describe('Votes with service.'), rsrpP50Dbm: decibels, best: z.boolean() }),
+      z.object({ samples: z.int().describe('Number of votes with service.'), rsrpP50Dbm: decibels, best: z.boolean() }),
     ),
   })
   .meta({ id: 'DetailedCoverageCell' })
@@ -59,7 +59,7 @@ const dwellSchema = z
     id: z.string(),
     deviceId: z.string(),
     arrivedAt: instantOut(),
-    departedAt: instantOut().nullable().describe('Null while nothing outside was seen.'),
+    departedAt: instantOut().nullable().describe('Null while the dwell is ongoing.'),
     firstOutsideAt: instantOut().nullable(),
     durationS: z.int(),
     lat: z.number(),
@@ -72,19 +72,19 @@ const dwellSchema = z
     noServiceS: z
       .number()
       .nullable()
-      .describe('In lists of more than 500 in fleet GPS the three about signal are null.'),
-    withdrawn: z.boolean().optional().describe('With `since`: late data took this dwell away.'),
+      .describe('In `/fleet/gps`, the three signal fields are null in lists of more than 500 dwells.'),
+    withdrawn: z.boolean().optional().describe('With `since`: late data removed this dwell.'),
   })
   .meta({ id: 'Dwell' })
 
 export const dwellPageSchema = pageOf(dwellSchema)
 
-/** Columnar answers have an object of equally long arrays in place of each list. */
+/** In the columnar format, each list is an object with arrays of equal length. */
 const listOf = (item: z.ZodType) => z.union([z.array(item), z.record(z.string(), z.array(z.unknown()))]).optional()
 
 export const gpsSchema = z
   .looseObject({
-    asOf: z.string().describe('Send it back as `since`.'),
+    asOf: z.string().describe('The time of the response. Send it as `since` to get changes.'),
     window: windowSchema,
     h3Resolution: z.int().nullable(),
     devices: listOf(deviceSchema),
@@ -108,17 +108,23 @@ export const coverageSchema = z
 
 const deadZoneSchema = z
   .object({
-    id: z.string().describe('The smallest of its cells.'),
+    id: z.string().describe('The lowest cell index of the zone.'),
     lat: z.number(),
     lon: z.number(),
     bbox: z.array(z.number()).length(4).describe('minLon, minLat, maxLon, maxLat.'),
     cells: z.array(z.string()),
     areaKm2: z.number(),
-    samples: z.int().describe('Votes: one per device and minute.'),
-    noServiceS: z.int().describe('Seconds without service, a minute for each vote without it.'),
+    samples: z.int().describe('Number of votes, one per device and minute.'),
+    noServiceS: z.int().describe('Seconds without service; each vote without service counts as one minute.'),
     devices: z.int(),
-    worstPlmn: z.string().nullable().describe('Lowest service ratio, of the operators with at least 5 votes.'),
-    bestPlmn: z.string().nullable().describe('Highest service ratio; null unless two operators have 5 votes.'),
+    worstPlmn: z
+      .string()
+      .nullable()
+      .describe('The operator with the lowest service ratio among operators with at least 5 votes.'),
+    bestPlmn: z
+      .string()
+      .nullable()
+      .describe('The operator with the highest service ratio; null unless at least two operators have 5 votes.'),
     lastAt: instantOut(),
   })
   .meta({ id: 'DeadZone' })

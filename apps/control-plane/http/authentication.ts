@@ -15,11 +15,11 @@ import type { KeyDirectory } from './key-directory.ts'
 
 export type Authenticator = {
   /**
-   * The principal of an `Authorization` header. `address`: where the request comes from. Throws 401 with
-   * `WWW-Authenticate` (RFC 6750), and 429 or 503 when it cannot be found out now.
+   * The principal of an `Authorization` header. `address`: the client's address. Throws 401 with
+   * `WWW-Authenticate` (RFC 6750), and 429 or 503 if the credentials cannot be checked now.
    */
   authenticate(authorization: string | undefined, address?: string): Promise<Principal>
-  /** Forgets what is known of a key, or of all keys, so that the next request asks the database. */
+  /** Removes a key, or all keys, from the cache, so that the next request reads the database. */
   forget(keyId?: string): void
 }
 
@@ -36,8 +36,8 @@ const providerTokenLifetimeMs = 60_000
 const maxCached = 50_000
 
 /**
- * Finds out who is calling. What a key or a token derived from it stands for is known for at most 5 s (`KeyDirectory`),
- * what an identity provider's token stands for until min(exp, 60 s); revocations are pushed through `forget`.
+ * Authenticates callers. Caches API keys and tokens issued for them for at most 5 s (`KeyDirectory`), and an identity
+ * provider's tokens until min(exp, 60 s). `forget` applies a revocation immediately.
  */
 export function createAuthenticator(parts: Parts): Authenticator {
   const { db, plans, clock, keys, tokens, provider } = parts
@@ -87,10 +87,10 @@ function issuerOf(token: string): string | undefined {
   }
 }
 
-/** A provider that cannot be asked is our trouble, not the caller's: its token may well be good. */
+/** Throws 503 instead of 401 if the provider is unavailable, because the token may be valid. */
 function refuseOrExcuse(error: unknown): never {
   if (!(error instanceof ProviderUnavailableError)) refuseToken()
-  throw new ServiceError(503, 'identity_provider_unavailable', 'The identity provider does not answer. Retry later.', {
+  throw new ServiceError(503, 'identity_provider_unavailable', 'The identity provider does not respond. Retry later.', {
     headers: { 'Retry-After': '5' },
   })
 }

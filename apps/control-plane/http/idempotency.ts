@@ -9,8 +9,8 @@ import type { Reply, Route } from './route.ts'
 const keyPattern = /^[\x21-\x7e]{1,255}$/
 
 /**
- * Runs a handler, or answers what the first request with the same `Idempotency-Key` was answered. With a key, handler
- * and record share one transaction: a crash leaves neither, so a retry can neither repeat nor lose the work.
+ * Runs a handler, or returns the response of the first request with the same `Idempotency-Key`. With a key, handler and
+ * record share one transaction: after a crash, neither exists, so a retry neither repeats nor loses the work.
  */
 export async function answerOnce(
   route: Route,
@@ -23,7 +23,7 @@ export async function answerOnce(
   const key = request.header('idempotency-key')
   if (!route.idempotent || key === undefined) return run(ctx)
   if (!keyPattern.test(key)) {
-    throw new ServiceError(400, 'invalid_idempotency_key', 'Idempotency-Key is 1–255 visible ASCII characters.')
+    throw new ServiceError(400, 'invalid_idempotency_key', 'Idempotency-Key must have 1–255 visible ASCII characters.')
   }
   const kept = await runOnce(
     ctx,
@@ -38,7 +38,7 @@ export async function answerOnce(
     },
     async (within): Promise<StoredResponse> => {
       const reply = await run(within)
-      if (reply instanceof Response) throw new TypeError('A streamed answer cannot be kept.')
+      if (reply instanceof Response) throw new TypeError('A streamed response cannot be stored.')
       return { status: reply.status, headers: reply.headers ?? {}, body: reply.body ?? null }
     },
   )

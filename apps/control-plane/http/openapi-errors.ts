@@ -2,23 +2,23 @@ import { hasStrictQuery } from './request.ts'
 import type { AnswerDoc, Route } from './route.ts'
 
 const descriptions = {
-  400: 'The request is invalid; `errors` says where.',
-  401: 'Missing or bad credentials.',
+  400: 'The request is invalid. `errors` lists the invalid fields.',
+  401: 'The credentials are missing or invalid.',
   402: 'The organization’s subscription is suspended or cancelled.',
   403: 'A scope is missing.',
-  404: 'It does not exist, or not for you.',
-  409: 'It conflicts with what is there.',
+  404: 'The object does not exist, or you cannot read it.',
+  409: 'The request conflicts with the current state.',
   413: 'The body is too large.',
   415: 'The body’s media type or encoding is not accepted.',
   422: 'The Idempotency-Key was used for another request.',
-  429: 'Too many requests; `Retry-After` says when.',
-  500: 'Our failure.',
-  503: 'A part of the service is away; try again.',
+  429: 'Too many requests. Wait for the time in `Retry-After`.',
+  500: 'Internal server error.',
+  503: 'The service is temporarily unavailable. Retry later.',
 } satisfies Record<number, string>
 
 type DocumentedStatus = keyof typeof descriptions
 
-/** The errors a route can answer by its shape alone; what its verb adds stands in the route's own `answers`. */
+/** The errors that follow from a route's definition. Errors of its verb are in the route's `answers`. */
 export function documentedErrors(route: Route): Record<number, AnswerDoc> {
   const authenticated = route.access !== 'public'
   const hasBody = route.body !== undefined || route.passedBody !== undefined
@@ -40,5 +40,5 @@ export function documentedErrors(route: Route): Record<number, AnswerDoc> {
   )
 }
 
-/** The usual answers of verbs that write inside an organization, for a route's `answers`. */
+/** Errors of verbs that write to an organization, for a route's `answers`. */
 export const writeErrors = { 402: { description: descriptions[402] } }

@@ -26,7 +26,7 @@ export type OpenApiDocument = {
   components: { schemas: Json; securitySchemes: Json }
 }
 
-/** The OpenAPI 3.1 document of a list of routes, from the schemas that check their requests. */
+/** The OpenAPI 3.1 document for a list of routes, generated from the schemas that validate requests. */
 export function createOpenApi(routes: readonly Route[]): OpenApiDocument {
   const components: Json = {}
   const paths: OpenApiDocument['paths'] = {}
@@ -40,7 +40,7 @@ export function createOpenApi(routes: readonly Route[]): OpenApiDocument {
       title: 'Routerfleet',
       version: '1',
       description:
-        'Manages fleets of cellular routers and serves what they report. Unknown fields in bodies and unknown query parameters are refused (400); other organizations’ objects are answered like ones that do not exist (404).',
+        'Manages fleets of cellular routers and serves their telemetry. Unknown fields in bodies and unknown query parameters return 400. Objects of other organizations return 404, like objects that do not exist.',
     },
     tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
     paths,

@@ -22,7 +22,7 @@ export type DeviceEdge = {
   close(): Promise<void>
 }
 
-/** What node:http hands over with each request. */
+/** The node:http request and response. */
 type NodeBindings = { incoming: IncomingMessage; outgoing: ServerResponse }
 
 // RFC 9110 7.6.1: these speak about one connection, not about the message.
@@ -104,7 +104,7 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
 }
 
 const edgeIsAway = () =>
-  new ServiceError(503, 'device_edge_unavailable', 'The device edge is away. Try again shortly.', {
+  new ServiceError(503, 'device_edge_unavailable', 'The device edge is temporarily unavailable. Retry later.', {
     headers: { 'Retry-After': '2' },
   })
 

@@ -4,8 +4,8 @@ import { instantOut, text, uuid } from '#core/schemas'
 export { instantOut, text, uuid }
 
 /**
- * A list of at most `maxEntries`, for the body of a request. A longer one is refused before its entries are looked at:
- * 500,000 wrong entries fit into a body, and as many errors would hold the process for seconds.
+ * A list of at most `maxEntries` for a request body. Rejects a longer list before it validates the entries: a body can
+ * contain 500,000 invalid entries, and as many errors would block the process for seconds.
  */
 export const listOf = <Schema extends z.ZodType>(maxEntries: number, schema: Schema) =>
   z.preprocess((value: z.input<Schema>, check) => {
@@ -17,9 +17,9 @@ export const listOf = <Schema extends z.ZodType>(maxEntries: number, schema: Sch
     return z.NEVER
   }, schema)
 
-/** A list in which an entry said twice counts once, also against the limit. */
+/** A list without duplicates; the limit counts distinct entries. */
 export const distinct = <Item extends z.ZodType<string>>(item: Item, maxItems: number, minItems = 0) =>
-  // Entries that differ only in what is trimmed or in case become one later, so that a few more may be sent.
+  // Entries can become equal when they are trimmed or converted to lower case, so accept some more first.
   listOf(
     2 * maxItems,
     z
@@ -31,23 +31,23 @@ export const distinct = <Item extends z.ZodType<string>>(item: Item, maxItems: n
 
 export const tags = () => distinct(text(64), 50)
 
-/** An instant in a request: RFC 3339 with any offset. */
+/** A time in a request: RFC 3339 with any offset. */
 export const instantIn = () => z.iso.datetime({ offset: true }).transform((iso) => new Date(iso))
 
-/** A query parameter that may stand several times. */
+/** A query parameter that can be repeated. */
 export const repeatable = <Item extends z.ZodType<string>>(item: Item, maxItems = 20) =>
   z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(item).max(maxItems))
 
-/** `true` or `false` in a query. */
+/** A boolean query parameter: `true` or `false`. */
 export const flag = () => z.enum(['true', 'false']).transform((word) => word === 'true')
 
-/** Paging parameters of every list. */
+/** Pagination parameters of all lists. */
 export const pageQuery = {
-  cursor: z.string().min(1).max(2_000).optional().describe('Where the previous page ended: its `nextCursor`.'),
-  limit: z.coerce.number().int().min(1).max(200).default(50).describe('Entries on a page.'),
+  cursor: z.string().min(1).max(2_000).optional().describe('The `nextCursor` of the previous page.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50).describe('Maximum number of items on a page.'),
 }
 
-/** The answer of every list. */
+/** The response of all lists. */
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ items: z.array(item), nextCursor: z.string().nullable().describe('Null on the last page.') })
 
@@ -59,7 +59,7 @@ export const problemSchema = z
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    code: z.string().describe('The word to program against.'),
+    code: z.string().describe('Machine-readable error code.'),
     requestId: z.string(),
     errors: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })).optional(),
   })

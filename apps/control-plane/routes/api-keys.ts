@@ -7,7 +7,7 @@ import { instantIn, instantOut, listOf, orgParams, pageOf, pageQuery, text, uuid
 
 const tag = 'Access'
 
-/** `scopes` or `role`, exactly one. `platform` is a known word, so that asking for it is refused and not misread. */
+/** Either `scopes` or `role`. The schema accepts `platform`, so that the verb can return 403 for it. */
 const grantFields = {
   scopes: listOf(
     scopes.length + 1,
@@ -21,7 +21,7 @@ const grantFields = {
 type GrantFields = { scopes?: z.infer<typeof grantFields.scopes>; role?: z.infer<typeof grantFields.role> }
 
 const exactlyOne = ({ scopes: listed, role }: GrantFields) => (listed === undefined) !== (role === undefined)
-const exactlyOneMessage = { message: 'Send scopes or role, exactly one.' }
+const exactlyOneMessage = { message: 'Send either scopes or role.' }
 const scopesOf = ({ scopes: listed, role }: GrantFields) => listed ?? (role ? scopesOfRole[role] : [])
 
 const grantSchema = z.object({ organizationId: uuid(), scopes: z.array(z.enum(scopes)) })
@@ -29,8 +29,10 @@ const apiKeySchema = z
   .object({
     id: z.string(),
     name: z.string(),
-    scopes: z.array(z.enum(scopes)).describe('What it may do in this organization.'),
-    alsoIn: z.array(grantSchema).describe('Further organizations; shown only where the key belongs.'),
+    scopes: z.array(z.enum(scopes)).describe('Scopes of the key in this organization.'),
+    alsoIn: z
+      .array(grantSchema)
+      .describe('Scopes in other organizations. Only the organization that owns the key sees them.'),
     createdBy: z.string(),
     createdAt: instantOut(),
     expiresAt: instantOut().nullable(),
@@ -45,7 +47,7 @@ export const apiKeyRoutes: Route[] = [
     path: '/orgs/:orgId/api-keys',
     summary: 'Create an API key',
     description:
-      'The key is shown once. It may be given scopes its creator holds, here and, with `alsoIn`, in further organizations in which its creator holds `key:manage` and those scopes.',
+      'The key is returned only once. You can grant scopes that you hold. With `alsoIn`, the key also works in other organizations in which you hold `key:manage` and the granted scopes.',
     tag,
     access: 'key:manage',
     params: orgParams,
@@ -60,14 +62,14 @@ export const apiKeyRoutes: Route[] = [
             .max(100),
         )
           .default([])
-          .describe('Default: an empty list.'),
+          .describe('Grants in other organizations; an empty list by default.'),
         expiresAt: instantIn().optional(),
       })
       .refine(exactlyOne, exactlyOneMessage),
     idempotent: 'secret',
     answers: {
       201: {
-        description: 'The key, shown once.',
+        description: 'The key, which is returned only once.',
         schema: apiKeySchema
           .pick({ id: true, name: true, scopes: true })
           .extend({ key: z.string() })
@@ -94,12 +96,17 @@ export const apiKeyRoutes: Route[] = [
   route({
     method: 'get',
     path: '/orgs/:orgId/api-keys',
-    summary: 'List the keys that open the organization',
+    summary: 'List API keys',
     tag,
     access: 'key:manage',
     params: orgParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Newest first, without their secrets.', schema: pageOf(apiKeySchema) } },
+    answers: {
+      200: {
+        description: 'Keys with access to the organization, without their secrets, newest first.',
+        schema: pageOf(apiKeySchema),
+      },
+    },
     handle: async (input) => pageReply(input, await listApiKeys(input.ctx, input.params.orgId, pageRequest(input))),
   }),
   route({
@@ -107,11 +114,11 @@ export const apiKeyRoutes: Route[] = [
     path: '/orgs/:orgId/api-keys/:id',
     summary: 'Revoke an API key',
     description:
-      'Within 5 s everywhere, with every access token derived from it. Another organization’s key loses what it was given here.',
+      'Revokes the key and all access tokens issued for it within 5 seconds. A key of another organization loses its scopes in this organization only.',
     tag,
     access: 'key:manage',
     params: keyParams,
-    answers: { 204: { description: 'Revoked.' } },
+    answers: { 204: { description: 'The key was revoked.' } },
     handle: async ({ ctx, params }) => {
       await revokeApiKey(ctx, params.orgId, params.id)
       return { status: 204 }

@@ -15,14 +15,14 @@ export const authRoutes: Route[] = [
     path: '/auth/token',
     summary: 'Exchange an API key for a short-lived access token',
     description:
-      'OAuth 2.0 client credentials: the key’s id and secret (or the whole key as secret) by HTTP Basic or as form fields. At most 64 KiB.',
+      'OAuth 2.0 client credentials grant. Send the key’s id and secret (or the whole key as the secret) with HTTP Basic or as form fields, at most 64 KiB.',
     tag,
     access: 'public',
     body: z.looseObject({
       grant_type: z.string().optional().describe('`client_credentials`'),
       client_id: z.string().optional(),
       client_secret: z.string().optional(),
-      scope: z.string().optional().describe('Leave it out: a token holds its key’s scopes.'),
+      scope: z.string().optional().describe('Not supported: a token has the scopes of its key.'),
     }),
     bodyLimitBytes: 64 * 1024,
     bodyFormat: {
@@ -47,9 +47,9 @@ export const authRoutes: Route[] = [
     adaptError: (error) =>
       error.members?.error ? error : withOauthError(error, error.status === 401 ? 'invalid_client' : 'invalid_request'),
     handle: async ({ ctx, services, body, http }) => {
-      if (!body.grant_type) throw oauthError(400, 'invalid_request', 'grant_type is missing.')
+      if (!body.grant_type) throw oauthError(400, 'invalid_request', 'grant_type is required.')
       if (body.grant_type !== 'client_credentials') {
-        throw oauthError(400, 'unsupported_grant_type', 'The grant type is client_credentials.')
+        throw oauthError(400, 'unsupported_grant_type', 'grant_type must be client_credentials.')
       }
       const token = presentedKey(http.req.header('authorization'), body)
       const address = clientAddress(http, services.trustedProxyHops)
@@ -58,7 +58,8 @@ export const authRoutes: Route[] = [
         await services.failedAuthenticationLimiter.consume(address, failedAuthenticationsPerMinute)
         throw oauthError(401, 'invalid_client', 'The key is unknown, expired or revoked.')
       }
-      if (body.scope) throw oauthError(400, 'invalid_scope', 'A token holds its key’s scopes; leave scope out.')
+      if (body.scope)
+        throw oauthError(400, 'invalid_scope', 'scope is not supported: a token has the scopes of its key.')
       const accessToken = await services.accessTokens.issue(found.id, ctx.clock())
       return {
         status: 200,
@@ -70,7 +71,7 @@ export const authRoutes: Route[] = [
   route({
     method: 'get',
     path: '/.well-known/jwks.json',
-    summary: 'The keys that sign access tokens',
+    summary: 'Get the public keys that sign access tokens',
     tag,
     access: 'public',
     answers: {
@@ -87,7 +88,7 @@ export const authRoutes: Route[] = [
   }),
 ]
 
-/** The API key a client presents, by HTTP Basic (RFC 6749 2.3.1: both halves form-encoded) or by form fields. */
+/** The API key from HTTP Basic (RFC 6749 2.3.1: id and secret are form-encoded) or from form fields. */
 function presentedKey(
   authorization: string | undefined,
   form: { client_id?: string | undefined; client_secret?: string | undefined },

@@ -11,11 +11,11 @@ const maxDevices = 10_000
 const applyBody = z
   .strictObject({
     deviceIds: distinct(uuid(), maxDevices, 1).optional(),
-    groupId: uuid().optional().describe('Instead of deviceIds: the group’s effective members.'),
+    groupId: uuid().optional().describe('A group whose effective members receive the profile. Replaces `deviceIds`.'),
     ...batchOptions,
   })
   .refine(({ deviceIds, groupId }) => (deviceIds === undefined) !== (groupId === undefined), {
-    message: 'Send deviceIds or groupId, exactly one of them.',
+    message: 'Send either deviceIds or groupId.',
   })
   .transform(({ deviceIds, groupId, ...options }) => ({
     ...options,
@@ -28,7 +28,7 @@ export const configApplyRoutes: Route[] = [
     path: '/orgs/:orgId/configs/:profileId/apply',
     summary: 'Apply a config profile to devices or to a group',
     description:
-      'Makes one `apply_config` job for every device, pinned to the profile’s present version. Disabled devices and those of another model than the profile’s are in `skipped`.',
+      'Creates one `apply_config` job for each device with the current version of the profile. Disabled devices and devices of another model are listed in `skipped`.',
     tag: 'Config profiles',
     access: 'config:apply',
     params: z.object({ orgId: uuid(), profileId: uuid() }),

@@ -13,7 +13,7 @@ import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/sc
 
 const redactedSettings = z
   .record(z.string(), z.unknown())
-  .describe('Every secret is replaced by `{"$secret": {"set": true, "updatedAt": …}}`.')
+  .describe('Secrets are replaced by `{"$secret": {"set": true, "updatedAt": …}}`.')
 
 const profileSchema = z
   .object({
@@ -33,8 +33,8 @@ const versionSchema = profileSchema
   .extend({ createdBy: z.string() })
   .meta({ id: 'ConfigProfileVersion' })
 
-// Read whole by the domain, which knows secrets; a schema would copy and reshape what must stay as it was sent. The size
-// is checked here already, since everything after this looks at every member.
+// The domain parses the settings, because it knows secrets; a schema would copy and change them. The size is checked
+// first, because all later steps visit every member.
 const settingsIn = (maxBytes: number) =>
   z
     .custom<Json>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
@@ -54,14 +54,14 @@ const settingsIn = (maxBytes: number) =>
 const fieldsWith = (maxBytes: number) => ({
   name: text(),
   description: text().nullable().optional(),
-  model: text().nullable().optional().describe('The router model it is for; null: any.'),
+  model: text().nullable().optional().describe('The router model of the profile; null for any model.'),
   settings: settingsIn(maxBytes).optional(),
 })
 
 const profileParams = z.object({ orgId: uuid(), id: uuid() })
 const tag = 'Config profiles'
-const one = { description: 'The profile, secrets redacted.', schema: profileSchema, headers: ['ETag'] }
-const inUse = { 409: { description: 'Jobs that are not finished apply it (`profile_in_use`).' } }
+const one = { description: 'The profile, with secrets redacted.', schema: profileSchema, headers: ['ETag'] }
+const inUse = { 409: { description: 'Unfinished jobs apply this profile (`profile_in_use`).' } }
 const tagOf = (profile: Profile) => revisionTag(profile.version)
 
 export const configRoutes: Route[] = [
@@ -73,7 +73,7 @@ export const configRoutes: Route[] = [
     access: 'config:read',
     params: orgParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Newest first, secrets redacted.', schema: pageOf(profileSchema) } },
+    answers: { 200: { description: 'Profiles with secrets redacted, newest first.', schema: pageOf(profileSchema) } },
     handle: async (input) => pageReply(input, await listProfiles(input.ctx, input.params.orgId, pageRequest(input))),
   }),
   route({
@@ -109,16 +109,16 @@ export const configRoutes: Route[] = [
   route({
     method: 'patch',
     path: '/orgs/:orgId/configs/:id',
-    summary: 'Change a config profile',
+    summary: 'Update a config profile',
     description:
-      '`settings` is a JSON Merge Patch. A redacted secret sent back keeps its value, null clears it, anything else replaces it. A change is a new version.',
+      '`settings` is a JSON Merge Patch. Send a redacted secret unchanged to keep its value, null to clear it, or a new value to replace it. Each change creates a new version.',
     tag,
     access: 'config:write',
     params: profileParams,
     body: z
       .strictObject(fieldsWith(maxPatchBytes))
       .partial()
-      .refine((change) => Object.keys(change).length > 0, 'There is nothing to change.'),
+      .refine((change) => Object.keys(change).length > 0, 'Send at least one field to change.'),
     answers: { 200: one, ...writeErrors, ...preconditionFailed },
     example: { body: { settings: { wifi: { ssid: 'depot-2' } } } },
     handle: async ({ ctx, services, params, body, http }) => {
@@ -129,11 +129,11 @@ export const configRoutes: Route[] = [
   route({
     method: 'delete',
     path: '/orgs/:orgId/configs/:id',
-    summary: 'Delete a config profile with its versions',
+    summary: 'Delete a config profile and its versions',
     tag,
     access: 'config:write',
     params: profileParams,
-    answers: { 204: { description: 'Deleted.' }, ...writeErrors, ...inUse, ...preconditionFailed },
+    answers: { 204: { description: 'The profile was deleted.' }, ...writeErrors, ...inUse, ...preconditionFailed },
     handle: async ({ ctx, params, http }) => {
       await deleteProfile(ctx, params.orgId, params.id, expecting(http, tagOf))
       return { status: 204 }
@@ -147,7 +147,7 @@ export const configRoutes: Route[] = [
     access: 'config:read',
     params: profileParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Newest first, secrets redacted.', schema: pageOf(versionSchema) } },
+    answers: { 200: { description: 'Versions with secrets redacted, newest first.', schema: pageOf(versionSchema) } },
     handle: async (input) =>
       pageReply(input, await listProfileVersions(input.ctx, input.params.orgId, input.params.id, pageRequest(input))),
   }),

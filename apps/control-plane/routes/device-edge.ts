@@ -37,13 +37,13 @@ export const deviceEdgeRoutes: Route[] = [
     path: reportPath,
     summary: 'Report telemetry',
     description:
-      'Up to 1,000 samples and 1 MiB, also as NDJSON, also gzip or zstd. Samples that cannot be used are listed in `rejected`; the others are stored durably before the answer.',
+      'Send up to 1,000 samples and 1 MiB as JSON or NDJSON, optionally compressed with gzip or zstd. Invalid samples are listed in `rejected`; all other samples are stored durably before the response is sent.',
     tag,
     access: 'device',
     passedBody: { mediaTypes: [...json, 'application/x-ndjson'], schema: reportSchema },
     answers: {
       202: {
-        description: 'Stored durably.',
+        description: 'The accepted samples are stored durably.',
         schema: reportAnswer,
       },
       402: { description: 'The organization’s subscription ended more than 30 days ago.' },
@@ -66,11 +66,13 @@ export const deviceEdgeRoutes: Route[] = [
       schema: enrollment,
     },
     answers: {
-      201: { description: 'The token is shown once.', schema: enrollmentAnswer },
+      201: { description: 'The device and its token, which is returned only once.', schema: enrollmentAnswer },
       401: { description: 'The enrollment key is wrong, expired or revoked.' },
       402: { description: 'The organization’s subscription is suspended or cancelled.' },
-      403: { description: 'The key does not allow it (`enrollment_refused`), or the quota is used up.' },
-      409: { description: 'The serial has a token already.' },
+      403: {
+        description: 'The key does not allow this router (`enrollment_refused`), or the device quota is reached.',
+      },
+      409: { description: 'A device with this serial already has a token.' },
       429: { description: 'Too many failed attempts from this address.' },
     },
     example: { body: { enrollmentKey: 'fle_…', serial: 'SN-0042', model: 'RX-500' } },
@@ -79,16 +81,16 @@ export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'get',
     path: nextJobPath,
-    summary: 'Take the next job, waiting for one',
+    summary: 'Get the next job, with long polling',
     tag,
     access: 'device',
     passedQuery: nextJobQuery,
     answers: {
       200: {
-        description: 'A job, now in progress. `apply_config` carries its profile with secrets.',
+        description: 'A job, which is now in progress. An `apply_config` job contains its profile with secrets.',
         schema: nextJobAnswer,
       },
-      204: { description: 'None came.' },
+      204: { description: 'No job arrived within `waitSeconds`.' },
       ...disabled,
     },
     handle: forward,
@@ -96,7 +98,7 @@ export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'post',
     path: jobStatusPath,
-    summary: 'Report on a job',
+    summary: 'Report the status of a job',
     tag,
     access: 'device',
     passedBody: {
@@ -105,11 +107,11 @@ export const deviceEdgeRoutes: Route[] = [
     },
     answers: {
       200: {
-        description: 'Noted; also for a repetition.',
+        description: 'The report was recorded. Repeating a report returns the same response.',
         schema: jobStatusAnswer,
       },
-      404: { description: 'No such job of this device.' },
-      409: { description: 'The attempt is stale, or the job ended otherwise.' },
+      404: { description: 'The device has no job with this id.' },
+      409: { description: 'The attempt is outdated, or the job has ended with another status.' },
       ...disabled,
     },
     example: {
@@ -121,13 +123,13 @@ export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'get',
     path: deviceConfigPath,
-    summary: 'The config profile last applied to the device',
+    summary: 'Get the config profile last applied to the device',
     tag,
     access: 'device',
     answers: {
-      200: { description: 'With secrets.', schema: configAnswer, headers: ['ETag'] },
-      204: { description: 'None was applied.' },
-      304: { description: 'Still what `If-None-Match` names.' },
+      200: { description: 'The profile with secrets.', schema: configAnswer, headers: ['ETag'] },
+      204: { description: 'No profile has been applied.' },
+      304: { description: 'The profile has not changed since the version in `If-None-Match`.' },
       ...disabled,
     },
     handle: forward,

@@ -17,7 +17,7 @@ const reportSchema = z.object({
   created: z.int(),
   results: z.array(
     z.object({
-      index: z.int().describe('The row, counted from 0.'),
+      index: z.int().describe('Index of the row, starting at 0.'),
       status: z.enum(['created', 'failed']),
       id: uuid().optional(),
       token: z.string().optional(),
@@ -29,8 +29,8 @@ const reportSchema = z.object({
 
 const importQuery = z.strictObject({
   orgId: uuid(),
-  atomic: flag().default(false).describe('All rows or none.'),
-  tokens: flag().default(false).describe('Issue a device token for each, shown this once.'),
+  atomic: flag().default(false).describe('Creates either all devices or none.'),
+  tokens: flag().default(false).describe('Issues a token for each device. Tokens are returned only once.'),
 })
 
 /** Before `/devices/:id` in the list of routes, which would take `export` for an id. */
@@ -38,8 +38,8 @@ export const deviceFileRoutes: Route[] = [
   route({
     method: 'post',
     path: '/devices/import',
-    summary: 'Create many devices from a file',
-    description: `CSV with the header \`serial,name,model,tags\` (tags split by \`;\`), or NDJSON with a device a line. Up to ${maxImportRows} rows and 8 MiB. Rows that fail do not stop the others unless \`atomic\`.`,
+    summary: 'Import devices from a file',
+    description: `Send CSV with the header \`serial,name,model,tags\` (tags separated by \`;\`) or NDJSON with one device per line, up to ${maxImportRows} rows and 8 MiB. Invalid rows do not affect the other rows unless \`atomic\` is true.`,
     tag,
     access: 'device:create',
     query: importQuery,
@@ -48,9 +48,12 @@ export const deviceFileRoutes: Route[] = [
     bodyLimitBytes: maxImportBytes,
     idempotent: ({ tokens }) => (tokens ? 'secret' : 'replay'),
     answers: {
-      200: { description: 'What became of each row.', schema: reportSchema },
-      404: { description: 'No such organization for you.' },
-      422: { description: '`atomic`, and a row failed: `results` says which; or a reused Idempotency-Key.' },
+      200: { description: 'The result of each row.', schema: reportSchema },
+      404: { description: 'The organization does not exist, or you cannot read it.' },
+      422: {
+        description:
+          'With `atomic`, at least one row failed: see `results`. Or the Idempotency-Key was used for another request.',
+      },
       ...writeErrors,
     },
     example: { body: 'serial,name,model,tags\nSN-0042,Bus 42,RX-500,bus;night\n' },
@@ -66,7 +69,7 @@ export const deviceFileRoutes: Route[] = [
     path: '/devices/export',
     summary: 'Export devices as a file',
     description:
-      'All devices a list with these filters shows, newest first, streamed. The connection breaks off before the end when the key is revoked meanwhile.',
+      'Streams all devices that match the filters, newest first. The connection closes before the end of the file if the key is revoked during the download.',
     tag,
     access: 'device:read',
     query: z.strictObject({ format: z.enum(['csv', 'ndjson']).default('csv'), ...deviceFilter }),
@@ -76,7 +79,7 @@ export const deviceFileRoutes: Route[] = [
         schema: z.string(),
         contentType: ['text/csv', 'application/x-ndjson'],
       },
-      404: { description: 'No such organization for you.' },
+      404: { description: 'The organization does not exist, or you cannot read it.' },
     },
     handle: async ({ ctx, services, http, query: { format, ...filter } }) => {
       const { mediaType, head, lines } = exportFormats[format]

@@ -16,7 +16,10 @@ export const deviceSchema = z
     status: z.enum(deviceStatuses),
     lastSeenAt: instantOut().nullable(),
     firmware: z.string().nullable(),
-    configProfile: z.object({ id: uuid(), version: z.int() }).nullable().describe('The one last applied.'),
+    configProfile: z
+      .object({ id: uuid(), version: z.int() })
+      .nullable()
+      .describe('The profile last applied to the device.'),
     location: z.object({ lat: z.number(), lon: z.number(), ts: instantOut() }).nullable(),
     createdAt: instantOut(),
     updatedAt: instantOut(),
@@ -27,21 +30,25 @@ export const deviceParams = z.object({ id: uuid() })
 
 /** The fields a device is registered with, but for its organization. */
 export const newDeviceFields = {
-  serial: text(64).describe('Permanent; unique among the organization’s devices.'),
+  serial: text(64).describe('Serial number, unique in the organization. It cannot be changed.'),
   name: text(),
   model: text(),
-  tags: tags().default([]).describe('Default: an empty list.'),
+  tags: tags().default([]).describe('Tags; an empty list by default.'),
 }
 
 /** The filters of the device list, which the export shares. */
 export const deviceFilter = {
-  orgId: uuid().optional().describe('One organization instead of all you can read.'),
+  orgId: uuid()
+    .optional()
+    .describe(
+      'Returns devices of this organization only. By default, the list contains all organizations that you can read.',
+    ),
   status: z.enum(deviceStatuses).optional(),
   q: text(100).min(2).optional().describe('Case-insensitive substring of name, serial, model or organization name.'),
   tag: repeatable(text(64))
     .pipe(distinct(z.string(), 20))
     .optional()
-    .describe('Repeatable; a device must carry all of them.'),
+    .describe('Can be repeated. Returns devices that have all of these tags.'),
 }
 
 export const exampleDevice = {

@@ -22,8 +22,13 @@ import {
 
 const tag = 'Devices'
 const one = { description: 'The device.', schema: deviceSchema, headers: ['ETag'] }
-const serialTaken = { 409: { description: 'Another device of the organization has the serial (`serial_taken`).' } }
-const quota = { 403: { description: 'A scope is missing, or `device_quota_exceeded` with `limit` and `used`.' } }
+const serialTaken = { 409: { description: 'Another device in the organization has this serial (`serial_taken`).' } }
+const quota = {
+  403: {
+    description:
+      'A scope is missing, or the device quota is reached (`device_quota_exceeded`, with `limit` and `used`).',
+  },
+}
 
 export const deviceRoutes: Route[] = [
   route({
@@ -34,8 +39,8 @@ export const deviceRoutes: Route[] = [
     access: 'device:read',
     query: z.strictObject({ ...deviceFilter, ...pageQuery }),
     answers: {
-      200: { description: 'Newest first.', schema: pageOf(deviceSchema) },
-      404: { description: 'No such organization for you.' },
+      200: { description: 'Devices, newest first.', schema: pageOf(deviceSchema) },
+      404: { description: 'The organization does not exist, or you cannot read it.' },
     },
     example: { answer: { items: [exampleDevice], nextCursor: null } },
     handle: async (input) => pageReply(input, await listDevices(input.ctx, input.query, pageRequest(input))),
@@ -50,7 +55,7 @@ export const deviceRoutes: Route[] = [
     idempotent: 'replay',
     answers: {
       201: { ...one, headers: ['Location', 'ETag'] },
-      404: { description: 'No such organization for you.' },
+      404: { description: 'The organization does not exist, or you cannot read it.' },
       ...writeErrors,
       ...quota,
       ...serialTaken,
@@ -88,9 +93,9 @@ export const deviceRoutes: Route[] = [
   route({
     method: 'patch',
     path: '/devices/:id',
-    summary: 'Change a device’s name, tags or status',
+    summary: 'Update a device',
     description:
-      'Status `disabled` refuses its telemetry and jobs until another status is set. The serial may be sent unchanged; changing it is `serial_immutable`.',
+      'While the status is `disabled`, the service rejects the device’s telemetry and jobs. You can send the current serial; a different serial returns `serial_immutable`.',
     tag,
     access: 'device:update',
     params: deviceParams,
@@ -110,9 +115,9 @@ export const deviceRoutes: Route[] = [
   route({
     method: 'post',
     path: '/devices/:id/transfer',
-    summary: 'Move a device to another organization',
+    summary: 'Transfer a device to another organization',
     description:
-      'Needs `device:transfer` in both. Groups, profile, open jobs, tokens and last location stay behind; history stays with the old owner.',
+      'Requires `device:transfer` in both organizations. The transfer removes the device’s group memberships, profile, tokens and last location and cancels its open jobs. The previous owner keeps the telemetry history.',
     tag,
     access: 'device:transfer',
     params: deviceParams,
@@ -122,7 +127,10 @@ export const deviceRoutes: Route[] = [
       200: one,
       ...writeErrors,
       ...quota,
-      409: { description: 'It is there already (`same_organization`), or its serial is taken there (`serial_taken`).' },
+      409: {
+        description:
+          'The device already belongs to the organization (`same_organization`), or its serial is taken there (`serial_taken`).',
+      },
       ...preconditionFailed,
     },
     example: { body: { toOrgId: exampleDevice.organizationId, reason: 'Sold with the bus' } },
@@ -134,11 +142,11 @@ export const deviceRoutes: Route[] = [
   route({
     method: 'delete',
     path: '/devices/:id',
-    summary: 'Delete a device and its history',
+    summary: 'Delete a device and its telemetry history',
     tag,
     access: 'device:delete',
     params: deviceParams,
-    answers: { 204: { description: 'Gone.' }, ...preconditionFailed },
+    answers: { 204: { description: 'The device was deleted.' }, ...preconditionFailed },
     handle: async ({ ctx, params, http }) => {
       await deleteDevice(ctx, params.id, ifUnchanged(http))
       return { status: 204 }
@@ -148,7 +156,8 @@ export const deviceRoutes: Route[] = [
     method: 'post',
     path: '/devices/:id/token',
     summary: 'Issue a device token',
-    description: 'Shown once. Earlier tokens work 24 h more, or stop at once with `revoke`.',
+    description:
+      'The token is returned only once. Earlier tokens remain valid for 24 hours. Set `revoke` to invalidate them immediately.',
     tag,
     access: 'device:update',
     params: deviceParams,
@@ -159,7 +168,7 @@ export const deviceRoutes: Route[] = [
         description: 'The token.',
         schema: z.object({
           token: z.string(),
-          expiresAt: instantOut().nullable().describe('Null: it does not expire.'),
+          expiresAt: instantOut().nullable().describe('Null if the token does not expire.'),
         }),
       },
       ...writeErrors,

@@ -11,7 +11,7 @@ const enrollmentKeySchema = z
     id: z.string(),
     name: z.string(),
     autoCreate: z.boolean(),
-    models: z.array(z.string()).nullable().describe('Null: any model.'),
+    models: z.array(z.string()).nullable().describe('Allowed models; null for any model.'),
     maxDevices: z.int().nullable(),
     enrolledCount: z.int(),
     createdAt: instantOut(),
@@ -27,7 +27,7 @@ export const enrollmentKeyRoutes: Route[] = [
     path: '/orgs/:orgId/enrollment-keys',
     summary: 'Create an enrollment key',
     description:
-      'Routers enroll themselves with it: unknown serials are registered with `autoCreate`, else only serials registered beforehand.',
+      'Routers use the key to enroll. With `autoCreate`, unknown serials are registered; otherwise, only registered serials can enroll.',
     tag,
     access: 'org:write',
     params: orgParams,
@@ -41,7 +41,7 @@ export const enrollmentKeyRoutes: Route[] = [
     idempotent: 'secret',
     answers: {
       201: {
-        description: 'The key, shown once.',
+        description: 'The key, which is returned only once.',
         schema: enrollmentKeySchema.extend({ key: z.string() }).meta({ id: 'NewEnrollmentKey' }),
       },
     },
@@ -59,7 +59,7 @@ export const enrollmentKeyRoutes: Route[] = [
     access: 'org:write',
     params: orgParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Newest first, without their secrets.', schema: pageOf(enrollmentKeySchema) } },
+    answers: { 200: { description: 'Keys without their secrets, newest first.', schema: pageOf(enrollmentKeySchema) } },
     handle: async (input) =>
       pageReply(input, await listEnrollmentKeys(input.ctx, input.params.orgId, pageRequest(input))),
   }),
@@ -70,7 +70,7 @@ export const enrollmentKeyRoutes: Route[] = [
     tag,
     access: 'org:write',
     params: keyParams,
-    answers: { 204: { description: 'Revoked.' } },
+    answers: { 204: { description: 'The key was revoked.' } },
     handle: async ({ ctx, params }) => {
       await revokeEnrollmentKey(ctx, params.orgId, params.id)
       return { status: 204 }

@@ -28,10 +28,12 @@ import { requestReader } from '../http/request-reader.ts'
 import { type Route, type RouteInput, route } from '../http/route.ts'
 
 const tag = 'Fleet GPS'
-const planned = { 403: { description: 'The scope is missing, or `plan_feature`: not part of the plan.' } }
-const hidden = { 404: { description: 'No such organization or group for you.' } }
+const planned = {
+  403: { description: 'The scope is missing, or the plan does not include this feature (`plan_feature`).' },
+}
+const hidden = { 404: { description: 'The organization or group does not exist, or you cannot read it.' } }
 
-/** RFC 7946, with the members around the lists of the other formats. */
+/** A feature collection (RFC 7946) with the top-level members of the other formats. */
 const featureCollection = z.looseObject({
   type: z.literal('FeatureCollection'),
   features: z.array(
@@ -43,7 +45,7 @@ const featureCollection = z.looseObject({
   ),
 })
 
-/** What a cursor is good for: this caller and these filters. */
+/** A cursor is valid for this caller and these filters only. */
 const boundTo = ({ ctx, query }: RouteInput<unknown, GpsQuery, unknown>) => {
   const { cursor: _cursor, ...filters } = query
   return [ctx.principal.id, '/fleet/gps', filters]
@@ -52,15 +54,15 @@ const boundTo = ({ ctx, query }: RouteInput<unknown, GpsQuery, unknown>) => {
 const gps = route({
   method: 'get',
   path: '/fleet/gps',
-  summary: 'Where devices are, how good their signal is, coverage and dwells',
+  summary: 'Get device positions, signal, coverage and dwells',
   description:
-    'Devices with their last usable fix, signal aligned with the position where it was measured, coverage by H3 cell, and dwells. `since` answers only what changed.',
+    'Returns devices with their last usable fix, signal aligned with the position where it was measured, coverage by H3 cell, and dwells. With `since`, the response contains only changes.',
   tag,
   access: 'fleet:read',
   query: gpsQuery,
   answers: {
     200: {
-      description: 'The fleet',
+      description: 'Positions, coverage and dwells of the fleet.',
       schema: gpsSchema,
       alsoAs: { 'application/geo+json': featureCollection },
       headers: ['ETag'],
@@ -94,20 +96,20 @@ const gps = route({
 const stream = route({
   method: 'get',
   path: '/fleet/gps/stream',
-  summary: 'Fleet GPS as server-sent events',
+  summary: 'Stream fleet GPS as server-sent events',
   description:
-    'A `snapshot` event with the answer of `/fleet/gps`, then a `delta` whenever something changed; ids are `asOf`, so that `Last-Event-ID` goes on where a connection broke. A client may have 20 streams and an organization 100; further ones are answered 429 `too_many_streams`. A client that does not read for a minute is disconnected.',
+    'Sends a `snapshot` event with the response of `/fleet/gps`, then a `delta` event for each change. Event ids are `asOf` values: send `Last-Event-ID` to resume after a disconnect. A client can open 20 streams and an organization 100; more return 429 `too_many_streams`. The server disconnects clients that do not read for a minute.',
   tag,
   access: 'fleet:read',
   query: gpsQuery.safeExtend({ cursor: z.undefined().optional() }),
   answers: {
-    200: { description: 'Events', schema: z.string(), contentType: 'text/event-stream' },
+    200: { description: 'A stream of events.', schema: z.string(), contentType: 'text/event-stream' },
     ...planned,
     ...hidden,
   },
   async handle({ ctx, services, query, http }) {
     const since = http.req.header('last-event-id') ?? query.since
-    // Refusals are answered as such before the stream begins; the cheapest first.
+    // Check for errors before the stream begins, the cheapest check first.
     services.fleetMaps.streams.checkRoom(ctx.principal)
     await openGps(ctx, { ...query, since })
     const headers = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }
@@ -125,11 +127,11 @@ const stream = route({
 const coverage = route({
   method: 'get',
   path: '/fleet/coverage',
-  summary: 'How good the signal is, where',
+  summary: 'Get signal coverage by cell',
   tag,
   access: 'fleet:read',
   query: coverageQuery,
-  answers: { 200: { description: 'Cells with votes', schema: coverageSchema }, ...planned, ...hidden },
+  answers: { 200: { description: 'H3 cells with at least one vote.', schema: coverageSchema }, ...planned, ...hidden },
   handle: async (input) => ({
     status: 200,
     body: await readCoverage(input.ctx, input.services.fleetMaps, requestReader(input), input.query),
@@ -139,11 +141,11 @@ const coverage = route({
 const dwells = route({
   method: 'get',
   path: '/fleet/dwells',
-  summary: 'Where devices stood',
+  summary: 'List dwells',
   tag,
   access: 'fleet:read',
   query: dwellsQuery,
-  answers: { 200: { description: 'Newest arrival first', schema: dwellPageSchema }, ...planned, ...hidden },
+  answers: { 200: { description: 'Dwells, newest arrival first.', schema: dwellPageSchema }, ...planned, ...hidden },
   async handle(input) {
     const { after } = pageRequest(input)
     const { ctx, services, query } = input
@@ -155,14 +157,18 @@ const dwells = route({
 const deadZones = route({
   method: 'get',
   path: '/fleet/dead-zones',
-  summary: 'Where there is no usable service',
+  summary: 'List dead zones',
   description:
-    'Neighbouring H3 cells of resolution 9 with at least 5 votes, in which less than 90 % of them have service or the median signal is of quality `none`, joined to zones. `bbox` looks at the centre of a zone.',
+    'A dead zone is a group of adjacent H3 cells at resolution 9. Each cell has at least 5 votes, and either less than 90 % of the votes have service or the median signal quality is `none`. `bbox` filters by the centre of a zone.',
   tag,
   access: 'fleet:read',
   query: deadZonesQuery,
   answers: {
-    200: { description: 'Longest without service first', schema: deadZonePageSchema, headers: ['Link'] },
+    200: {
+      description: 'Dead zones, longest time without service first.',
+      schema: deadZonePageSchema,
+      headers: ['Link'],
+    },
     ...planned,
     ...hidden,
   },
@@ -183,14 +189,14 @@ const deadZones = route({
 const forecast = route({
   method: 'post',
   path: '/fleet/forecast',
-  summary: 'What the signal will be like along a route',
+  summary: 'Forecast the signal along a route',
   description:
-    'The votes of the cells around each segment of the path, blended from H3 resolution 10 to 7. Changes nothing: it is a POST for the sake of the path.',
+    'Blends the votes of the cells around each segment of the path, from H3 resolution 10 to 7. The request is a POST because a path can be too long for a URL. It does not change anything.',
   tag,
   access: 'fleet:read',
   body: forecastRequest,
   answers: {
-    200: { description: 'Segments from the start of the path to its end', schema: forecastSchema },
+    200: { description: 'Segments from the start to the end of the path.', schema: forecastSchema },
     ...planned,
     ...hidden,
   },
@@ -203,11 +209,11 @@ const forecast = route({
 const signalThresholds = route({
   method: 'get',
   path: '/signal-thresholds',
-  summary: 'What the classes of signal quality mean',
+  summary: 'Get signal quality thresholds',
   tag,
   access: 'principal',
   query: z.strictObject({}),
-  answers: { 200: { description: 'Thresholds and colours for legends', schema: thresholdsSchema } },
+  answers: { 200: { description: 'Thresholds and colours of the signal quality classes.', schema: thresholdsSchema } },
   handle: async () => ({ status: 200, body: thresholds }),
 })
 

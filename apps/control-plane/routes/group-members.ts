@@ -18,12 +18,12 @@ export const groupMemberRoutes: Route[] = [
     method: 'get',
     path: '/orgs/:orgId/groups/:id/devices',
     summary: 'List a group’s effective members',
-    description: 'Explicit members and devices with any of the smart tags; `membership` says which it is.',
+    description: 'Returns explicit members and devices with any of the smart tags. `membership` tells the two apart.',
     tag,
     access: 'group:read',
     params: groupParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Newest device first.', schema: pageOf(memberSchema) } },
+    answers: { 200: { description: 'Devices, newest first.', schema: pageOf(memberSchema) } },
     handle: async (input) =>
       pageReply(input, await listGroupMembers(input.ctx, input.params.orgId, input.params.id, pageRequest(input))),
   }),
@@ -31,14 +31,18 @@ export const groupMemberRoutes: Route[] = [
     method: 'post',
     path: '/orgs/:orgId/groups/:id/members',
     summary: 'Add explicit members to a group',
-    description: 'One unknown device refuses all; the 404 names them in `deviceIds`.',
+    description:
+      'If a device does not exist, no device is added; the 404 response lists the missing ids in `deviceIds`.',
     tag,
     access: 'group:write',
     params: groupParams,
     body: z.strictObject({ deviceIds: distinct(uuid(), 1_000, 1) }),
     idempotent: 'replay',
     answers: {
-      200: { description: 'How many are new.', schema: z.object({ added: z.int(), alreadyMembers: z.int() }) },
+      200: {
+        description: 'The number of added devices and of devices that already were members.',
+        schema: z.object({ added: z.int(), alreadyMembers: z.int() }),
+      },
       ...writeErrors,
     },
     example: { body: { deviceIds: [exampleDevice.id] }, answer: { added: 1, alreadyMembers: 0 } },
@@ -54,7 +58,7 @@ export const groupMemberRoutes: Route[] = [
     tag,
     access: 'group:write',
     params: groupParams.extend({ deviceId: uuid() }),
-    answers: { 204: { description: 'It is no explicit member any more.' }, ...writeErrors },
+    answers: { 204: { description: 'The device was removed.' }, ...writeErrors },
     handle: async ({ ctx, params }) => {
       await removeGroupMember(ctx, params.orgId, params.id, params.deviceId)
       return { status: 204 }

@@ -13,7 +13,7 @@ const groupSchema = z
     name: z.string(),
     smartTags: z.array(z.string()),
     explicitDeviceCount: z.int(),
-    effectiveDeviceCount: z.int().describe('Explicit members and devices with any of the smart tags.'),
+    effectiveDeviceCount: z.int().describe('Number of explicit members and of devices with any of the smart tags.'),
     createdAt: instantOut(),
     updatedAt: instantOut(),
   })
@@ -23,10 +23,12 @@ export const groupParams = z.object({ orgId: uuid(), id: uuid() })
 
 const tag = 'Groups'
 const one = { description: 'The group.', schema: groupSchema, headers: ['ETag'] }
-const nameTaken = { 409: { description: 'The organization has another group of that name.' } }
-const planFeature = { 403: { description: 'A scope is missing, or the plan has no smart tags (`plan_feature`).' } }
+const nameTaken = { 409: { description: 'Another group in the organization has this name.' } }
+const planFeature = {
+  403: { description: 'A scope is missing, or the plan does not include smart tags (`plan_feature`).' },
+}
 
-// The counts move with the devices' tags, so they are part of what the tag stands for.
+// The counts change when devices' tags change, so the entity tag contains them.
 const tagOf = ({ group, revision }: GroupRevision) =>
   `"${revision}-${group.explicitDeviceCount}-${group.effectiveDeviceCount}"`
 
@@ -34,12 +36,12 @@ export const groupRoutes: Route[] = [
   route({
     method: 'get',
     path: '/orgs/:orgId/groups',
-    summary: 'List groups with their effective device count',
+    summary: 'List groups',
     tag,
     access: 'group:read',
     params: orgParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Newest first.', schema: pageOf(groupSchema) } },
+    answers: { 200: { description: 'Groups with their device counts, newest first.', schema: pageOf(groupSchema) } },
     handle: async (input) => pageReply(input, await listGroups(input.ctx, input.params.orgId, pageRequest(input))),
   }),
   route({
@@ -75,13 +77,13 @@ export const groupRoutes: Route[] = [
   route({
     method: 'patch',
     path: '/orgs/:orgId/groups/:id',
-    summary: 'Change a group’s name or smart tags',
+    summary: 'Update a group',
     tag,
     access: 'group:write',
     params: groupParams,
     body: z
       .strictObject({ name: text().optional(), smartTags: tags().optional() })
-      .refine((change) => Object.keys(change).length > 0, 'There is nothing to change.'),
+      .refine((change) => Object.keys(change).length > 0, 'Send at least one field to change.'),
     answers: { 200: one, ...writeErrors, ...planFeature, ...nameTaken, ...preconditionFailed },
     example: { body: { smartTags: ['bus'] } },
     handle: async ({ ctx, params, body, http }) => {
@@ -93,11 +95,11 @@ export const groupRoutes: Route[] = [
     method: 'delete',
     path: '/orgs/:orgId/groups/:id',
     summary: 'Delete a group',
-    description: 'Its devices stay.',
+    description: 'The devices of the group are not deleted.',
     tag,
     access: 'group:write',
     params: groupParams,
-    answers: { 204: { description: 'Deleted.' }, ...writeErrors, ...preconditionFailed },
+    answers: { 204: { description: 'The group was deleted.' }, ...writeErrors, ...preconditionFailed },
     handle: async ({ ctx, params, http }) => {
       await deleteGroup(ctx, params.orgId, params.id, expecting(http, tagOf))
       return { status: 204 }

@@ -12,10 +12,13 @@ export const batchSummarySchema = z
     kind: z.enum(jobKinds),
     status: z.enum(batchStatuses),
     target: z.union([z.object({ groupId: uuid() }), z.object({ deviceIds: z.array(uuid()) })]),
-    profile: z.object({ id: uuid(), version: z.int() }).nullable().describe('What apply_config applies.'),
-    total: z.int().describe('Jobs; the skipped devices are not among them.'),
+    profile: z
+      .object({ id: uuid(), version: z.int() })
+      .nullable()
+      .describe('The profile that an `apply_config` batch applies.'),
+    total: z.int().describe('Number of jobs, without skipped devices.'),
     counts: z.record(z.enum(jobStatuses), z.int()),
-    jobsUrl: z.string().describe('Leads to all jobs of the batch.'),
+    jobsUrl: z.string().describe('URL of the list of all jobs in the batch.'),
     createdAt: instantOut(),
     finishedAt: instantOut().nullable(),
   })
@@ -26,7 +29,7 @@ export const batchSchema = batchSummarySchema
     skipped: z.array(z.object({ deviceId: uuid(), reason: z.string() })),
     jobs: z
       .array(z.object({ id: uuid(), deviceId: uuid(), status: z.enum(jobStatuses) }))
-      .describe('One for each device; the first 1,000.'),
+      .describe('The first 1,000 jobs, one for each device.'),
   })
   .meta({ id: 'JobBatch' })
 
@@ -37,7 +40,7 @@ export const batchOptions = {
     .min(1)
     .max(maxExpiresInSeconds)
     .optional()
-    .describe('Until when a device may take its job.'),
+    .describe('Time in which a device can start its job.'),
   schedule: scheduleSchema.optional(),
   rollout: rolloutSchema.optional(),
 }

@@ -18,9 +18,9 @@ export const jobRequestRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/groups/:id/jobs',
-    summary: 'Dispatch a job to every member of a group',
+    summary: 'Create a job for each device in a group',
     description:
-      'Each effective member gets its own job; disabled devices are in `skipped`. Routers that are offline get theirs when they come back, until it expires.',
+      'Creates one job for each effective member. Disabled devices are listed in `skipped`. An offline router receives its job when it reconnects, unless the job expires first.',
     tag,
     access: 'job:create',
     params: z.object({ orgId: uuid(), id: uuid() }),
@@ -39,7 +39,7 @@ export const jobRequestRoutes: Route[] = [
   route({
     method: 'post',
     path: '/devices/:id/jobs',
-    summary: 'Create a job for one device',
+    summary: 'Create a job for a device',
     tag,
     access: 'job:create',
     params: z.object({ id: uuid() }),
@@ -47,7 +47,10 @@ export const jobRequestRoutes: Route[] = [
     idempotent: 'replay',
     answers: {
       202: { description: 'The job.', schema: jobSchema, headers: ['Location'] },
-      409: { description: 'The device is disabled (`device_disabled`), or the Idempotency-Key is in use.' },
+      409: {
+        description:
+          'The device is disabled (`device_disabled`), or a request with the same Idempotency-Key is in progress.',
+      },
       ...writeErrors,
     },
     example: { body: { kind: 'collect_diagnostics' } },
@@ -59,13 +62,13 @@ export const jobRequestRoutes: Route[] = [
   route({
     method: 'get',
     path: '/devices/:id/jobs',
-    summary: 'List the jobs of a device',
-    description: 'Needs `device:read` and `job:read`.',
+    summary: 'List a device’s jobs',
+    description: 'Requires `device:read` and `job:read`.',
     tag,
     access: 'job:read',
     params: z.object({ id: uuid() }),
     query: z.strictObject({ ...statusAndKind, ...pageQuery }),
-    answers: { 200: { description: 'Newest first.', schema: pageOf(jobSchema) } },
+    answers: { 200: { description: 'Jobs, newest first.', schema: pageOf(jobSchema) } },
     handle: async (input) =>
       pageReply(input, await listDeviceJobs(input.ctx, input.params.id, input.query, pageRequest(input))),
   }),

@@ -15,17 +15,17 @@ export const jobSchema = z
     maxAttempts: z.int(),
     parameters: z
       .record(z.string(), z.unknown())
-      .describe('Redacted: of a download URL without its query, of apply_config the profile and version only.'),
-    progress: z.int().nullable().describe('Percent, as the device says.'),
-    result: z.unknown().describe('What the device said at the end; null before.'),
+      .describe('Redacted: a download URL has no query, and `apply_config` shows only the profile and version.'),
+    progress: z.int().nullable().describe('Progress in percent, as reported by the device.'),
+    result: z.unknown().describe('The result reported by the device; null until the job ends.'),
     error: z
       .object({
-        code: z.string().describe('failed, rejected, deadline_exceeded, expired, device_disabled.'),
+        code: z.string().describe('`failed`, `rejected`, `deadline_exceeded`, `expired` or `device_disabled`.'),
         detail: z.string().nullable(),
       })
       .nullable(),
     cancelRequested: z.boolean(),
-    expiresAt: instantOut().describe('Until then the device must take it.'),
+    expiresAt: instantOut().describe('The job expires if the device does not start it by this time.'),
     createdAt: instantOut(),
     updatedAt: instantOut(),
     finishedAt: instantOut().nullable(),
@@ -36,6 +36,6 @@ export const jobWithHistorySchema = jobSchema
   .extend({
     history: z
       .array(z.object({ status: z.enum(jobStatuses), at: instantOut(), by: z.string() }))
-      .describe('Every status it had, oldest first.'),
+      .describe('All statuses of the job, oldest first.'),
   })
   .meta({ id: 'JobWithHistory' })

@@ -17,7 +17,7 @@ export const statusAndKind = { status: z.enum(jobStatuses).optional(), kind: z.e
 const jobQuery = z.strictObject({
   ...statusAndKind,
   deviceId: uuid().optional(),
-  groupId: uuid().optional().describe('Jobs that were dispatched to this group.'),
+  groupId: uuid().optional().describe('Returns jobs that were created for this group.'),
   batchId: uuid().optional(),
   ...pageQuery,
 })
@@ -32,7 +32,7 @@ export const jobRoutes: Route[] = [
     access: 'job:read',
     params: orgParams,
     query: jobQuery,
-    answers: { 200: { description: 'Newest first.', schema: pageOf(jobSchema) } },
+    answers: { 200: { description: 'Jobs, newest first.', schema: pageOf(jobSchema) } },
     handle: async (input) =>
       pageReply(input, await listJobs(input.ctx, input.params.orgId, input.query, pageRequest(input))),
   }),
@@ -51,13 +51,13 @@ export const jobRoutes: Route[] = [
     path: '/orgs/:orgId/jobs/:id/cancel',
     summary: 'Cancel a job',
     description:
-      'A job the device has taken is only asked to stop: `cancelRequested` is in its next answers, and its report decides.',
+      'A job that the device has started is not cancelled immediately. The device receives `cancelRequested` and reports the outcome.',
     tag,
     access: 'job:cancel',
     params: jobParams,
     answers: {
       200: { description: 'The job.', schema: jobSchema },
-      409: { description: 'It has ended (`job_final`).' },
+      409: { description: 'The job has ended (`job_final`).' },
       ...writeErrors,
     },
     handle: async ({ ctx, params }) => ({ status: 200, body: await cancelJob(ctx, params.orgId, params.id) }),
@@ -65,15 +65,15 @@ export const jobRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/jobs/:id/retry',
-    summary: 'Try a job again that ended without success',
-    description: 'The same job with the next attempt and a new expiry.',
+    summary: 'Retry a job',
+    description: 'Starts the next attempt of a job that did not succeed, with a new expiry.',
     tag,
     access: 'job:create',
     params: jobParams,
     idempotent: 'replay',
     answers: {
       202: { description: 'The job.', schema: jobSchema },
-      409: { description: 'It has not ended, or with success (`job_not_retryable`); or its device takes none.' },
+      409: { description: 'The job has not ended or has succeeded (`job_not_retryable`), or the device is disabled.' },
       ...writeErrors,
     },
     handle: async ({ ctx, params }) => ({ status: 202, body: await retryJob(ctx, params.orgId, params.id) }),

@@ -11,21 +11,21 @@ export const operationRoutes: Route[] = [
   route({
     method: 'get',
     path: '/livez',
-    summary: 'Is the process alive?',
+    summary: 'Check liveness',
     tag,
     access: 'public',
-    answers: { 200: { description: 'It is.', schema: z.object({ alive: z.literal(true) }) } },
+    answers: { 200: { description: 'The process is alive.', schema: z.object({ alive: z.literal(true) }) } },
     handle: async () => ({ status: 200, body: { alive: true } }),
   }),
   route({
     method: 'get',
     path: '/readyz',
-    summary: 'Can the service do its work?',
+    summary: 'Check readiness',
     tag,
     access: 'public',
     answers: {
-      200: { description: 'Every part answers.', schema: readinessSchema },
-      503: { description: 'A part is away; `checks` says which.' },
+      200: { description: 'All checks pass.', schema: readinessSchema },
+      503: { description: 'A check fails; `checks` names it.' },
     },
     handle: async ({ services }) => {
       const state = await readiness(services.readinessChecks)
@@ -36,10 +36,12 @@ export const operationRoutes: Route[] = [
   route({
     method: 'get',
     path: '/metrics',
-    summary: 'Prometheus metrics of every app',
+    summary: 'Get Prometheus metrics of all apps',
     tag,
     access: 'platform',
-    answers: { 200: { description: 'Prometheus text.', schema: z.string(), contentType: 'text/plain' } },
+    answers: {
+      200: { description: 'Metrics in the Prometheus text format.', schema: z.string(), contentType: 'text/plain' },
+    },
     handle: async ({ ctx, services }) => {
       if (!ctx.principal.platform) throw insufficientScope('platform')
       const own = await services.metrics.registry.metrics()
@@ -50,7 +52,7 @@ export const operationRoutes: Route[] = [
   }),
 ]
 
-/** An app that is away is told by `app_up 0`, not by failing the whole scrape. */
+/** Reports an app that does not respond as `app_up 0`, so that the scrape succeeds for the other apps. */
 async function fetchMetrics([app, baseUrl]: [string, string]): Promise<[string, string]> {
   const up = (value: 0 | 1) =>
     `# HELP app_up Whether the app answered this scrape.\n# TYPE app_up gauge\napp_up{app="${app}"} ${value}\n`
@@ -64,7 +66,7 @@ async function fetchMetrics([app, baseUrl]: [string, string]): Promise<[string, 
 }
 
 const notReady = (checks: Record<string, 'ok' | 'failed'>) =>
-  new ServiceError(503, 'not_ready', 'A part of the service is away.', {
+  new ServiceError(503, 'not_ready', 'The service is not ready.', {
     members: { checks },
     headers: { 'Retry-After': '1' },
   })

@@ -33,21 +33,21 @@ const auditSchema = z
   })
   .meta({ id: 'AuditRecord' })
 
-/** What an organization may do, does and did. */
+/** Subscription, usage and audit log of an organization. */
 export const organizationBookRoutes: Route[] = [
   route({
     method: 'put',
     path: '/orgs/:orgId/subscription',
     summary: 'Set an organization’s subscription',
     description:
-      'What a billing system calls. Under `suspended` and `cancelled` writes are 402; telemetry is accepted for 30 days more.',
+      'For billing systems. While the status is `suspended` or `cancelled`, writes return 402. Telemetry is accepted for 30 more days.',
     tag,
     access: 'platform',
     params: orgParams,
     body: z.strictObject({
       plan: text(40),
       status: z.enum(subscriptionStatuses),
-      deviceQuota: z.int().min(0).max(2_147_483_647).optional().describe('Per contract; default: the plan’s.'),
+      deviceQuota: z.int().min(0).max(2_147_483_647).optional().describe('Overrides the device quota of the plan.'),
     }),
     answers: { 200: { description: 'The organization.', schema: organizationSchema } },
     example: { body: { plan: 'pro', status: 'active', deviceQuota: 2_500 } },
@@ -56,17 +56,17 @@ export const organizationBookRoutes: Route[] = [
   route({
     method: 'get',
     path: '/orgs/:orgId/usage',
-    summary: 'What an organization uses of what it may',
+    summary: 'Get an organization’s usage and limits',
     tag,
     access: 'org:read',
     params: orgParams,
-    answers: { 200: { description: 'Its usage.', schema: usageSchema } },
+    answers: { 200: { description: 'Usage and limits.', schema: usageSchema } },
     handle: async ({ ctx, params }) => ({ status: 200, body: await readUsage(ctx, params.orgId) }),
   }),
   route({
     method: 'get',
     path: '/orgs/:orgId/audit',
-    summary: 'Who changed what',
+    summary: 'List audit records',
     tag,
     access: 'audit:read',
     params: orgParams,
@@ -76,7 +76,7 @@ export const organizationBookRoutes: Route[] = [
       subjectId: text(100).optional(),
       ...pageQuery,
     }),
-    answers: { 200: { description: 'Newest first.', schema: pageOf(auditSchema) } },
+    answers: { 200: { description: 'Audit records, newest first.', schema: pageOf(auditSchema) } },
     handle: async (input) => {
       const { cursor: _cursor, limit: _limit, ...filter } = input.query
       return pageReply(input, await listAudit(input.ctx, input.params.orgId, filter, pageRequest(input)))

@@ -30,7 +30,7 @@ export const organizationRoutes: Route[] = [
     summary: 'Create an organization',
     tag,
     access: 'platform',
-    body: z.strictObject({ name: text(), plan: text(40).optional().describe('Default: free.') }),
+    body: z.strictObject({ name: text(), plan: text(40).optional().describe('The plan; `free` by default.') }),
     idempotent: 'replay',
     answers: { 201: { ...one, headers: ['Location'] } },
     example: { body: { name: 'Harbour ferries', plan: 'pro' } },
@@ -42,12 +42,12 @@ export const organizationRoutes: Route[] = [
   route({
     method: 'get',
     path: '/orgs',
-    summary: 'List the organizations you can read',
+    summary: 'List organizations',
     tag,
     access: 'principal',
     query: z.strictObject(pageQuery),
     answers: {
-      200: { description: 'Newest first.', schema: pageOf(organizationSchema) },
+      200: { description: 'The organizations that you can read, newest first.', schema: pageOf(organizationSchema) },
       403: { description: 'A scope is missing.' },
     },
     handle: async (input) => pageReply(input, await listOrganizations(input.ctx, pageRequest(input))),

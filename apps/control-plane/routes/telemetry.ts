@@ -18,14 +18,14 @@ const params = z.object({
 })
 type Params = z.infer<typeof params>
 
-const hidden = { 404: { description: 'No such device, or none you may see.' } }
+const hidden = { 404: { description: 'The device does not exist, or you cannot read it.' } }
 
 const cellularExtras = {
   alignment: z
     .enum(alignments)
     .nullable()
     .describe(
-      'How the position of the sample was found. `interpolated`: between two fixes, on a curve that follows their speeds and headings where they are up to 40 s apart, else on the straight line.',
+      'How the position of the sample was determined. `interpolated`: between two fixes. If the fixes are up to 40 s apart, the position is on a curve that follows their speeds and headings; otherwise, it is on a straight line.',
     ),
   alignErrorM: z.number().nullable().describe('Estimated error of the position in metres.'),
   quality: z.enum(qualities).nullable(),
@@ -60,7 +60,7 @@ const itemSchema = z.union([
   ...kinds.map((kind) => recordSchema(kind, { ts: instantOut(), kind: z.literal(kind) })),
   z
     .object({ ts: instantOut(), kind: z.enum(kinds), samples: z.int(), fields: z.record(z.string(), statistics) })
-    .describe('With `stepSeconds`: one kind in one step, `ts` its start.'),
+    .describe('With `stepSeconds`: the statistics of one kind in one step. `ts` is the start of the step.'),
 ])
 
 const historySchema = z
@@ -88,11 +88,11 @@ const historyQuery = z.strictObject({
     .min(1)
     .max(maxMinutes)
     .optional()
-    .describe('How far back to read; 60 by default.'),
-  from: instantIn().optional().describe('Start of the window instead of `sinceMinutes`, inclusive.'),
+    .describe('Length of the window in minutes; 60 by default.'),
+  from: instantIn().optional().describe('Start of the window, inclusive. Replaces `sinceMinutes`.'),
   to: instantIn()
     .optional()
-    .describe('End of the window, exclusive; by default now + 5 minutes, for clocks that run ahead.'),
+    .describe('End of the window, exclusive. By default 5 minutes in the future, because device clocks can be fast.'),
   kind: z.enum(kinds).optional(),
   limit: z.coerce
     .number()
@@ -100,7 +100,7 @@ const historyQuery = z.strictObject({
     .min(1)
     .max(maxItems)
     .optional()
-    .describe('Largest number of items; 1000 by default in JSON, everything in the window as CSV and NDJSON.'),
+    .describe('Maximum number of items. By default 1000 for JSON and unlimited for CSV and NDJSON.'),
   stepSeconds: z.coerce
     .number()
     .int()
@@ -108,7 +108,7 @@ const historyQuery = z.strictObject({
     .max(86_400)
     .optional()
     .describe(
-      'Answer minimum, mean and maximum of everything measured (not of positions, headings and channel numbers) per step of this length.',
+      'Returns minimum, mean and maximum for each step of this length. Positions, headings and channel numbers are left out.',
     ),
   cursor: z.string().min(1).max(2_000).optional(),
   format: z.enum(['json', 'csv', 'ndjson']).default('json'),
@@ -128,13 +128,20 @@ const boundTo = ({ ctx, query, http }: RouteInput<Params, HistoryQuery, unknown>
 const latest = route({
   method: 'get',
   path: '/api/:modelSegment/:deviceId/telemetry/latest',
-  summary: 'Most recent telemetry of one device',
-  description: 'The newest sample of each kind by sample time. IMSI, ICCID and WAN address need `device:sensitive`.',
+  summary: 'Get the latest telemetry of a device',
+  description:
+    'Returns the newest sample of each kind by sample time. IMSI, ICCID and WAN address are masked unless you hold `device:sensitive`.',
   tag: 'Telemetry',
   access: 'telemetry:read',
   params,
   query: z.strictObject({}),
-  answers: { 200: { description: 'Null for kinds never reported', schema: latestSchema }, ...hidden },
+  answers: {
+    200: {
+      description: 'The newest samples; null for kinds that the device has never reported.',
+      schema: latestSchema,
+    },
+    ...hidden,
+  },
   async handle(input) {
     requireModel(input)
     return { status: 200, body: await readLatest(input.ctx, sharedReader(input), input.params.deviceId) }
@@ -144,16 +151,16 @@ const latest = route({
 const history = route({
   method: 'get',
   path: '/api/:modelSegment/:deviceId/telemetry/history',
-  summary: 'Telemetry of one device over a time window',
+  summary: 'Get the telemetry history of a device',
   description:
-    'Newest first, equal times by kind. The plan may narrow the window, which `window.limitedBy` then says. CSV and NDJSON are streamed; the connection breaks off before the end when the key is revoked or the device deleted meanwhile.',
+    'Items are sorted by time, newest first, then by kind. If the plan limits the window, `window.limitedBy` is `plan`. CSV and NDJSON are streamed; the connection closes before the end if the key is revoked or the device is deleted during the download.',
   tag: 'Telemetry',
   access: 'telemetry:read',
   params,
   query: historyQuery,
   answers: {
     200: {
-      description: 'A page of the window; CSV or NDJSON when asked for',
+      description: 'A page of items, or a CSV or NDJSON file.',
       schema: historySchema,
       alsoAs: { 'text/csv': z.string(), 'application/x-ndjson': z.string() },
     },

@@ -12,7 +12,7 @@ const webhookSchema = z
     url: z.string(),
     events: z.array(z.enum(eventTypes)),
     description: z.string().nullable(),
-    disabledAt: instantOut().nullable().describe('Since when nothing is sent any more; null while it works.'),
+    disabledAt: instantOut().nullable().describe('When the webhook was disabled; null while it is active.'),
     disabledReason: z.string().nullable(),
     createdAt: instantOut(),
   })
@@ -34,14 +34,14 @@ export const webhookRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/webhooks',
-    summary: 'Send events to a URL',
+    summary: 'Create a webhook',
     description:
-      'Deliveries are signed as Standard Webhooks describes, with the `secret` shown here once. At least once; retried for a day, then the webhook is disabled.',
+      'Sends events to a URL. Deliveries are signed according to Standard Webhooks with the `secret`, which is returned only once. Each event is delivered at least once. Failed deliveries are retried for a day; then the webhook is disabled.',
     tag,
     access: 'webhook:manage',
     params: orgParams,
     body: z.strictObject({
-      url: publicUrl.describe('https, on the public Internet.'),
+      url: publicUrl.describe('A public https URL.'),
       events: distinct(z.enum(eventTypes), eventTypes.length * 2, 1),
       description: text().nullable().optional(),
     }),
@@ -49,7 +49,7 @@ export const webhookRoutes: Route[] = [
     answers: {
       201: {
         description: 'The webhook with its signing secret.',
-        schema: webhookSchema.extend({ secret: z.string().describe('`whsec_…`; shown once.') }),
+        schema: webhookSchema.extend({ secret: z.string().describe('`whsec_…`; returned only once.') }),
       },
     },
     example: { body: { url: 'https://hooks.example.com/routers', events: ['device.status_changed'] } },
@@ -66,7 +66,7 @@ export const webhookRoutes: Route[] = [
     access: 'webhook:manage',
     params: orgParams,
     query: z.strictObject(pageQuery),
-    answers: { 200: { description: 'Newest first, without secrets.', schema: pageOf(webhookSchema) } },
+    answers: { 200: { description: 'Webhooks without their secrets, newest first.', schema: pageOf(webhookSchema) } },
     handle: async (input) => pageReply(input, await listWebhooks(input.ctx, input.params.orgId, pageRequest(input))),
   }),
   route({
@@ -76,7 +76,7 @@ export const webhookRoutes: Route[] = [
     tag,
     access: 'webhook:manage',
     params: z.object({ orgId: uuid(), id: uuid() }),
-    answers: { 204: { description: 'Nothing more is sent to it.' } },
+    answers: { 204: { description: 'The webhook was deleted.' } },
     handle: async ({ ctx, params }) => {
       await deleteWebhook(ctx, params.orgId, params.id)
       return { status: 204 }
