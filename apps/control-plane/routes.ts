@@ -1,6 +1,7 @@
 import { createOpenApi } from './http/openapi.ts'
 import type { Route } from './http/route.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
+import { auditRoutes } from './routes/audit.ts'
 import { authRoutes } from './routes/auth.ts'
 import { configApplyRoutes } from './routes/config-apply.ts'
 import { configRoutes } from './routes/configs.ts'
@@ -16,15 +17,18 @@ import { jobBatchRoutes } from './routes/job-batches.ts'
 import { jobRequestRoutes } from './routes/job-requests.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { operationRoutes } from './routes/operations.ts'
-import { organizationBookRoutes } from './routes/organization-books.ts'
 import { organizationRoutes } from './routes/organizations.ts'
+import { subscriptionRoutes } from './routes/subscription.ts'
 import { telemetryRoutes } from './routes/telemetry.ts'
+import { usageRoutes } from './routes/usage.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 
-/** Everything the control plane serves, in the order the documentation shows it. */
+/** All routes of the control plane, in the order of the documentation. */
 export const routes: readonly Route[] = [
   ...organizationRoutes,
-  ...organizationBookRoutes,
+  ...subscriptionRoutes,
+  ...usageRoutes,
+  ...auditRoutes,
   ...apiKeyRoutes,
   ...enrollmentKeyRoutes,
   ...authRoutes,

@@ -12,7 +12,7 @@ import { cacheBytes, maxCells } from './memory-limits.ts'
 import { type OrganizationWindow, voteFilters } from './vote-filters.ts'
 
 /** What of the coverage somebody wants to see. */
-export type CoverageRequest = {
+type CoverageRequest = {
   /** On whose share it is read, when nobody else has asked for the same. */
   owner: string
   organizations: readonly OrganizationWindow[]

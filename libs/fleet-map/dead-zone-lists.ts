@@ -7,10 +7,10 @@ import { type DeadZone, joinDeadZones, rankOperators } from '#telemetry/dead-zon
 import { type VoteRequest, voteFilters } from './vote-filters.ts'
 
 /** Whose dead zones, in which window; `groupId` stands for `members` in the key of a list. */
-export type DeadZoneRequest = VoteRequest & { groupId: string | undefined }
+type DeadZoneRequest = VoteRequest & { groupId: string | undefined }
 
 /** All dead zones of a request, worst first, as they were at `madeMs`. */
-export type DeadZoneList = { madeMs: number; zones: DeadZone[] }
+type DeadZoneList = { madeMs: number; zones: DeadZone[] }
 
 export type ZoneDetails = { devices: number; worstPlmn: string | null; bestPlmn: string | null }
 

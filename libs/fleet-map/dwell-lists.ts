@@ -14,7 +14,7 @@ import { cacheBytes, maxDwells } from './memory-limits.ts'
 import type { OrganizationWindow } from './vote-filters.ts'
 import { clockAheadMs } from './window.ts'
 
-export type DwellRequest = {
+type DwellRequest = {
   /** On whose share it is read, when nobody else has asked for the same. */
   owner: string
   organizations: readonly OrganizationWindow[]
@@ -25,7 +25,7 @@ export type DwellRequest = {
 }
 
 /** A dwell with its signal; null where a list is too long to look at the signal of each. */
-export type SignalledDwell = { row: DwellRow; signal: DwellSignal | null }
+type SignalledDwell = { row: DwellRow; signal: DwellSignal | null }
 
 export type DwellLists = SharedLists<DwellRequest, null, SignalledDwell>
 

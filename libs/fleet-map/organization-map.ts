@@ -1,7 +1,7 @@
 import type { Revisions } from '#fleet-map/revisions'
 import type { DeviceState, LocationState, OngoingDwell, RegistryEntry, SignalState } from './device-state.ts'
 
-export type Located<State> = { deviceId: string; state: State }
+type Located<State> = { deviceId: string; state: State }
 
 /** The live picture of one organization's devices: facts go in by kind, and every change carries a revision. */
 export type OrganizationMap = {

@@ -8,7 +8,7 @@ import { votesThatStandAlone } from '#telemetry/signal-blend'
 import type { SignalTally } from '#telemetry/signal-tally'
 
 /** What a forecast is made of: the votes of the cells around a route, and the devices of those it is told from. */
-export type RouteVotes = { tallies: CellTallies; devices: ReadonlyMap<string, number> }
+type RouteVotes = { tallies: CellTallies; devices: ReadonlyMap<string, number> }
 
 export type RouteCells = {
   /**

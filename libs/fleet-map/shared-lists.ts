@@ -6,9 +6,9 @@ import type { Revisions } from '#fleet-map/revisions'
 import { createSharedWork, type SharedWork } from './shared-work.ts'
 
 /** `revision`: when the item last changed. `isGone`: it was in the list before and no longer is. */
-export type Stamped<Item> = { item: Item; revision: number; isGone: boolean }
+type Stamped<Item> = { item: Item; revision: number; isGone: boolean }
 
-export type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[] }
+type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[] }
 
 export type SharedLists<Request, Facts, Item> = {
   /**

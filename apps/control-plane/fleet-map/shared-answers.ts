@@ -6,7 +6,7 @@ import { type Chunks, collect, lengthOf } from '#http/chunked-body'
 import { type Coding, compressChunks } from '#http/compression'
 
 /** The bytes of an answer in any coding, each made at most once. */
-export type SharedAnswer = (coding: Coding | undefined) => Promise<Chunks>
+type SharedAnswer = (coding: Coding | undefined) => Promise<Chunks>
 
 export type SharedAnswers = {
   /**

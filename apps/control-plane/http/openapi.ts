@@ -6,7 +6,7 @@ import { problemSchema } from './schemas.ts'
 
 type Json = Record<string, unknown>
 
-export type OpenApiOperation = {
+type OpenApiOperation = {
   operationId: string
   summary: string
   description?: string

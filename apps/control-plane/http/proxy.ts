@@ -7,7 +7,7 @@ import { ServiceError } from '#core/errors'
 import { type BodyTerms, startDeadline } from '#http/body'
 
 /** `maxBytes`: what the device edge takes at most. `onRefused`: called when it answers 401. */
-export type ForwardTerms = BodyTerms & { maxBytes?: number; onRefused?: () => void }
+type ForwardTerms = BodyTerms & { maxBytes?: number; onRefused?: () => void }
 
 export type DeviceEdge = {
   /**

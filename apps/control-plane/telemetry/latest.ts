@@ -7,7 +7,7 @@ import type { TelemetryRecord } from '#questdb/records'
 import type { Kind } from '#telemetry/fields'
 import { visibleRecord } from './history.ts'
 
-export type LatestRecord = Omit<TelemetryRecord, 'kind'> & { ts: string; ageMs: number; receivedAt: string }
+type LatestRecord = Omit<TelemetryRecord, 'kind'> & { ts: string; ageMs: number; receivedAt: string }
 
 export type LatestTelemetry = { deviceId: string; asOf: string } & Record<Kind, LatestRecord | null>
 

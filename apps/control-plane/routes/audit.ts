@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { listAudit } from '#fleet/audit/list'
+import { pageReply, pageRequest } from '../http/paging.ts'
+import { type Route, route } from '../http/route.ts'
+import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
+
+const auditSchema = z
+  .object({
+    id: uuid(),
+    at: instantOut(),
+    actor: z.string().describe('`key:…`, `user:…`, `device:…` or `system`.'),
+    action: z.string(),
+    subjectType: z.string(),
+    subjectId: z.string(),
+    detail: z.record(z.string(), z.unknown()),
+    requestId: z.string().nullable(),
+  })
+  .meta({ id: 'AuditRecord' })
+
+export const auditRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/audit',
+    summary: 'List audit records',
+    tag: 'Organizations',
+    access: 'audit:read',
+    params: orgParams,
+    query: z.strictObject({
+      action: text(100).optional(),
+      actor: text(300).optional(),
+      subjectId: text(100).optional(),
+      ...pageQuery,
+    }),
+    answers: { 200: { description: 'Audit records, newest first.', schema: pageOf(auditSchema) } },
+    handle: async (input) => {
+      const { cursor: _cursor, limit: _limit, ...filter } = input.query
+      return pageReply(input, await listAudit(input.ctx, input.params.orgId, filter, pageRequest(input)))
+    },
+  }),
+]

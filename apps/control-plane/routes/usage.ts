@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { deviceStatuses } from '#fleet/devices/status'
+import { readUsage } from '#fleet/organizations/usage'
+import { type Route, route } from '../http/route.ts'
+import { orgParams, uuid } from '../http/schemas.ts'
+
+const usageSchema = z
+  .object({
+    organizationId: uuid(),
+    devices: z.object({ used: z.int(), limit: z.int(), byStatus: z.record(z.enum(deviceStatuses), z.int()) }),
+    requestsPerMinute: z.int(),
+    historyDays: z.int(),
+    features: z.object({ smartTagGroups: z.boolean(), fleetGps: z.boolean(), coverage: z.boolean() }),
+  })
+  .meta({ id: 'Usage' })
+
+export const usageRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/usage',
+    summary: 'Get an organization’s usage and limits',
+    tag: 'Organizations',
+    access: 'org:read',
+    params: orgParams,
+    answers: { 200: { description: 'Usage and limits.', schema: usageSchema } },
+    handle: async ({ ctx, params }) => ({ status: 200, body: await readUsage(ctx, params.orgId) }),
+  }),
+]
