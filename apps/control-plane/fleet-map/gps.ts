@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { FleetContext } from '#fleet/context'
 import type { CoverageLists } from '#fleet-map/coverage-lists'
 import type { DwellLists } from '#fleet-map/dwell-lists'
@@ -12,6 +11,7 @@ import { resolutionForZoom } from '#questdb/coverage-resolution'
 import type { Reader } from '#questdb/readers'
 import { deviceTrails, type TrailPoint } from '#questdb/trails'
 import type { FleetSources } from './fleet-sources.ts'
+import { etagOf } from './gps-etag.ts'
 import { filterKey, type GpsCursor, type GpsRequest, scopeOf, windowsOf } from './gps-request.ts'
 
 /** All one answer is made of, before it takes a format. */
@@ -214,44 +214,4 @@ async function readTrails(
     }
   }
   return trails
-}
-
-/** Over what is shown, without its ages: the same as long as the data is. */
-function etagOf(
-  fleet: FleetSources,
-  { query, organizations, cursor }: GpsRequest,
-  { digest }: Selection,
-  { coverage, dwells }: Pick<GpsPicture, 'coverage' | 'dwells'>,
-  gone: readonly string[],
-  h3Resolution: number | undefined,
-): string {
-  const { since: _since, cursor: _cursor, ...filters } = query
-  const facts = [
-    fleet.revisions.epoch,
-    filters,
-    windowsOf(organizations),
-    cursor?.after,
-    digest,
-    h3Resolution,
-    listState(coverage),
-    listState(dwells),
-    gone,
-  ]
-  return `W/"${createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 22)}"`
-}
-
-/**
- * Tells the entries shown of a list from those shown at another time: whatever changes in a list gets a newer revision,
- * and of entries that are newer than a revision there are fewer the newer it is.
- */
-function listState(
-  entries: readonly { revision: number; isGone: boolean }[],
-): [count: number, gone: number, latest: number] {
-  let latest = 0
-  let gone = 0
-  for (const { revision, isGone } of entries) {
-    latest = Math.max(latest, revision)
-    if (isGone) gone++
-  }
-  return [entries.length, gone, latest]
 }

@@ -3,8 +3,9 @@ import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { registerDevice } from '#test/registered-device'
 import { storeRows } from '#test/telemetry-rows'
 import { until } from '#test/until'
-import { createGpsStreams, type StreamLimits, streamLimits } from '../fleet-map/gps-streams.ts'
+import { createGpsStreams } from '../fleet-map/gps-streams.ts'
 import { gpsQuery } from '../fleet-map/query.ts'
+import { type StreamLimits, streamLimits } from '../fleet-map/stream-limits.ts'
 
 let api: TestControlPlane
 beforeAll(async () => {
