@@ -5,12 +5,12 @@ import { effectiveMembersSql, findEffectiveGroup } from '#fleet/groups/effective
 import { type Plan, planNamed } from '#fleet/organizations/plans'
 import { type Feature, featureNotInPlan } from '#fleet/organizations/subscriptions'
 
-/** An organization whose fleet map the caller may read, and how far its plan lets it look. */
+/** An organization whose fleet map the caller can read, with the limits of its plan. */
 export type MappedOrganization = { organizationId: string; historyDays: number; coverage: boolean }
 
 /**
- * The organizations to merge: the one asked for, or all in which the caller holds `fleet:read`, whose plan has every
- * feature needed. Throws 404 and 403 as any read does, and 403 `plan_feature` when no plan has them.
+ * The organizations of a request: the requested one, or all in which the caller holds `fleet:read`. Leaves out
+ * organizations whose plan lacks a needed feature. Throws 404, 403, and 403 `plan_feature` if none is left.
  */
 export async function mappedOrganizations(
   ctx: Pick<FleetContext, 'pool' | 'principal' | 'plans'>,
@@ -39,7 +39,7 @@ export async function mappedOrganizations(
     }))
 }
 
-/** The devices a group has in effect, explicit and by smart tag. Throws 404 for a group the caller cannot see. */
+/** The effective members of a group. Throws 404 if the caller cannot see the group. */
 export async function groupMembers(
   ctx: Pick<FleetContext, 'pool' | 'plans'>,
   organizations: readonly MappedOrganization[],

@@ -14,8 +14,8 @@ const cellPixels = 64
 const tilePixels = 256
 
 /**
- * Gathers devices that a map at this zoom would draw on top of each other, by squares of 64 pixels of Web Mercator.
- * A device alone in its square, or without a position, stays single.
+ * Combines devices that overlap on a map with this zoom, in squares of 64 Web Mercator pixels. A device without a
+ * position, or without another device in its square, is not combined.
  */
 export function clusterDevices(
   devices: readonly ShownDevice[],

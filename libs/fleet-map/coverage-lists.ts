@@ -11,9 +11,9 @@ import type { Reader, Readers } from '#questdb/readers'
 import { cacheBytes, maxCells } from './memory-limits.ts'
 import { type OrganizationWindow, voteFilters } from './vote-filters.ts'
 
-/** What of the coverage somebody wants to see. */
+/** A request for coverage cells. */
 type CoverageRequest = {
-  /** On whose share it is read, when nobody else has asked for the same. */
+  /** The caller whose share is used, unless the list is already being made for another caller. */
   owner: string
   organizations: readonly OrganizationWindow[]
   h3Resolution: number | undefined
@@ -29,11 +29,11 @@ export type CoverageLists = SharedLists<CoverageRequest, { h3Resolution: number 
 
 type Sources = { pool: Pool; readers: Readers; clock: Clock; revisions: Revisions }
 
-// The views lag by up to a minute and a half; with this a reader sees nothing older than two minutes.
+// The views lag by up to 90 s, so data is at most two minutes old.
 const longestLifeMs = 25_000
 const cellBytes = 1_200
 
-/** Coverage cells, counted from the votes and shared among all who look at the same. */
+/** Coverage cells, counted from votes and shared by all callers with the same request. */
 export const createCoverageLists = (sources: Sources): CoverageLists =>
   createSharedLists({
     ...sources,
@@ -41,7 +41,7 @@ export const createCoverageLists = (sources: Sources): CoverageLists =>
     maxBytes: cacheBytes.coverageLists,
     itemBytes: cellBytes,
     keyOf: ({ members: _members, owner: _owner, ...request }) => JSON.stringify(request),
-    // The resolution is part of an index: after a change of it every cell is another one.
+    // An index contains the resolution, so a new resolution replaces all cells.
     identify: (cell) => cell.h3,
     contentOf: (cell) => JSON.stringify(cell),
     make: (request, signal) => {
@@ -56,7 +56,7 @@ async function readCoverageCells({ pool, clock }: Sources, { questdb }: Reader, 
   const areas = bbox && coverageAreas(bbox)
   const inside = bbox && ((h3: string) => contains(bbox, ...cellCentre(h3)))
   const filters = (await voteFilters({ pool, questdb }, request, nowMs)).map((filter) => ({ ...filter, areas }))
-  // The areas reach far over the box: of all the votes in them only those that will be shown are fetched.
+  // The areas are larger than the box. Fetch only votes inside the box.
   const limits = { counts: inside, maxCells }
   const chosen =
     request.h3Resolution === undefined

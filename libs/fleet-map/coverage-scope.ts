@@ -14,7 +14,7 @@ export type CoverageScope = {
   askedMs: number
 }
 
-/** Settles whose coverage a caller may read and how far back. Throws 404 and 403. */
+/** Determines which organizations' coverage a caller can read and how far back. Throws 404 and 403. */
 export async function openCoverage(
   ctx: FleetContext,
   orgId: string | undefined,
@@ -30,8 +30,8 @@ export async function openCoverage(
 }
 
 /**
- * The members `asOf` and `window` of an answer whose windows end at `nowMs`. `asOfMs` is the database's time, where it is
- * known: the clocks of processes differ.
+ * The members `asOf` and `window` of a response whose windows end at `nowMs`. `asOfMs` is the database's time if known,
+ * because the clocks of processes differ.
  */
 export function answerTime(
   { organizations, askedMs }: CoverageScope,

@@ -9,7 +9,7 @@ import { type VoteRequest, voteFilters } from './vote-filters.ts'
 /** Whose dead zones, in which window; `groupId` stands for `members` in the key of a list. */
 type DeadZoneRequest = VoteRequest & { groupId: string | undefined }
 
-/** All dead zones of a request, worst first, as they were at `madeMs`. */
+/** All dead zones of a request at `madeMs`, worst first. */
 type DeadZoneList = { madeMs: number; zones: DeadZone[] }
 
 export type ZoneDetails = { devices: number; worstPlmn: string | null; bestPlmn: string | null }
@@ -21,9 +21,9 @@ export type DeadZoneLists = {
   details(reader: Reader, request: DeadZoneRequest, zones: readonly DeadZone[], madeMs: number): Promise<ZoneDetails[]>
 }
 
-// With the lag of the views a reader sees nothing older than two minutes.
+// With the lag of the views, data is at most two minutes old.
 const freshMs = 25_000
-// A walk through the pages goes on in the list it began with.
+// All pages use the list of the first page.
 const keptMs = 10 * 60_000
 const maxKeptCells = 200_000
 const maxRequests = 1_000
@@ -40,7 +40,7 @@ export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock 
   const newest = new LRUCache<string, Promise<DeadZoneList>>({ ttl: freshMs, perf, max: maxRequests })
 
   const make = async (reader: Reader, key: string, request: DeadZoneRequest, madeMs: number) => {
-    // Others wait for the same list: it is finished though this caller may leave.
+    // Finish the list even if this caller disconnects, because other callers wait for it.
     const { questdb, heavy } = reader.detached()
     const filters = await voteFilters({ pool, questdb }, request, madeMs)
     const cells = await heavy(() => deadCells(questdb, filters))
@@ -57,7 +57,7 @@ export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock 
       if (known) return known
       const list = make(reader, key, request, clock())
       newest.set(key, list)
-      // A failure is not kept: the next reader tries again.
+      // Do not cache a failure, so that the next reader retries.
       list.catch(() => newest.delete(key))
       return list
     },
@@ -83,7 +83,7 @@ const keyOf = ({ members: _members, ...request }: DeadZoneRequest): string => JS
 
 type Operators = Awaited<ReturnType<typeof zoneOperators>>[number]
 
-/** Several organizations may have votes of the same operator. */
+/** Merges votes of the same operator in several organizations. */
 function mergeOperators(operators: Operators): Operators {
   const merged = new Map<string, Operators[number]>()
   for (const { plmn, samples, inService, rsrp } of operators) {

@@ -1,4 +1,4 @@
-/** Where a device's newest usable fix is; `ts` repeats `tsMs` as text, made once instead of at every answer. */
+/** A device's newest usable fix. `ts` is `tsMs` as text, formatted once instead of in each response. */
 export type LocationState = {
   tsMs: number
   ts: string
@@ -29,27 +29,27 @@ export type SignalState = {
   lon: number | null
 }
 
-/** The dwell a device is in. */
+/** A device's ongoing dwell. */
 export type OngoingDwell = { arrivedAtMs: number; arrivedAt: string; lat: number; lon: number; radiusM: number }
 
-/** What the registry says of a device. */
+/** A device's entry in the registry. */
 export type RegistryEntry = {
   deviceId: string
   organizationId: string
   name: string
   status: string
   tags: readonly string[]
-  /** What was measured before this belongs to an earlier owner, or to nobody; null for the first owner. */
+  /** Earlier samples belong to a previous owner or to no organization; null for the first owner. */
   ownedFromMs: number | null
 }
 
-/** All the fleet map shows of one device. `revision` is the map's revision in which any of it last changed. */
+/** The fleet map's state of a device. `revision` is the map's revision of the last change. */
 export type DeviceState = {
   entry: RegistryEntry
   location: LocationState | null
   signal: SignalState | null
   dwell: OngoingDwell | null
-  /** Its place in the order of the map, never used again for another device. */
+  /** The device's position in the order of the map. It is not reused. */
   ordinal: number
   revision: number
 }

@@ -15,7 +15,7 @@ import type { OrganizationWindow } from './vote-filters.ts'
 import { clockAheadMs } from './window.ts'
 
 type DwellRequest = {
-  /** On whose share it is read, when nobody else has asked for the same. */
+  /** The caller whose share is used, unless the list is already being made for another caller. */
   owner: string
   organizations: readonly OrganizationWindow[]
   bbox: BoundingBox | undefined

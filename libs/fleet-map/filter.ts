@@ -3,10 +3,10 @@ import type { DeviceState, LocationState, SignalState } from './device-state.ts'
 /** minLon, minLat, maxLon, maxLat; minLon > maxLon spans the antimeridian. */
 export type BoundingBox = readonly [minLon: number, minLat: number, maxLon: number, maxLat: number]
 
-/** Which devices a reader wants to see; everything left out lets all pass. */
+/** Selects devices. A filter without members selects all devices. */
 export type DeviceFilter = {
   bbox?: BoundingBox | undefined
-  /** All of them must be on the device. */
+  /** The device must have all of these tags. */
   tags?: readonly string[] | undefined
   /** The devices of a group. */
   members?: ReadonlySet<string> | undefined
@@ -14,13 +14,13 @@ export type DeviceFilter = {
   plmn?: string | undefined
 }
 
-/** A device as one answer shows it: what is older than the answer's window is not there. */
+/** A device in a response, without data that is older than the response's window. */
 export type ShownDevice = { device: DeviceState; location: LocationState | null; signal: SignalState | null }
 
 export const contains = ([minLon, minLat, maxLon, maxLat]: BoundingBox, lat: number, lon: number): boolean =>
   lat >= minLat && lat <= maxLat && (minLon <= maxLon ? lon >= minLon && lon <= maxLon : lon >= minLon || lon <= maxLon)
 
-/** True when a filter lets every device pass. */
+/** Returns true if the filter selects all devices. */
 export const isOpen = ({ bbox, tags, members, rat, plmn }: DeviceFilter): boolean =>
   !bbox && !tags?.length && !members && rat === undefined && plmn === undefined
 
@@ -33,7 +33,7 @@ export function shownDevice(device: DeviceState, fromMs: number): ShownDevice {
   }
 }
 
-/** `bbox` looks at the last usable fix, `rat` and `plmn` at the last signal. */
+/** `bbox` applies to the last usable fix, `rat` and `plmn` to the last signal. */
 export function matches({ device, location, signal }: ShownDevice, filter: DeviceFilter): boolean {
   const { bbox, tags, members, rat, plmn } = filter
   if (members && !members.has(device.entry.deviceId)) return false

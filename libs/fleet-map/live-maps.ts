@@ -17,15 +17,15 @@ import type { Readers } from '#questdb/readers'
 import type { QuestdbSql } from '#questdb/sql'
 import { clockAheadMs } from './window.ts'
 
-/** Live pictures of organizations, shared by everyone who reads them at the same time. */
+/** Live maps of organizations, shared by all concurrent readers. */
 export type LiveMaps = {
   /**
-   * The organization's picture, reaching back to `fromMs`: devices as they are registered now, telemetry as it was at most
-   * a second ago, or of a large fleet at its last look, five seconds ago at most. QuestDB is read on the share of
-   * `owner`, also while the picture is followed.
+   * The organization's map with data since `fromMs`: the currently registered devices, with telemetry that is at most
+   * one second old, or five seconds for a large fleet. QuestDB is read on the share of `owner`, also by later
+   * refreshes.
    */
   read(organizationId: string, fromMs: number, owner: string): Promise<OrganizationMap>
-  /** Stops following; what is being read ends by itself. */
+  /** Stops refreshing. Running queries end by themselves. */
   close(): void
 }
 
@@ -34,19 +34,19 @@ type Source = Omit<Sources, 'readers'> & { questdb: QuestdbSql }
 
 type LiveMap = {
   map: OrganizationMap
-  /** Who read it last: on their share it is followed. */
+  /** The last reader, whose share is used for refreshes. */
   owner: string
-  /** When the last look at the registry began, by the database's clock; 0 before the first. */
+  /** Start of the last registry refresh, by the database's clock; 0 before the first. */
   registryAsOfMs: number
-  /** When the last look at telemetry began; 0 before the first. What was visible then is in. */
+  /** Start of the last telemetry refresh; 0 before the first. The map contains all rows that were visible then. */
   asOfMs: number
-  /** How long the last look at what just arrived took. */
+  /** Duration of the last refresh of recent telemetry. */
   lookMs: number
-  /** When the last look at the whole depth began. */
+  /** Start of the last refresh of the whole window. */
   deepAsOfMs: number
   reachesBackToMs: number
   usedAtMs: number
-  /** Devices that were registered since the first look: what they reported before they were known was passed over. */
+  /** Devices that were registered after the first refresh. Their earlier telemetry has not been read yet. */
   newcomers: Set<string>
   deepLook: Pacer
   dwellLook: Pacer
@@ -60,21 +60,21 @@ const forgottenAfterMs = 15 * 60_000
 const dayMs = 86_400_000
 const retentionMs = 90 * dayMs
 
-// Rows become visible out of order of their arrival.
+// Rows can become visible in another order than they arrive.
 const arrivalOverlapMs = 5_000
-// A realigned row keeps its time of arrival and is written up to a minute after it.
+// A realigned row keeps its arrival time and is written up to a minute later.
 const realignOverlapMs = 90_000
-// What routers report as it happens lies in here; older samples that arrive late are found by the deep look.
+// Contains all samples that are reported immediately. The deep refresh finds older samples that arrive late.
 const recentMs = 10 * 60_000
 const longestRecentGapMs = 5 * 60_000
 const deepLookShare = 0.05
-// Following may take this share of the time: a large fleet is looked at less often.
+// Refreshes use at most this share of the time, so a large fleet is refreshed less often.
 const followShare = 0.1
 const stalestMs = 5_000
 const maxIdsAtOnce = 500
 const maxIds = 4 * maxIdsAtOnce
 
-/** Keeps pictures that are read, follows them for a while after each reading, and forgets the others. */
+/** Keeps the maps that are read, refreshes them for a while after each read, and discards unused maps. */
 export function createLiveMaps(sources: Sources): LiveMaps {
   const { clock } = sources
   const lives = new Map<string, LiveMap>()
@@ -103,7 +103,7 @@ export function createLiveMaps(sources: Sources): LiveMaps {
     live.timer = setTimeout(async () => {
       const startedMs = clock()
       if (startedMs - live.usedAtMs <= followedForMs) {
-        // A reader that meets the same failure is told; here the next look tries again.
+        // Readers get the error of their own refresh. Here, the next refresh retries.
         await refreshOnce(live, live.reachesBackToMs).catch(() => {})
         live.timer = undefined
         follow(live, pauseMs(live))
@@ -128,10 +128,10 @@ export function createLiveMaps(sources: Sources): LiveMaps {
   }
 }
 
-/** From the end of one look to the beginning of the next, while the picture is followed. */
+/** Pause between two refreshes. */
 const pauseMs = ({ lookMs }: LiveMap): number => Math.min(stalestMs / 2, Math.max(freshMs / 2, lookMs / followShare))
 
-/** How old a picture a reader gets without waiting: one is soon followed by the next, or that is being made already. */
+/** The age up to which a reader gets the map without waiting, because a refresh is running or starts soon. */
 const toleratedMs = (live: LiveMap): number =>
   live.refreshing ? stalestMs : Math.min(stalestMs, Math.max(freshMs, pauseMs(live) + 2 * live.lookMs))
 
@@ -178,7 +178,7 @@ async function readDwells({ questdb, clock }: Source, live: LiveMap, nowMs: numb
   live.dwellLook.ran(nowMs, clock() - nowMs)
 }
 
-/** Reads what newcomers reported so far. Many come at once by an import: then everybody's newest is read. */
+/** Reads the earlier telemetry of newcomers. After a large import, reads the newest telemetry of all devices. */
 async function readNewcomers(sources: Source, live: LiveMap): Promise<void> {
   const nowMs = sources.clock()
   const range = { fromMs: live.reachesBackToMs, toMs: nowMs + clockAheadMs }
@@ -192,14 +192,14 @@ async function readNewcomers(sources: Source, live: LiveMap): Promise<void> {
   for (const deviceId of newcomers) live.newcomers.delete(deviceId)
 }
 
-/** Reads everything between `fromMs` and what is known already. */
+/** Extends the map back to `fromMs`. */
 async function reachBack(sources: Source, live: LiveMap, fromMs: number, nowMs: number): Promise<void> {
   await readNewest(sources, live.map, { fromMs, toMs: Math.min(live.reachesBackToMs, nowMs + clockAheadMs) })
   live.reachesBackToMs = fromMs
   if (live.deepAsOfMs === 0) live.deepAsOfMs = nowMs
 }
 
-/** Reads what arrived since the last refresh: always of recent samples, of all others when that is due. */
+/** Reads rows that arrived since the last refresh: recent samples always, older samples if a deep refresh is due. */
 async function readArrivals(sources: Source, live: LiveMap, nowMs: number): Promise<void> {
   const isDeep = live.deepLook.isDue(nowMs) || nowMs - live.asOfMs > longestRecentGapMs
   const toMs = nowMs + clockAheadMs
@@ -215,8 +215,8 @@ async function readArrivals(sources: Source, live: LiveMap, nowMs: number): Prom
 }
 
 /**
- * A fix that came without a signal may have realigned the signal known before, which keeps its own time of arrival.
- * Fixes newer than it are looked at always; a late one from before it only with `isLateLookedFor`.
+ * A new fix can realign an earlier signal, which keeps its arrival time. Reads the signals again for fixes that are
+ * newer than the known signal, and with `isLateLookedFor` also for late fixes that are older.
  */
 async function readRealigned(
   { questdb }: Source,
@@ -241,7 +241,7 @@ async function readRealigned(
 
 type Newest = { positions: DeviceRow<PositionRow>[]; signals: DeviceRow<SignalRow>[] }
 
-/** Brings every device's newest fix and signal of the range into the map. */
+/** Applies each device's newest fix and signal in the range to the map. */
 async function readNewest({ questdb }: Source, map: OrganizationMap, range: FleetRange): Promise<Newest> {
   const [positions, signals] = await Promise.all([
     fleetPositions(questdb, map.organizationId, range),

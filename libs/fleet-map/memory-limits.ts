@@ -1,8 +1,8 @@
 const mebibyte = 1024 * 1024
 
 /**
- * Bytes each cache of the fleet map may hold per process, 208 MiB together. Sizes are estimates of heap memory; the least
- * recently used entries leave first, and what is larger than its cache is answered but not kept.
+ * Maximum bytes of each cache of the fleet map per process, 208 MiB in total. Sizes are estimates of heap memory. The
+ * least recently used entries are evicted first. An entry that is larger than its cache is not cached.
  */
 export const cacheBytes = {
   /** Coverage cells by filter. */

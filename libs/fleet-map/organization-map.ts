@@ -3,21 +3,21 @@ import type { DeviceState, LocationState, OngoingDwell, RegistryEntry, SignalSta
 
 type Located<State> = { deviceId: string; state: State }
 
-/** The live picture of one organization's devices: facts go in by kind, and every change carries a revision. */
+/** The live state of an organization's devices. Each change has a revision. */
 export type OrganizationMap = {
   readonly organizationId: string
-  /** Devices in the order they became known. */
+  /** Devices in the order in which they were added. */
   devices(): IterableIterator<DeviceState>
   device(deviceId: string): DeviceState | undefined
   size(): number
-  /** The revision in which anything here last changed. */
+  /** The revision of the last change. */
   changedAt(): number
-  /** Devices that left after `revision`. */
+  /** Devices that were removed after `revision`. */
   goneSince(revision: number): string[]
-  /** Departures are known of from this revision on. */
+  /** Removed devices are known from this revision on. */
   knownSince(): number
   applyRegistry(entries: readonly RegistryEntry[]): void
-  /** Takes out devices that were deleted or transferred. */
+  /** Removes devices that were deleted or transferred. */
   remove(deviceIds: readonly string[]): void
   applyLocations(rows: readonly Located<LocationState>[]): void
   applySignals(rows: readonly Located<SignalState>[]): void
@@ -27,7 +27,7 @@ export type OrganizationMap = {
 
 const maxDepartures = 20_000
 
-/** An empty map. Facts about devices the registry does not know, or from before they were owned, are left out. */
+/** An empty map. It ignores telemetry of unregistered devices and telemetry from before the current ownership. */
 export function createOrganizationMap(organizationId: string, revisions: Revisions): OrganizationMap {
   const devices = new Map<string, DeviceState>()
   let departures: { deviceId: string; revision: number }[] = []
@@ -35,7 +35,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
   let nextOrdinal = 0
   let changedAt = revisions.current()
 
-  /** Runs one round of changes; it takes a revision of its own only when something did change. */
+  /** Applies a set of changes. Starts a new revision only if something changed. */
   const round = (change: (revision: number) => boolean): void => {
     if (change(revisions.current() + 1)) changedAt = revisions.next()
   }

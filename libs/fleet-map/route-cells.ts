@@ -7,13 +7,13 @@ import { type CellTallies, forecastResolutions, sourceCell } from '#telemetry/fo
 import { votesThatStandAlone } from '#telemetry/signal-blend'
 import type { SignalTally } from '#telemetry/signal-tally'
 
-/** What a forecast is made of: the votes of the cells around a route, and the devices of those it is told from. */
+/** Input of a forecast: the votes of the cells around a route, and the devices of the cells that it uses. */
 type RouteVotes = { tallies: CellTallies; devices: ReadonlyMap<string, number> }
 
 export type RouteCells = {
   /**
-   * Reads what `forecastSegments` needs for points with these cells, each a list from the finest resolution to the
-   * coarsest. `key` names the filters: cells read under the same key in the last minute are not read again.
+   * Reads the input of `forecastSegments` for points with these cells, each a list from the finest to the coarsest
+   * resolution. `key` identifies the filters: cells of the same key are cached for a minute.
    */
   read(
     reader: Reader,
@@ -29,7 +29,7 @@ const lifeMs = 60_000
 const maxNumbers = 5_000_000
 const maxVoterCounts = 100_000
 
-/** Votes by cell, shared among all forecasts with the same filters. */
+/** Votes by cell, shared by all forecasts with the same filters. */
 export function createRouteCells({ clock }: { clock: Clock }): RouteCells {
   const perf = { now: clock }
   const known = new LRUCache<string, SignalTally>({
@@ -74,15 +74,15 @@ export function createRouteCells({ clock }: { clock: Clock }): RouteCells {
       const sparse = chains.filter(([finest = '']) => (tallies.get(finest)?.samples ?? 0) < votesThatStandAlone)
       await Promise.all(forecastResolutions.map((_, level) => level > 0 && readLevel(level, cellsOf(sparse, level))))
 
-      const toldBy = Map.groupBy(
+      const segmentsBy = Map.groupBy(
         chains.flatMap((cells) => sourceCell(cells, tallies) ?? []),
         ({ h3Resolution }) => h3Resolution,
       )
       const devices = await Promise.all(
-        [...toldBy].map(([resolution, told]) =>
+        [...segmentsBy].map(([resolution, segments]) =>
           read(
             knownVoters,
-            told.map(({ h3 }) => h3),
+            segments.map(({ h3 }) => h3),
             (from, wanted) => votersOfCells(questdb, from, resolution, wanted),
           ),
         ),

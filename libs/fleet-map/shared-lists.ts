@@ -5,19 +5,19 @@ import { forEachInSlices, mapInSlices } from '#core/slices'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedWork, type SharedWork } from './shared-work.ts'
 
-/** `revision`: when the item last changed. `isGone`: it was in the list before and no longer is. */
+/** `revision`: of the item's last change. `isGone`: the item was removed from the list. */
 type Stamped<Item> = { item: Item; revision: number; isGone: boolean }
 
 type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[] }
 
 export type SharedLists<Request, Facts, Item> = {
   /**
-   * The list for a request, the same for all who ask for the same, and not older than the longest life. One that is not
-   * fresh any more is answered once more when its successor is not there at once. Throws 499 when `signal` aborts while
-   * it waits.
+   * The list for a request, shared by all callers with the same request and never older than `longestLifeMs`. Returns a
+   * list that is no longer fresh if the new list is not available at once. Throws 499 if `signal` aborts while it
+   * waits.
    */
   read(request: Request, signal?: AbortSignal): Promise<SharedList<Facts, Item>>
-  /** Bytes of the lists kept, as estimated. */
+  /** Estimated bytes of the cached lists. */
   keptBytes(): number
 }
 
@@ -31,27 +31,27 @@ type Rules<Request, Facts, Item> = {
   itemBytes: number
   keyOf(request: Request): string
   identify(item: Item): string
-  /** What of an item counts as its content; it has changed when this differs. */
+  /** The content of an item. The item has changed if its content differs. */
   contentOf(item: Item): string
-  /** `signal` aborts when nobody waits for the list any more. */
+  /** `signal` aborts when no caller waits for the list. */
   make(request: Request, signal: AbortSignal): Promise<{ facts: Facts; items: Item[] }>
 }
 
 type Kept<List> = { list: List; madeMs: number; freshUntilMs: number }
 
 const shortestLifeMs = 1_000
-// A list is fresh this many times as long as it took to make: at most a twentieth of the time goes into it.
+// A list is fresh for this multiple of its cost, so that making lists uses at most a twentieth of the time.
 const lifePerCost = 20
-// But a reader who asks this often begins its successor soon enough to have it before the longest life ends, even if
-// that takes twice as long to make.
+// A reader with at most this pause between reads starts the next list early enough to get it within the longest life,
+// even if the next list takes twice as long.
 const readerPauseMs = 5_000
 const successorCosts = 2
-// What is made in less is waited for.
+// Readers wait this long for a new list before they get the previous list.
 const patienceMs = 40
 const forgottenAfterMs = 5 * 60_000
 const listBytes = 500
 
-/** Lists that are dear to make: each is made once for all who ask, lives a while, and knows what changed since before. */
+/** Lists that are expensive to make. Each list is made once for all callers, is cached, and marks its changes. */
 export function createSharedLists<Request, Facts, Item>(
   rules: Rules<Request, Facts, Item>,
 ): SharedLists<Request, Facts, Item> {
@@ -76,7 +76,7 @@ export function createSharedLists<Request, Facts, Item>(
     const tookMs = endedMs - startedMs
     const successorDueMs = startedMs + rules.longestLifeMs - readerPauseMs - successorCosts * tookMs
     const freshUntilMs = Math.max(endedMs + shortestLifeMs, Math.min(endedMs + tookMs * lifePerCost, successorDueMs))
-    // In one turn: who reads a revision also finds what has it.
+    // Without an await in between, so that a reader of the revision also finds its entries.
     const revision = changed.length > 0 ? rules.revisions.next() : 0
     for (const entry of changed) entry.revision = revision
     lists.set(key, { list, madeMs: startedMs, freshUntilMs })
@@ -103,7 +103,7 @@ export function createSharedLists<Request, Facts, Item>(
       if (known && nowMs < known.freshUntilMs) return known.list
       const work = begun(key, request)
       if (!known || nowMs - known.madeMs > rules.longestLifeMs) return work.join(signal)
-      // The next reader tries again what fails, from what was known before.
+      // If it fails, keep the previous list; the next reader retries.
       work.keep()
       const asBefore = () => known.list
       return Promise.race([work.result, delay(patienceMs).then(asBefore)]).catch(asBefore)

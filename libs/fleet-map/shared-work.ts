@@ -1,11 +1,11 @@
 import { clientClosedRequest, throwIfClosed } from '#core/errors'
 
-/** Work that several callers wait for. It is aborted when all of them are gone. */
+/** Work that several callers wait for. It is aborted when all callers have disconnected. */
 export type SharedWork<Result> = {
   result: Promise<Result>
   /** Waits for the result. Throws 499 when `signal` aborts first. */
   join(signal?: AbortSignal): Promise<Result>
-  /** Lets the work finish even when nobody waits for it. */
+  /** Lets the work finish even if all callers disconnect. */
   keep(): void
   isAbandoned(): boolean
 }
@@ -16,7 +16,7 @@ export function createSharedWork<Result>(work: (signal: AbortSignal) => Promise<
   let waiting = 0
   let isKept = false
   const result = work(abandon.signal)
-  // A failure reaches those who wait; without any it must not end the process.
+  // Callers get the error. Without callers, it must not end the process.
   result.catch(() => {})
   return {
     result,

@@ -8,10 +8,10 @@ import { type DeadZone, deadZoneResolution, worstFirst } from '#telemetry/dead-z
 import type { FleetMaps } from './fleet-maps.ts'
 import type { DeadZonesQuery } from './query.ts'
 
-/** Where a page ended, and when the list it was cut from was made. */
+/** The end of a page, and the time at which its list was made. */
 type Position = { madeMs: number; noServiceS: number; samples: number; id: string }
 
-// A cursor keeps to its list, but is no way to read what has left the plan's window since.
+// All pages use the same list, but a cursor must not give access to data outside the plan's window.
 const cursorHoldsMs = 3_600_000
 
 /** Dead zones with their centre in the box, longest without service first. Throws 404 and 403. */

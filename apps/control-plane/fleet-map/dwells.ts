@@ -9,7 +9,7 @@ import type { Reader } from '#questdb/readers'
 import type { FleetMaps } from './fleet-maps.ts'
 import type { DwellsQuery } from './query.ts'
 
-/** A dwell's place in the list, which is in order of arrival, the newest first, and of device ids. */
+/** A dwell's position in the list, which is sorted by arrival, newest first, then by device id. */
 type Place = { arrivedAtMs: number; deviceId: string }
 type Position = Place & { nowMs: number }
 
@@ -55,15 +55,15 @@ export async function listDwells(
   }
 }
 
-/** `stoppedAt`: the search ended here before the page was full; undefined when it is full or nothing follows. */
+/** `stoppedAt`: where the search stopped before the page was full; undefined if the page is full or the last one. */
 type FoundDwells = { rows: DwellRow[]; stoppedAt?: Place | undefined }
 
 const smallestStep = 1_000
 const maxSteps = 10
 
 /**
- * The next visible dwells, `pageSize` at most. Rows of deleted and transferred devices are skipped; a search that finds
- * little else stops after 10 queries, and the next page goes on from there.
+ * The next visible dwells, at most `pageSize`. Skips rows of deleted and transferred devices. Stops after 10 queries;
+ * the next page continues from there.
  */
 async function visibleAfter(
   { pool }: FleetContext,
@@ -74,7 +74,7 @@ async function visibleAfter(
   const visible: DwellRow[] = []
   let after = range.after
   for (let step = 0; step < maxSteps; step++) {
-    // Hidden rows are rare: most pages are the first query's.
+    // Hidden rows are rare, so the first query usually returns a full page.
     const limit = step === 0 ? pageSize : Math.max(smallestStep, pageSize)
     const rows = await dwellsTouching(questdb, { ...range, after, limit })
     visible.push(...(await visibleDwells(pool, range.organizationId, rows)))
@@ -86,7 +86,7 @@ async function visibleAfter(
   return { rows: visible, stoppedAt: after }
 }
 
-/** One page of several organizations' dwells: nothing behind the place where one of the searches stopped. */
+/** Merges several organizations' dwells into one page, up to the position at which the first search stopped. */
 function mergePages(found: readonly FoundDwells[], limit: number): { rows: DwellRow[]; next: Place | null } {
   const stops = found.flatMap(({ stoppedAt }) => (stoppedAt ? [stoppedAt] : [])).sort(newestFirst)
   const [stop] = stops

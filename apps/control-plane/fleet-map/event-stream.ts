@@ -7,20 +7,20 @@ import type { GpsQuery } from './query.ts'
 export type Listener = {
   ctx: FleetContext
   query: GpsQuery
-  /** Authenticates the listener once more. Throws 401 when its credentials do not hold any longer. */
+  /** Authenticates the listener again. Throws 401 if its credentials are no longer valid. */
   stillAllowed(): Promise<FleetContext['principal']>
-  /** Closes the connection at once, whatever is still on its way; false where there is none. */
+  /** Closes the connection immediately. Returns false if there is no connection. */
   disconnect(): boolean
 }
 
-/** One open stream. At most one event waits for the client; `send` may only be called while it takes one. */
+/** An open stream. At most one event waits for the client; call `send` only while `takesEvents` returns true. */
 export type EventStream = {
   listener: Listener
   body: ReadableStream<Uint8Array>
-  /** What the client has seen: the `asOf` of the last event, or of an earlier stream. */
+  /** The client's state: the `asOf` of the last event, or of an earlier stream. */
   since: string | undefined
   takesEvents(): boolean
-  /** The event the client has not taken yet. */
+  /** The event that the client has not read yet. */
   waiting(): Chunks | undefined
   /** When the last event was sent, in epoch milliseconds; 0 before the first. */
   sentAtMs(): number
@@ -29,11 +29,11 @@ export type EventStream = {
   send(event: Chunks): void
   /** Sends a last event and ends the stream. */
   end(event: Chunks): void
-  /** Ends the stream without what the client has not taken yet. */
+  /** Ends the stream and discards the unread event. */
   breakOff(): void
 }
 
-/** Opens a stream. `onReady` is called whenever the client takes events again, `onClose` once when the stream is over. */
+/** Opens a stream. `onReady` is called whenever the client is ready for an event, `onClose` once at the end. */
 export function createEventStream(
   listener: Listener,
   events: { onReady(stream: EventStream): void; onClose(stream: EventStream): void },
@@ -81,7 +81,7 @@ export function createEventStream(
       },
       cancel: close,
     },
-    // The client is ready for an event when it has taken the one before.
+    // The client is ready for an event when it has read the previous event.
     { highWaterMark: 0 },
   )
   const stream: EventStream = {

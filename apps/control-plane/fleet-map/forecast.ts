@@ -9,10 +9,10 @@ import { pathLengthM, routeSegments } from '#telemetry/route-path'
 import type { FleetMaps } from './fleet-maps.ts'
 import type { ForecastRequest } from './forecast-schemas.ts'
 
-// From this length on, less than an hour more makes no difference to how many devices have voted.
+// In a window of at least this length, counting devices by whole hours is accurate enough.
 const longWindowMs = 86_400_000
 
-/** What a route will be like by what the caller's organizations measured there. Throws 404 and 403. */
+/** Forecasts the signal along a route from the samples of the caller's organizations. Throws 404 and 403. */
 export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: Reader, request: ForecastRequest) {
   const { path, everyM, plmn } = request
   const scope = await openCoverage(ctx, request.orgId, request.sinceMinutes)

@@ -32,8 +32,8 @@ const trailPaths = ['deviceId', 'ts', 'lat', 'lon', 'rat', 'rsrpDbm', 'sinrDb', 
 const clusterPaths = ['lat', 'lon', 'devices']
 
 /**
- * The answer in the format asked for, to be written by `jsonChunks`: long lists are made item by item. `nextCursor` is
- * filled in by whoever can seal it.
+ * The response in the requested format, for `jsonChunks`. Long lists are generated item by item. The caller seals
+ * `nextCursor`.
  */
 export async function gpsBody(
   picture: GpsPicture,
@@ -51,7 +51,7 @@ export async function gpsBody(
 
 type Query = GpsRequest['query']
 
-/** Devices gathered into clusters where that was asked for. */
+/** Combines devices into clusters if requested. */
 function gathered({ selection: { devices } }: GpsPicture, { cluster, zoom }: Query) {
   if (!cluster || zoom === undefined) return { singles: devices, clusters: undefined }
   return clusterDevices(devices, zoom)
@@ -102,7 +102,7 @@ function features(picture: GpsPicture, query: Query): LazyArray {
   }
 }
 
-/** What fleet GPS says of a cell; one that lost its last vote is there with none. */
+/** A cell in the response. A cell that lost its last vote has no votes. */
 function cells({ coverage }: GpsPicture) {
   return lazily(coverage, ({ item, isGone }) => (isGone ? emptyCell(item) : plainCell(item)))
 }
@@ -123,7 +123,7 @@ const emptyCell = ({ h3, lastAt }: CoverageCell) => ({
   lastAt,
 })
 
-/** One that late data took away is there once more, marked as withdrawn. */
+/** A dwell in the response. A dwell that late data removed is marked as withdrawn. */
 function dwells({ dwells, nowMs }: GpsPicture) {
   return lazily(dwells, ({ item, isGone }) => ({
     ...dwellView(item.row, item.signal, nowMs),

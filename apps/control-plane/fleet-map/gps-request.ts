@@ -4,7 +4,7 @@ import { type Moment, parseMomentToken } from '#fleet-map/revisions'
 import type { DevicePosition } from '#fleet-map/selection'
 import type { GpsQuery, Included } from './query.ts'
 
-/** Where a page of devices ended, and what its answer showed of time and change. */
+/** The end of a page of devices, and the moment that its response describes. */
 export type GpsCursor = { asOf: string; after: DevicePosition }
 
 export type OrganizationView = MappedOrganization & { windowMs: number }
@@ -13,7 +13,7 @@ const minuteMs = 60_000
 const dayMs = 86_400_000
 const defaultInclude: readonly Included[] = ['devices', 'coverage', 'dwells']
 
-/** What a reader may see with a query, settled before anything is read; equal for all who may share an answer. */
+/** A query with the reader's access, before anything is read. Equal for all readers that can share a response. */
 export type GpsRequest = {
   query: GpsQuery
   include: ReadonlySet<Included>
@@ -24,7 +24,7 @@ export type GpsRequest = {
   limitedBy: 'plan' | null
 }
 
-/** Settles which organizations, devices and times a query is about. Throws 404, 403 and 400. */
+/** Determines the organizations, devices and times of a query. Throws 404, 403 and 400. */
 export async function openGps(ctx: FleetContext, query: GpsQuery, cursor?: GpsCursor): Promise<GpsRequest> {
   const since = query.since === undefined ? undefined : parseMomentToken(query.since)
   const isAskedFor = (part: Included) => query.include?.includes(part) ?? false
@@ -62,13 +62,13 @@ export const scopeOf = ({ query, members }: GpsRequest) => ({
 export const windowsOf = (organizations: readonly OrganizationView[]) =>
   organizations.map(({ organizationId, windowMs }) => ({ organizationId, windowMs }))
 
-/** What names a filter: of these organizations the same devices pass for everyone who sends it. */
+/** Identifies a filter: it selects the same devices for all readers of these organizations. */
 export function filterKey({ query, organizations }: GpsRequest): string {
   const { bbox, groupId, tag, rat, plmn } = query
   return JSON.stringify([windowsOf(organizations), bbox, groupId, tag, rat, plmn])
 }
 
-/** The same request of a reader who has seen everything up to `since`, an `asOf`. Throws 400 when it is none. */
+/** The same request with another `since`. Throws 400 if `since` is not an `asOf` value. */
 export const sinceRequest = (request: GpsRequest, since: string | undefined): GpsRequest => ({
   ...request,
   query: { ...request.query, since },

@@ -14,7 +14,7 @@ import type { FleetSources } from './fleet-sources.ts'
 import { etagOf } from './gps-etag.ts'
 import { filterKey, type GpsCursor, type GpsRequest, scopeOf, windowsOf } from './gps-request.ts'
 
-/** All one answer is made of, before it takes a format. */
+/** The content of a response, before it is formatted. */
 export type GpsPicture = {
   asOf: string
   nowMs: number
@@ -31,7 +31,7 @@ export type GpsPicture = {
 
 const maxDevices = 100_000
 
-/** Reads the picture a request asks for. */
+/** Reads the content of a response. */
 export async function readGps(
   ctx: FleetContext,
   fleet: FleetSources,
@@ -44,8 +44,8 @@ export async function readGps(
 }
 
 /**
- * Reads the pictures of requests that differ in nothing but `since`. All show the same moment, so that readers who have
- * seen different things have seen the same afterwards.
+ * Reads the responses to requests that differ only in `since`. All responses describe the same moment, so that
+ * afterwards all readers have the same state.
  */
 export async function readGpsSince(
   ctx: FleetContext,
@@ -57,7 +57,7 @@ export async function readGpsSince(
   if (!request) return []
   const { maps, coverage, dwells, timeMs } = await readSources(ctx, fleet, reader, request)
   const { organizations, cursor } = request
-  // From here on nothing may be waited for until all selections are made: the maps change meanwhile.
+  // Do not await anything until all selections are made, because the maps can change.
   const nowMs = ctx.clock()
   const asOf =
     cursor?.asOf ?? momentToken({ epoch: fleet.revisions.epoch, revision: fleet.revisions.current(), timeMs })
@@ -88,13 +88,13 @@ export async function readGpsSince(
   )
 }
 
-/** The shared parts of pictures: organizations' maps, cells and dwells. */
+/** The sources that all requests share: maps, cells and dwells of the organizations. */
 async function readSources(ctx: FleetContext, fleet: FleetSources, reader: Reader, request: GpsRequest) {
   const { include, organizations, cursor } = request
   const { owner, signal } = reader
   const isFirstPage = cursor === undefined
   const startedMs = ctx.clock()
-  // Another process compares it with what happened since.
+  // The database's time, because another process may compare it with later events.
   const timeMs = await databaseNowMs(ctx.pool)
   const [maps, coverage, dwells] = await Promise.all([
     include.has('devices') || include.has('trails')
@@ -121,7 +121,7 @@ function windowOf({ organizations, limitedBy }: GpsRequest, nowMs: number): GpsP
   }
 }
 
-/** The moment the reader has seen, when it was one of this process; of others only the time means anything here. */
+/** The moment of `since`, if this process issued it. Of other processes' moments, only the time is meaningful. */
 const sinceHere = (fleet: FleetSources, { since }: GpsRequest): Moment | undefined =>
   since?.epoch === fleet.revisions.epoch ? since : undefined
 
@@ -137,14 +137,14 @@ function select(fleet: FleetSources, request: GpsRequest, windows: MapWindow[], 
   }
   const after = cursor?.after
   const pick = () => selectDevices(windows, { filter, limit: maxDevices, after, seen, nowMs, collectIds: isFiltered })
-  // Who is in a group can change without anything in the maps.
+  // Group members can change without a change in the maps.
   const selection = seen || members ? pick() : fleet.selections.keep(JSON.stringify([key, after]), windows, nowMs, pick)
   if (selection.matchingIds) fleet.seen.remember(key, asOf, selection.matchingIds)
   if (moment) {
     const departed = windows.flatMap(({ map }) => map.goneSince(moment.revision))
     return { selection, gone: [...selection.leftIds, ...departed] }
   }
-  // Nothing is known of what this reader saw: whoever does not pass now may have passed then.
+  // The reader's previous state is unknown: report all devices that the filter hides now.
   return { selection, gone: query.since === undefined ? [] : hiddenBy(selection, windows) }
 }
 
@@ -153,7 +153,7 @@ const hiddenBy = ({ matchingIds }: Selection, windows: readonly MapWindow[]): st
     [...map.devices()].map(({ entry }) => entry.deviceId).filter((id) => matchingIds && !matchingIds.has(id)),
   )
 
-/** Departures from before this process watched: what the audit rows tell. */
+/** Departures before this process read the map, from the audit rows. */
 async function unseenDepartures(
   ctx: FleetContext,
   request: GpsRequest,
@@ -167,7 +167,7 @@ async function unseenDepartures(
   return departedSince(ctx.pool, ids, request.since.timeMs)
 }
 
-/** The list of dwells is shared and lives a while, but what a device did that is deleted is gone for every reader at once. */
+/** Marks dwells of deleted devices as gone. The shared list of dwells can be older than the deletion. */
 async function markDeleted(
   ctx: FleetContext,
   maps: readonly OrganizationMap[],

@@ -5,33 +5,32 @@ import { cacheBytes } from '#fleet-map/memory-limits'
 import { type Chunks, collect, lengthOf } from '#http/chunked-body'
 import { type Coding, compressChunks } from '#http/compression'
 
-/** The bytes of an answer in any coding, each made at most once. */
+/** The bytes of a response in each content coding, made at most once. */
 type SharedAnswer = (coding: Coding | undefined) => Promise<Chunks>
 
 export type SharedAnswers = {
   /**
-   * The answer under this key, rendered on the share of `owner` when it is first needed and kept for a second for all who
-   * need the same.
+   * The response for this key. It is rendered on the share of `owner` at the first request and cached for a second.
    */
   share(key: string, owner: string, render: () => AsyncIterable<Uint8Array>): SharedAnswer
-  /** Bytes of the answers kept. */
+  /** Bytes of the cached responses. */
   keptBytes(): number
 }
 
 type Kept = { answer: SharedAnswer }
 
-// A large answer takes tens of megabytes until it is sent: rendered one after another, they do not all begin at once.
+// A large response needs tens of megabytes until it is sent. Render them one after another to limit memory.
 const renderLimits = { maxRunning: 4, maxRunningPerOwner: 1, maxWaitingPerOwner: 100 }
 const sharedMs = 1_000
 const smallestBytes = 1_000
 
-/** Renders and compresses an answer once for all who ask for it at the same time. */
+/** Renders and compresses a response once for all concurrent requests. */
 export function createSharedAnswers(clock: Clock, maxBytes = cacheBytes.answers): SharedAnswers {
   const renders = createFairQueue(renderLimits)
   const shared = new LRUCache<string, Kept>({
     maxSize: maxBytes,
     ttl: sharedMs,
-    // Without further requests the last answers would stay in memory.
+    // Remove the last responses from memory even without further requests.
     ttlAutopurge: true,
     ttlResolution: 0,
     perf: { now: clock },
@@ -42,7 +41,7 @@ export function createSharedAnswers(clock: Clock, maxBytes = cacheBytes.answers)
       if (known) return known.answer
       const inTurn = () => renders.run(owner, () => collect(render()))
       const answer = shareable(inTurn, (bytes) => {
-        // The size is only known now; what does not fit is answered and not kept.
+        // The size is known only now. A response that does not fit is sent but not cached.
         const leftMs = shared.getRemainingTTL(key)
         if (shared.peek(key)?.answer !== answer || leftMs <= 0) return
         shared.set(key, { answer }, { size: smallestBytes + bytes, ttl: leftMs })
@@ -54,7 +53,7 @@ export function createSharedAnswers(clock: Clock, maxBytes = cacheBytes.answers)
   }
 }
 
-/** `onGrowth` hears how many bytes the text and its codings take together. */
+/** `onGrowth` receives the total bytes of the text and its codings. */
 function shareable(render: () => Promise<Chunks>, onGrowth: (bytes: number) => void): SharedAnswer {
   const encoded = new Map<Coding | undefined, Promise<Chunks>>()
   let size = 0

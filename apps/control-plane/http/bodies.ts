@@ -3,9 +3,9 @@ import { type BodyBudget, createBodyBudget, registerBodyMetrics } from '#http/bo
 
 const mebibyte = 1024 * 1024
 
-/** What the bodies of requests may hold, by who sends them. */
+/** Memory budgets for request bodies, by kind of caller. */
 export type Bodies = {
-  /** By address: enrollments and requests for access tokens, whose credentials are in the body. */
+  /** By address: enrollments and token requests, whose credentials are in the body. */
   unauthenticated: BodyBudget
   /** By token. */
   device: BodyBudget
@@ -13,10 +13,10 @@ export type Bodies = {
   principal: BodyBudget
 }
 
-/** How long a body may take to arrive from a caller that is not authenticated yet. */
+/** Time limit for the body of an unauthenticated caller. */
 export const unauthenticatedBodyMs = 10_000
 
-/** Small for callers nobody knows; for the others enough for three of the largest bodies at once. */
+/** A small budget for unauthenticated callers; for others, three of the largest bodies at the same time. */
 export function createBodies(registry: Registry): Bodies {
   const bodies: Bodies = {
     unauthenticated: createBodyBudget({

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 
 /**
- * The address a request came from: the socket's, or, behind trusted proxies, the entry of X-Forwarded-For that the
- * outermost of them wrote. Entries further left are the caller's own claim.
+ * The client's address: from the socket or, behind trusted proxies, the entry of X-Forwarded-For that the outermost
+ * proxy added. Entries further left come from the client and are not trustworthy.
  */
 export function clientAddress(c: Context, trustedProxyHops: number): string {
   const incoming = (c.env as { incoming?: IncomingMessage } | undefined)?.incoming

@@ -1,13 +1,13 @@
 import { stringify } from 'csv-stringify/sync'
 
-/** What a cell may hold; objects are written as JSON, null and undefined as an empty cell. */
+/** A cell. Objects are written as JSON, null and undefined as an empty cell. */
 export type CsvValue = string | number | boolean | object | null | undefined
 
 const options = {
   record_delimiter: '\r\n',
-  // Text that a spreadsheet would run as a formula gets an apostrophe in front, as OWASP advises. Numbers stay numbers.
+  // Prefix text that a spreadsheet would run as a formula with an apostrophe (OWASP). Numbers are not changed.
   escape_formulas: true,
-  // A quoted cell survives spreadsheets that split at semicolons, as many do outside English-speaking countries.
+  // Quote semicolons, because spreadsheets use them as separators in many countries.
   quoted_match: /[;']/,
   quote_record_delimiter: true,
   cast: { boolean: String },

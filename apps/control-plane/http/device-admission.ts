@@ -7,11 +7,11 @@ import type { DeviceEdge } from './proxy.ts'
 
 export type DeviceAdmission = {
   /**
-   * Checks a router's token before its body is read: by its form, then whether the device edge knows it. Returns the
-   * token's digest, or the device edge's own refusal. Throws 401, and 503 when the device edge cannot be asked.
+   * Checks a router's token before the body is read: first its format, then with the device edge. Returns the token's
+   * digest, or the device edge's error response. Throws 401, and 503 if the device edge is unavailable.
    */
   admit(c: Context, requestId: string): Promise<{ tokenDigest: string } | Response>
-  /** Forgets a token that the device edge has refused. */
+  /** Removes a token that the device edge has rejected from the cache. */
   forget(tokenDigest: string): void
 }
 
@@ -19,8 +19,8 @@ const knownForMs = 10 * 60_000
 const maxKnown = 200_000
 
 /**
- * Remembers tokens that the device edge has accepted, so that it is asked once in ten minutes for each router. Nothing is
- * granted by that: the device edge checks the token of every request that is passed on.
+ * Caches valid tokens, so that the device edge checks the token of each router once in ten minutes. This is no security
+ * boundary: the device edge checks the token of every forwarded request.
  */
 export function createDeviceAdmission(deviceEdge: Pick<DeviceEdge, 'checkToken'>): DeviceAdmission {
   const known = new LRUCache<string, true>({ max: maxKnown, ttl: knownForMs })
@@ -28,7 +28,7 @@ export function createDeviceAdmission(deviceEdge: Pick<DeviceEdge, 'checkToken'>
     async admit(c, requestId) {
       const token = requireDeviceToken(c.req.header('authorization'))
       const tokenDigest = hash('sha256', token, 'base64')
-      // Without a body there is nothing to hold: the device edge answers as quickly itself.
+      // Without a body, no memory is held, so the device edge's own check is sufficient.
       const hasBody = c.req.method !== 'GET' && c.req.method !== 'HEAD'
       if (!hasBody || known.has(tokenDigest)) return { tokenDigest }
       const { incoming } = c.env as { incoming: IncomingMessage }

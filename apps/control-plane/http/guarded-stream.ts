@@ -5,22 +5,22 @@ import type { Services } from '../services.ts'
 import { disconnect } from './outgoing.ts'
 
 export type GuardedSource = {
-  /** Throws when the caller may no longer read the rest. */
+  /** Throws if the caller is no longer allowed to read. */
   check(): Promise<void>
   /** Returns the next chunk of text, or null at the end. */
   next(): Promise<string | null>
 }
 
-// A revoked key must stop working within 5 s, also in the middle of an answer.
+// A revoked key must stop working within 5 s, also during a response.
 const checkEveryMs = 2_000
 
 /**
- * A response body that is read chunk by chunk, as fast as the client takes it. `check` runs before every chunk but the
- * first, and every 2 s while the client takes one. When it throws, or a chunk cannot be read, the connection is closed
- * before the end of the body, so that the client does not take the part it has for the whole.
+ * A response body that is read in chunks, at the speed of the client. `check` runs before every chunk except the first,
+ * and every 2 s while the client reads a chunk. If it throws, or reading a chunk fails, the connection closes before
+ * the end of the body, so that the client can detect the incomplete response.
  */
 export function guardedStream(http: Context, services: Services, source: GuardedSource): ReadableStream<Uint8Array> {
-  // The answer to HEAD has no body that somebody reads to its end or cancels.
+  // The response to HEAD has no body that a client reads or cancels.
   if (http.req.raw.method === 'HEAD') return new ReadableStream({ start: (controller) => controller.close() })
   const encoder = new TextEncoder()
   let timer: NodeJS.Timeout | undefined
@@ -36,7 +36,7 @@ export function guardedStream(http: Context, services: Services, source: Guarded
     end()
     if (error instanceof ServiceError) services.logger.info({ ...idOf(http), code: error.code }, 'response_broken_off')
     else logFailure(services.logger, idOf(http).requestId, error)
-    // An error of the stream alone can be answered with a last chunk, which looks like a regular end.
+    // Close the connection too: after a stream error, the server may send a last chunk, which is a regular end.
     if (!disconnect(http)) controller.error(error)
   }
   const watch = (controller: ReadableStreamDefaultController) => {
@@ -69,7 +69,7 @@ export function guardedStream(http: Context, services: Services, source: Guarded
       },
       cancel: end,
     },
-    // Nothing is read ahead of the client.
+    // Do not read ahead of the client.
     { highWaterMark: 0 },
   )
 }

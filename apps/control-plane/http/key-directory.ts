@@ -9,20 +9,20 @@ import type { Queryable } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 
 /**
- * API keys by token or by id; undefined when a key is unknown, expired or revoked. `address` is where the request comes
- * from. Throws 429 when too many look-ups of that address wait, 503 when too many wait at all.
+ * Finds API keys by token or by id. Returns undefined if a key is unknown, expired or revoked. `address` is the
+ * client's address. Throws 429 if too many look-ups for the address wait, and 503 if too many look-ups wait in total.
  */
 export type KeyDirectory = {
   byToken(token: string, address?: string): Promise<FoundKey | undefined>
   byId(id: string, address?: string): Promise<FoundKey | undefined>
-  /** Forgets what is known of a key, or of all keys, so that the next request asks the database. */
+  /** Removes a key, or all keys, from the cache, so that the next request reads the database. */
   forget(keyId?: string): void
 }
 
 type Parts = { db: Queryable; plans: Plans; clock: Clock; registry: Registry }
 
 const knownForMs = 5_000
-// A token cannot come to exist after it was asked for, since nobody can guess it; a revoked one stays revoked.
+// An unknown token stays unknown: new tokens cannot be guessed, and revoked tokens are not restored.
 const unknownForMs = 30_000
 const maxRemembered = 50_000
 const lookedUpTogether = 500
@@ -30,8 +30,8 @@ const maxWaiting = 2_000
 const maxWaitingPerAddress = 100
 
 /**
- * Remembers keys for at most 5 s, and what is unknown for longer. Look-ups go to the database together, one query at a
- * time, so that callers who make up keys cost it one query at a time however many they are.
+ * Caches keys for at most 5 s, and unknown tokens for longer. Look-ups share database queries, and only one query runs
+ * at a time, so that requests with invented keys cannot overload the database.
  */
 export function createKeyDirectory({ db, plans, clock, registry }: Parts): KeyDirectory {
   const lookups = new Counter({
@@ -44,7 +44,7 @@ export function createKeyDirectory({ db, plans, clock, registry }: Parts): KeyDi
   const directoryOf = (
     find: (db: Queryable, plans: Plans, names: readonly string[]) => Promise<Map<string, FoundKey>>,
   ) => {
-    // Apart, so that made-up keys do not push out those that exist.
+    // Two caches, so that invented keys do not evict existing keys.
     const known = new LRUCache<string, FoundKey>({ max: maxRemembered, perf: { now: clock } })
     const unknown = new LRUCache<string, true>({ max: maxRemembered, ttl: unknownForMs, perf: { now: clock } })
     const pending = new Map<string, Promise<FoundKey | undefined>>()
@@ -93,7 +93,7 @@ export function createKeyDirectory({ db, plans, clock, registry }: Parts): KeyDi
   }
 }
 
-/** Bounds how many look-ups wait, in all and of one address. */
+/** Limits the number of waiting look-ups, in total and for each address. */
 function createGate() {
   const waitingOf = new Map<string, number>()
   let waiting = 0
@@ -105,7 +105,7 @@ function createGate() {
     else waitingOf.delete(address)
   }
   return {
-    /** Returns what ends the waiting. Throws 429 or 503. */
+    /** Returns a function that ends the look-up. Throws 429 or 503. */
     enter(address: string | undefined): () => void {
       if (address !== undefined && (waitingOf.get(address) ?? 0) >= maxWaitingPerAddress) {
         throw busy(429, 'rate_limited', 'Too many keys of this address are being checked. Retry later.')

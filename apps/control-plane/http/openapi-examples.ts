@@ -8,7 +8,7 @@ const formats: Record<string, unknown> = {
 
 const maxDepth = 6
 
-/** A value that a JSON Schema describes, for operations whose route brings no example of its own. */
+/** An example value for a JSON Schema, for operations of routes without an example. */
 export function exampleOf(schema: Json, components: Json, depth = 0): unknown {
   const {
     $ref,

@@ -89,7 +89,7 @@ const securityOf = ({ access, path }: Route): OpenApiOperation['security'] => {
   return [access === 'device' ? { deviceToken: [] } : { bearer: [] }]
 }
 
-/** A schema as JSON Schema 2020-12, its named parts moved to `components`. */
+/** A schema as JSON Schema 2020-12. Named schemas are moved to `components`. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json): Json {
   const {
     $schema: _dialect,
@@ -150,7 +150,12 @@ function headerParameters(route: Route): Json[] {
   })
   return [
     ...(route.idempotent
-      ? [header('Idempotency-Key', 'Makes a repetition answer what the first request was answered; kept 24 h.')]
+      ? [
+          header(
+            'Idempotency-Key',
+            'A repeated request with the same key returns the response of the first request. Keys are kept for 24 hours.',
+          ),
+        ]
       : []),
     ...(route.answers[412] ? [header('If-Match', 'The ETag you read; 412 when it has changed since.')] : []),
     ...(route.answers[304] ? [header('If-None-Match', 'The ETag you have; 304 when it is still current.')] : []),

@@ -1,17 +1,17 @@
 import type { Reply, RouteInput } from './route.ts'
 
-/** A page as domain verbs return it: `nextAfter` is the keyset position the next page starts behind, null at the end. */
+/** A page of a domain verb. `nextAfter` is the keyset position after which the next page starts, or null at the end. */
 export type Page<Item> = { items: Item[]; nextAfter: string | null }
 
 type PagedInput = RouteInput<unknown, { cursor?: string | undefined; limit: number }, unknown>
 
-/** What a list verb needs of the request: how many, and behind which position. Throws 400 for a foreign cursor. */
+/** The page size and start position for a list verb. Throws 400 if the cursor belongs to another request. */
 export function pageRequest(input: PagedInput): { limit: number; after: string | undefined } {
   const { cursor, limit } = input.query
   return { limit, after: cursor === undefined ? undefined : input.services.cursors.open(cursor, queryOf(input)) }
 }
 
-/** The list answer `{items, nextCursor}`, and the same link as a `Link` header (RFC 8288). */
+/** The response `{items, nextCursor}`, with the next page's URL as a `Link` header (RFC 8288). */
 export function pageReply(input: PagedInput, page: Page<unknown>): Reply {
   const nextCursor = page.nextAfter === null ? null : input.services.cursors.seal(page.nextAfter, queryOf(input))
   const body = { items: page.items, nextCursor }
@@ -21,7 +21,7 @@ export function pageReply(input: PagedInput, page: Page<unknown>): Reply {
   return { status: 200, body, headers: { Link: `<${url.pathname}${url.search}>; rel="next"` } }
 }
 
-/** What a cursor is good for: this caller, this path and these filters, on pages of any size. */
+/** A cursor is valid for this caller, path and filters, with any page size. */
 const queryOf = ({ ctx, query, http }: PagedInput) => {
   const { cursor: _cursor, limit: _limit, ...filters } = query as Record<string, unknown>
   return [ctx.principal.id, http.req.path, Object.entries(filters).sort(([a], [b]) => (a < b ? -1 : 1))]

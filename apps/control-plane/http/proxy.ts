@@ -6,18 +6,18 @@ import { Pool } from 'undici'
 import { ServiceError } from '#core/errors'
 import { type BodyTerms, startDeadline } from '#http/body'
 
-/** `maxBytes`: what the device edge takes at most. `onRefused`: called when it answers 401. */
+/** `maxBytes`: the device edge's body limit. `onRefused`: called when the device edge returns 401. */
 type ForwardTerms = BodyTerms & { maxBytes?: number; onRefused?: () => void }
 
 export type DeviceEdge = {
   /**
-   * Passes the request on to the device edge and its answer back as it flows, straight on node:http: web streams on both
-   * sides would cost more than all else here. The body is read to its end first: the edge may refuse before it has read
-   * everything, and what a sender still had on its way must not be taken for its next request. Throws 503 when the edge
-   * is away, and what the terms make of the body.
+   * Forwards the request to the device edge and streams its response back. Uses node:http directly, because web streams
+   * would cost more than everything else here. Reads the whole body first: the edge can respond before it has read
+   * everything, and the rest of the body must not be parsed as the next request. Throws 503 if the edge is unavailable,
+   * and the errors of the body's limits.
    */
   forward(c: Context, requestId: string, terms: ForwardTerms): Promise<Response>
-  /** Asks whether the request's token is good. Returns the device edge's refusal, undefined when there is none. */
+  /** Checks the request's token. Returns the device edge's error response, or undefined if the token is valid. */
   checkToken(incoming: IncomingMessage, requestId: string): Promise<Response | undefined>
   close(): Promise<void>
 }
@@ -25,7 +25,7 @@ export type DeviceEdge = {
 /** The node:http request and response. */
 type NodeBindings = { incoming: IncomingMessage; outgoing: ServerResponse }
 
-// RFC 9110 7.6.1: these speak about one connection, not about the message.
+// RFC 9110 7.6.1: these headers describe the connection, not the message.
 const hopHeaders = new Set([
   'connection',
   'keep-alive',
@@ -40,10 +40,10 @@ const hopHeaders = new Set([
   'host',
 ])
 
-/** Where the device edge answers 204 for a good token. Only this service asks there. */
+/** Internal path of the device edge that returns 204 for a valid token. */
 const tokenCheckPath = '/device/token'
 
-/** One byte more than what the edge takes is passed on, so that it answers 413 in its own order of checks. */
+/** One byte more is forwarded, so that the edge returns 413 in its own order of checks. */
 const edgeBodyLimitBytes = 1024 * 1024
 
 /** Long enough for a router's long-poll of 55 s. */
@@ -52,7 +52,7 @@ const answerLimitMs = 70_000
 /** A keep-alive connection pool to the ingest app, which shares this service's base address. */
 export function createDeviceEdge(ingestUrl: string): DeviceEdge {
   const pool = new Pool(ingestUrl, {
-    // No limit: every router that waits for a job holds one.
+    // No limit: each router that waits for a job uses a connection.
     connections: null,
     headersTimeout: answerLimitMs,
     bodyTimeout: answerLimitMs,
@@ -61,10 +61,10 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
   return {
     async forward(c, requestId, { maxBytes = edgeBodyLimitBytes, onRefused, ...terms }) {
       const { incoming, outgoing } = c.env as NodeBindings
-      // Hono's own path is decoded.
+      // Do not use Hono's path, which is decoded.
       const { pathname, search } = new URL(c.req.url)
       const hasBody = c.req.method !== 'GET' && c.req.method !== 'HEAD'
-      // A sender that leaves takes its request with it; one that waits for a job would be waited for otherwise.
+      // Cancel the request when the client disconnects; otherwise the edge would wait for a job.
       const leaving = new EventEmitter()
       outgoing.once('close', () => leaving.emit('abort'))
       try {
@@ -95,7 +95,7 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
         throw edgeIsAway()
       })
       const text = await answer.body.text()
-      // A device edge of an earlier version does not know this path; it checks the token after the body has been read.
+      // Earlier versions of the device edge return 404 here and check the token after the body.
       if (answer.statusCode === 204 || answer.statusCode === 404) return undefined
       return new Response(text, { status: answer.statusCode, headers: headersOf(returnedHeaders(answer.headers)) })
     },
@@ -108,12 +108,12 @@ const edgeIsAway = () =>
     headers: { 'Retry-After': '2' },
   })
 
-/** The first `mostBytes` of a body; the rest is read and dropped. Throws what the account or the deadline throws. */
+/** The first `mostBytes` of a body; the rest is read and dropped. Throws the errors of the account and the deadline. */
 async function readStart(source: IncomingMessage, mostBytes: number, { account, deadlineMs }: BodyTerms) {
   const chunks: Buffer[] = []
   let kept = 0
   const deadline = startDeadline(deadlineMs)
-  // By events: leaving a loop over the message early would destroy the connection that the answer needs.
+  // Use events: leaving a loop over the message early would destroy the connection that the response needs.
   const ended = new Promise<void>((resolve, reject) => {
     source.on('data', (chunk: Buffer) => {
       const part = chunk.subarray(0, mostBytes - kept)
@@ -140,7 +140,7 @@ async function readStart(source: IncomingMessage, mostBytes: number, { account, 
   return Buffer.concat(chunks, kept)
 }
 
-/** Names and values in turn, as they came, without what speaks of this connection or is counted anew. */
+/** Alternating header names and values, without hop-by-hop headers and those that are set again. */
 function forwardedHeaders({ rawHeaders, headers, socket }: IncomingMessage, requestId: string): string[] {
   const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase())
   const replaced = ['content-length', 'x-request-id', 'x-forwarded-for']
@@ -154,7 +154,7 @@ function forwardedHeaders({ rawHeaders, headers, socket }: IncomingMessage, requ
   return [...forwarded, ...Object.entries(callerHeaders({ headers, socket }, requestId)).flat()]
 }
 
-/** What the device edge is told of who asks, whatever is asked. */
+/** Headers that identify the client to the device edge. */
 function callerHeaders({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>, requestId: string) {
   const chain = [headers['x-forwarded-for'], socket.remoteAddress].filter((entry) => entry !== undefined)
   return { 'x-request-id': requestId, 'x-forwarded-for': chain.join(', ') }

@@ -7,8 +7,8 @@ import type { BodyTerms } from '#http/body'
 import type { Services } from '../services.ts'
 
 /**
- * One documented answer of a route. `schema` is absent for answers without a body; the type is JSON unless said.
- * `alsoAs` has the media types a caller may ask for instead, and what they look like.
+ * One documented response of a route. `schema` is absent for responses without a body. The content type is JSON by
+ * default. `alsoAs` has the schemas of other media types that a caller can request.
  */
 export type AnswerDoc = {
   description: string
@@ -18,10 +18,10 @@ export type AnswerDoc = {
   headers?: string[]
 }
 
-/** What a handler answers: `body` is sent as JSON. For anything else it returns a `Response` of its own. */
+/** A handler's response, with `body` sent as JSON. For other content, a handler returns a `Response`. */
 export type Reply = { status: number; body?: unknown; headers?: Record<string, string> }
 
-/** What a handler gets: everything parsed by the route's own schemas, nothing raw but `http` for streams and proxies. */
+/** A handler's input, parsed by the route's schemas. `http` is the raw request, for streams and proxies. */
 export type RouteInput<Params, Query, Body> = {
   ctx: FleetContext
   services: Services
@@ -29,14 +29,14 @@ export type RouteInput<Params, Query, Body> = {
   query: Query
   body: Body
   http: Context
-  /** How the body may be read, for handlers that read it themselves. */
+  /** The limits of the body, for handlers that read it themselves. */
   admission: Admission
 }
 
-/** What was settled before the body is read. `tokenDigest`: of the router's token, on the device edge. */
+/** The result of the checks before the body is read. `tokenDigest`: of the router's token, on the device edge. */
 export type Admission = { terms: BodyTerms; tokenDigest?: string | undefined }
 
-/** A request body that is not JSON: its media types, and how its bytes become what the `body` schema checks. */
+/** A format of request bodies: its media types, and a function that decodes bytes for the `body` schema. */
 export type BodyFormat = { mediaTypes: readonly string[]; decode: (bytes: Uint8Array) => unknown }
 
 type Idempotency = 'replay' | 'secret'
@@ -44,14 +44,14 @@ type Idempotency = 'replay' | 'secret'
 type Schema<T> = z.ZodType<T> | undefined
 
 /**
- * One entry of the visible list of routes. The same object serves the request and writes the OpenAPI operation, so that
- * served and documented are one set. `path` is written with `:name` parameters.
+ * A route of the API. The same object serves requests and generates the OpenAPI operation, so that code and
+ * documentation agree. `path` has `:name` parameters.
  */
 export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   path: string
   summary: string
-  /** Markdown for readers of the documentation, where the summary does not say it all. */
+  /** Markdown for the documentation, if the summary is not sufficient. */
   description?: string
   tag: string
   /**
@@ -59,26 +59,26 @@ export type Route<Params = unknown, Query = unknown, Body = unknown> = {
    * caller; a scope or 'platform' is documented here and checked by the verb, which knows the organization.
    */
   access: 'public' | 'device' | 'principal' | 'platform' | Scope
-  /** A parameter that does not parse is answered 404, like an id nobody has. */
+  /** An invalid parameter returns 404, like the id of an object that does not exist. */
   params?: Schema<Params>
-  /** Make it strict: an unknown or misspelt filter is refused, not ignored. */
+  /** Use a strict object, so that an unknown or misspelt parameter returns 400. */
   query?: Schema<Query>
   body?: Schema<Body>
   bodyFormat?: BodyFormat
   bodyLimitBytes?: number
-  /** A body and query this app only passes on: documented, not read. */
+  /** A body and query that this app forwards: documented, but not validated here. */
   passedBody?: { mediaTypes: readonly string[]; schema?: z.ZodType }
   passedQuery?: z.ZodType
-  /** POSTs that create or dispatch honour Idempotency-Key; 'secret' answers are never stored. */
+  /** For a POST that creates something: supports Idempotency-Key. Responses with 'secret' are not stored. */
   idempotent?: Idempotency | ((query: Query) => Idempotency)
   answers: Record<number, AnswerDoc>
   example?: { body?: unknown; answer?: unknown }
-  /** Adds members a standard asks for to this route's errors. */
+  /** Adds members that a standard requires to this route's errors. */
   adaptError?: (error: ServiceError) => ServiceError
   handle: (input: RouteInput<Params, Query, Body>) => Promise<Reply | Response>
 }
 
-/** Infers a handler's input from the schemas beside it. */
+/** Infers the types of a handler's input from the route's schemas. */
 export const route = <Params = unknown, Query = unknown, Body = unknown>(
   definition: Route<Params, Query, Body>,
 ): Route => definition as unknown as Route

@@ -13,12 +13,12 @@ export const streamTypes: Record<StreamFormat, string> = {
   ndjson: 'application/x-ndjson',
 }
 
-// Large enough that a page's query pays, small enough that a slow reader costs little memory.
+// A compromise between the cost of a query and the memory that a slow reader holds.
 const pageSize = 2_000
 
 /**
- * The history from `after` on, or its first `limit` items, as text; one page at a time is in memory. `reopen` is called
- * again and again while the text is read: it throws when the caller may no longer read the history.
+ * The text of the history after `after`, at most `limit` items. Only one page is in memory at a time. `reopen` is
+ * called regularly while the text is read; it throws if the caller is no longer allowed to read the history.
  */
 export function historyText(
   first: History,
@@ -54,7 +54,7 @@ export function historyText(
   }
 }
 
-/** `ts`, `kind` and every field of the kinds asked for; a field two kinds share is one column. */
+/** `ts`, `kind` and all fields of the requested kinds. A field of two kinds is one column. */
 function csvColumns(query: HistoryQuery): string[] {
   const wanted: readonly Kind[] = query.kind ? [query.kind] : kinds
   if (query.stepSeconds === undefined) return [...new Set(['ts', 'kind', ...wanted.flatMap(recordFields)])]

@@ -11,26 +11,26 @@ import { type Kind, kinds, sensitiveFieldNames } from '#telemetry/fields'
 
 export type HistoryQuery = WindowQuery & { kind?: Kind | undefined; stepSeconds?: number | undefined }
 
-/** Where a page ended, and when the first page was asked for: later pages keep to the same window. */
+/** The end of a page, and the time of the first page's request. Later pages use the same window. */
 export type HistoryCursor = { nowMs: number; after: HistoryPosition }
 
 export type HistoryItem = TelemetryRecord | HistoryStep
 
-/** A device's history as one caller may read it, before any page of it is read. */
+/** The part of a device's history that a caller can read. */
 export type History = {
   deviceId: string
-  /** When the window was settled; opened again with it, a history keeps its window. */
+  /** The time from which the window is calculated. Pass it to `openHistory` to get the same window again. */
   nowMs: number
   window: RequestedWindow & { limitedBy: 'plan' | null }
-  /** The next `limit` items behind `after`; `next` is null when there are no more. */
+  /** The next `limit` items after `after`; `next` is null on the last page. */
   page(limit: number, after?: HistoryPosition): Promise<{ items: HistoryItem[]; next: HistoryCursor | null }>
 }
 
 const defaultMinutes = 60
-// A walk through pages keeps the window it began with, but a cursor is no way to keep reading what a plan has dropped.
+// All pages have the same window, but a cursor must not give access to data that the plan no longer includes.
 const cursorHoldsMs = 3_600_000
 
-/** Settles what the caller may read of a device in this window. Throws 404, 403, and 400 for a wrong window. */
+/** Opens the part of a device's history that the caller can read. Throws 404, 403, and 400 for an invalid window. */
 export async function openHistory(
   ctx: FleetContext,
   reader: Reader,
@@ -68,7 +68,7 @@ function readableRanges(device: ReadableDevice, window: RequestedWindow, nowMs: 
   return device.intervals.map((interval) => ({
     organizationId: interval.organizationId,
     fromMs: Math.max(window.fromMs, interval.fromMs ?? 0, planStartMs(interval.historyDays, nowMs)),
-    // Nothing is accepted that was measured later, and a search must not begin thousands of years ahead.
+    // Ingest rejects samples from later times, and a search must not start thousands of years in the future.
     toMs: Math.min(window.toMs, nowMs + clockAheadMs + cursorHoldsMs, interval.toMs ?? Number.POSITIVE_INFINITY),
   }))
 }
@@ -91,7 +91,7 @@ const readSteps =
   (questdb, device, ranges, query) =>
     historySteps(questdb, device.deviceId, ranges, { ...query, stepSeconds })
 
-/** The record as this caller may see it: identities are masked without `device:sensitive` where it was measured. */
+/** The record for this caller. Masks identities without `device:sensitive` in the organization of the sample. */
 export function visibleRecord(device: ReadableDevice, sample: StoredSample): TelemetryRecord {
   if (sample.record.kind !== 'connection') return sample.record
   const owner = device.intervals.find((interval) => interval.organizationId === sample.organizationId)

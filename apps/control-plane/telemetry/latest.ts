@@ -11,14 +11,14 @@ type LatestRecord = Omit<TelemetryRecord, 'kind'> & { ts: string; ageMs: number;
 
 export type LatestTelemetry = { deviceId: string; asOf: string } & Record<Kind, LatestRecord | null>
 
-// How late the registry may hear of a report that is already stored.
+// The maximum delay between storing a report and updating the registry.
 const registryLagMs = 60_000
 
 /** The newest sample of each kind, null for kinds the device never reported. Throws 404 and 403. */
 export async function readLatest(ctx: FleetContext, reader: Reader, deviceId: string): Promise<LatestTelemetry> {
   const device = await readableTelemetry(ctx, deviceId)
   const nowMs = ctx.clock()
-  // A router silent for weeks is sought from its last report backwards, not from now.
+  // Search backwards from the last report of an offline router, not from now.
   const silent = device.lastSeenMs !== null && device.lastSeenMs < nowMs - registryLagMs
   const newestMs = (silent && device.lastSeenMs !== null ? device.lastSeenMs + registryLagMs : nowMs) + clockAheadMs
   const ranges = device.intervals.map(({ organizationId, fromMs, toMs }) => ({
