@@ -18,14 +18,14 @@ const isRefused = (call: () => void): boolean => {
   }
 }
 
-test('requests admitted together that turn out to be worth two each: every second one is refused', () => {
+test('rejects every second of the requests admitted together that count as two', () => {
   const traffic = admitted(240)
   const refused = Array.from({ length: 240 }, () => isRefused(() => traffic.charge('a', { counted: 1, more: 1 }, 0)))
   expect(refused.filter(Boolean)).toHaveLength(120)
   expect(isRefused(() => traffic.admit('a', 0))).toBe(true)
 })
 
-test('a request is not refused for its own size, and its debt delays the next one', () => {
+test('a request is not rejected for its own size, and its debt delays the next one', () => {
   const traffic = admitted(240)
   traffic.charge('a', { counted: 1, more: 1 }, 0)
   traffic.charge('a', { counted: 2, more: 10 }, 0)
@@ -33,4 +33,12 @@ test('a request is not refused for its own size, and its debt delays the next on
   // 12 requests of debt, one of it given back by the one refused.
   expect(isRefused(() => traffic.admit('a', 5_400))).toBe(true)
   expect(isRefused(() => traffic.admit('a', 5_600))).toBe(false)
+})
+
+test('a charge for a request admitted earlier does not refill the same time twice', () => {
+  const traffic = admitted(240)
+  traffic.admit('a', 1_000)
+  traffic.charge('a', { counted: 1, more: 0 }, 0)
+  traffic.admit('a', 1_000)
+  expect(isRefused(() => traffic.admit('a', 1_000))).toBe(true)
 })

@@ -1,26 +1,26 @@
 import { ServiceError } from '#core/errors'
 
-/** What one device may send and has sent lately; kept for as long as the device is heard of. */
+/** The rate limit and recent traffic of a device. Kept while the device sends requests. */
 type Traffic = { tokens: number; refilledAtMs: number; window: number; windowBytes: number }
 
 export type DeviceTraffic = {
-  /** Counts one request. Throws 429 with `Retry-After` when the device is over its rate. */
+  /** Counts one request. Throws 429 if the device is over its rate. */
   admit(deviceId: string, nowMs: number): void
   /**
-   * Counts an admitted request as `more` further ones, `counted` being what it counts as so far. More than the device has
-   * left is a debt, which delays its other requests. Throws 429 with `Retry-After`, and takes back what was counted, when
-   * other requests have put the device into debt: those admitted together may turn out to be worth too much.
+   * Charges an admitted request as `more` further requests. `counted` is its charge so far. A charge above the device's
+   * remaining rate becomes a debt, which delays its other requests. If other requests have put the device into debt, throws
+   * 429 and refunds this request: requests that were admitted together can cost more than the rate allows.
    */
   charge(deviceId: string, request: { counted: number; more: number }, nowMs: number): void
-  /** Counts bytes taken on for the device. */
+  /** Counts accepted bytes of the device. */
   count(deviceId: string, bytes: number, nowMs: number): void
-  /** True when the device has sent more in this minute than the mean device did in the last one. */
+  /** Returns whether the device has sent more in this minute than the average device in the previous minute. */
   isOverFairShare(deviceId: string, nowMs: number): boolean
 }
 
 const windowMs = 60_000
 
-/** Token buckets per device, and how much each sends compared with the others. */
+/** Creates a token bucket per device, and compares the traffic of each device with the average. */
 export function createDeviceTraffic(limits: { requestsPerMinute: number; burst: number }): DeviceTraffic {
   const devices = new Map<string, Traffic>()
   const perMs = limits.requestsPerMinute / 60_000
@@ -34,7 +34,7 @@ export function createDeviceTraffic(limits: { requestsPerMinute: number; burst: 
     fairBytes = now === window + 1 && current.devices > 0 ? current.bytes / current.devices : Number.POSITIVE_INFINITY
     window = now
     current = { devices: 0, bytes: 0 }
-    // A full bucket is what an unknown device starts with, so the quiet ones need not be kept.
+    // A new device starts with a full bucket, so devices with a full bucket need not be kept.
     for (const [deviceId, traffic] of devices) {
       const tokens = traffic.tokens + (nowMs - traffic.refilledAtMs) * perMs
       if (tokens >= limits.burst && traffic.window < window - 1) devices.delete(deviceId)
@@ -54,7 +54,8 @@ export function createDeviceTraffic(limits: { requestsPerMinute: number; burst: 
   function refill(traffic: Traffic, nowMs: number): void {
     const elapsedMs = Math.max(0, nowMs - traffic.refilledAtMs)
     traffic.tokens = Math.min(limits.burst, traffic.tokens + elapsedMs * perMs)
-    traffic.refilledAtMs = nowMs
+    // A charge has the time of its admission, which may be before the last refill.
+    traffic.refilledAtMs = Math.max(traffic.refilledAtMs, nowMs)
   }
 
   function rateLimited(traffic: Traffic): ServiceError {
@@ -74,7 +75,7 @@ export function createDeviceTraffic(limits: { requestsPerMinute: number; burst: 
     charge(deviceId, { counted, more }, nowMs) {
       const traffic = trafficOf(deviceId, nowMs)
       refill(traffic, nowMs)
-      // Without what this request counts as beyond its first: it must not be refused for its own size.
+      // Ignore the charge of this request beyond the first: its own size must not reject it.
       if (traffic.tokens + counted - 1 < 0) {
         const error = rateLimited(traffic)
         traffic.tokens += counted

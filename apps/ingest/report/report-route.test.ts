@@ -70,13 +70,17 @@ test('a report is accepted and every sample is a row within seconds', async () =
   })
   expect(answer).toMatchObject({ status: 202, body: { accepted: 4, rejected: [], jobsPending: 0 } })
   expect(answer.headers.get('x-request-id')).toBe('abc-1')
-  const row = await until('the row is queryable', async () => {
-    const rows = await questdb.query<{ ts: number; rsrp_dbm: number; org_id: string }>(
-      'SELECT ts, rsrp_dbm, org_id FROM cellular WHERE device_id = $1',
-      [device.id],
-    )
-    return rows[0]
-  })
+  const row = await until(
+    'the row is queryable',
+    async () => {
+      const rows = await questdb.query<{ ts: number; rsrp_dbm: number; org_id: string }>(
+        'SELECT ts, rsrp_dbm, org_id FROM cellular WHERE device_id = $1',
+        [device.id],
+      )
+      return rows[0]
+    },
+    60_000,
+  )
   expect(row).toEqual({ ts, rsrp_dbm: -95, org_id: device.organizationId })
   for (const kind of ['location', 'connection', 'system']) {
     await until(`a row of ${kind}`, async () => {
@@ -102,7 +106,7 @@ test('a report is accepted and every sample is a row within seconds', async () =
   expect(rows.at(-1)?.detail).toMatchObject({ to: 'error' })
 })
 
-test('both notations and codings are read', async () => {
+test('reads both formats and codings', async () => {
   const lines = `{"sentAt": ${Date.now()}, "batchId": "b1"}\n${JSON.stringify(sample())}\nbroken\n${JSON.stringify(sample({ ts: Date.now() - 5 }))}\n`
   const ndjson = await send({ body: lines, headers: { 'content-type': 'application/x-ndjson; charset=utf-8' } })
   expect(ndjson.body).toMatchObject({ accepted: 2, rejected: [{ index: 1, code: 'invalid_sample' }] })
@@ -116,7 +120,7 @@ test('both notations and codings are read', async () => {
   }
 })
 
-test('bad samples are listed and the good ones accepted', async () => {
+test('lists invalid samples and accepts the others', async () => {
   const answer = await send({
     body: report([
       sample(),
@@ -153,7 +157,7 @@ test('400: nothing could be decoded', async () => {
   expect((await send({ body: 'x', headers: { 'content-encoding': 'zstd' } })).status).toBe(400)
 })
 
-test('401: only a living device token is let in', async () => {
+test('401 without a valid device token', async () => {
   for (const authorization of [
     '',
     'Basic abc',
@@ -190,13 +194,13 @@ test('413: too many bytes, before and after decompression, and too many samples'
   expect(many.status).toBe(413)
 })
 
-test('415: other notations and codings', async () => {
+test('415 for other formats and codings', async () => {
   expect((await send({ body: report([sample()]), headers: { 'content-type': 'text/plain' } })).status).toBe(415)
   const coded = await send({ body: report([sample()]), headers: { 'content-encoding': 'br' } })
   expect([coded.status, coded.headers.get('accept-encoding')]).toEqual([415, 'gzip, zstd'])
 })
 
-test('404 and 405 say so as problems', async () => {
+test('404 and 405 are problem documents', async () => {
   expect((await send({ path: '/telemetry/x' })).status).toBe(404)
   const wrong = await send({ method: 'GET', headers: { authorization: '' } })
   expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST'])
@@ -234,18 +238,22 @@ test('402 only from 30 days after the subscription ended', async () => {
   )
 })
 
-test('429: a device may burst, then keeps to its rate', async () => {
+test('429 after the burst of a device', async () => {
   let allowed = 0
-  const refused = await until('the device is over its rate', async () => {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => send({ body: '{' })))
-    allowed += answers.filter(({ status }) => status === 400).length
-    return answers.find(({ status }) => status === 429)
-  })
+  const refused = await until(
+    'the device is over its rate',
+    async () => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => send({ body: '{' })))
+      allowed += answers.filter(({ status }) => status === 400).length
+      return answers.find(({ status }) => status === 429)
+    },
+    60_000,
+  )
   expect(allowed).toBeGreaterThanOrEqual(240)
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
 })
 
-test('429: samples strewn over many days count as many requests, and all of them are taken', async () => {
+test('429: samples of many days count as many requests and are all accepted', async () => {
   const strewn = report(Array.from({ length: 80 }, (_, day) => sample({ ts: Date.now() - day * 86_400_000 })))
   for (let sent = 0; sent < 4; sent += 1) {
     expect(await send({ body: strewn })).toMatchObject({ status: 202, body: { accepted: 80 } })
@@ -255,7 +263,7 @@ test('429: samples strewn over many days count as many requests, and all of them
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(20)
 })
 
-test('429: a burst of large reports counts by their bytes, and a neighbour is answered meanwhile', async () => {
+test('429: large reports count by their size, and another device is served at the same time', async () => {
   // A mebibyte counts as two requests, so half of a burst of 240 is taken.
   const body = gzipSync(`{"samples": ["no object"]}${' '.repeat(1024 * 1024 - 26)}`)
   const [neighbour] = await newReportingDevices(pool, device.organizationId, 1)
@@ -271,7 +279,7 @@ test('429: a burst of large reports counts by their bytes, and a neighbour is an
   expect(taken).toBeLessThan(180)
 })
 
-test('429: an address that keeps failing to authenticate, but not the good tokens behind it', async () => {
+test('429 for an address with many failed authentications, but not for its valid tokens', async () => {
   const headers = { authorization: `Bearer ${issueToken('fld').token}`, 'x-forwarded-for': '198.51.100.7' }
   const statuses: number[] = []
   for (let index = 0; index < 125; index++) statuses.push((await send({ headers })).status)
@@ -281,19 +289,19 @@ test('429: an address that keeps failing to authenticate, but not the good token
   expect(neighbour.status).toBe(202)
 })
 
-test('open jobs are told', async () => {
+test('the response has the number of open jobs', async () => {
   await pool.query(
     `INSERT INTO job (id, organization_id, device_id, kind, exclusive, status, max_attempts, lifetime_s, created_by, expires_at)
      VALUES (gen_random_uuid(), $1, $2, 'reboot', true, 'dispatched', 1, 3600, 'test', now() + interval '1 hour')`,
     [device.organizationId, device.id],
   )
   await until(
-    'the answer tells of the job',
+    'the response counts the job',
     async () => (await send({ body: report([sample()]) })).body.jobsPending === 1,
   )
 })
 
-test('the figures add up: a repeated report replaces, and nothing else does', async () => {
+test('the metrics add up: a repeated report replaces rows, and no other report does', async () => {
   const figures = async () => {
     const text = await (await fetch(`${ingest.url}/metrics`)).text()
     return Object.fromEntries(
