@@ -5,7 +5,7 @@ const mebibyte = 1024 * 1024
 
 const proxyHops = z.coerce.number().int().min(0).max(10)
 
-/** Everything ingest reads from its environment. */
+/** The environment variables of ingest. */
 export const configSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8081),
@@ -18,33 +18,33 @@ export const configSchema = z.object({
     .string()
     .default('quest')
     .transform((text) => new Secret(text)),
-  /** Master secret, the control plane's: opens profile secrets at the moment they are handed to their device. */
+  /** The master secret of the control plane. Decrypts profile secrets when they are delivered to a device. */
   CONFIG_SECRETS_KEY: z
     .string()
-    .min(32, 'the same as the control plane has')
+    .min(32, 'must be the value of the control plane')
     .transform((text) => new Secret(text)),
   CONFIG_SECRETS_KEY_PREVIOUS: z
     .string()
     .transform((text) => new Secret(text))
     .optional(),
-  /** Where accepted telemetry is kept until it is stored. Loss of this folder loses what was not. */
+  /** The folder of accepted telemetry that QuestDB has not stored yet. */
   LOG_DIR: z.string().default('.data/telemetry-log'),
-  /** How many bytes all files of the log may take. Default: 10 GiB, or half the free disk when that is less. */
+  /** Maximum size of the log folder. Default: 10 GiB or half the free disk space, whichever is less. */
   LOG_BUDGET_BYTES: z.coerce.number().int().min(mebibyte).optional(),
-  /** Requests a device may send in a minute, and at once after being quiet. */
+  /** Rate limit per device, and the burst after a pause. */
   DEVICE_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(120),
   DEVICE_REQUEST_BURST: z.coerce.number().int().min(1).default(240),
-  /** How many proxies in front of the control plane append to X-Forwarded-For; the control plane's own setting. */
+  /** Number of proxies in front of the control plane that append to X-Forwarded-For. */
   TRUSTED_PROXY_HOPS: proxyHops.default(0),
-  /** The same for ingest. Default: those of the control plane, and the control plane itself. */
+  /** Number of proxies in front of ingest. Default: TRUSTED_PROXY_HOPS + 1. */
   INGEST_PROXY_HOPS: proxyHops.optional(),
-  /** A plans file instead of the shipped one: its longest history decides how old a sample may be. */
+  /** A file with plans. Its longest history determines the maximum age of a sample. */
   PLANS_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 })
 
 export type Config = z.infer<typeof configSchema>
 
-/** How many proxies in front of ingest append to X-Forwarded-For, the control plane included. */
+/** Returns the number of proxies in front of ingest, including the control plane. */
 export const proxyHopsOf = (config: Pick<Config, 'INGEST_PROXY_HOPS' | 'TRUSTED_PROXY_HOPS'>): number =>
   config.INGEST_PROXY_HOPS ?? config.TRUSTED_PROXY_HOPS + 1

@@ -4,17 +4,17 @@ import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
 
 export type DwellAnnouncer = {
-  /** Stays that were stored, in the order in which they were written. */
-  told(written: readonly WrittenDwell[]): void
-  /** Announces what came since the last time; what cannot be written waits for the next. */
+  /** Adds stored dwells, in the order in which they were written. */
+  add(written: readonly WrittenDwell[]): void
+  /** Announces all dwells since the last flush. Keeps those that cannot be written for the next flush. */
   flush(): Promise<void>
 }
 
-/** While Postgres is away for long the oldest go: an end that follows is announced with its start. */
+/** During a long outage of Postgres, the oldest are dropped. A later end is then announced with its start. */
 const maxWaiting = 100_000
 const announcedAtOnce = 5_000
 
-/** Hands stays on to Postgres, where they become events. */
+/** Publishes dwells as events in Postgres. */
 export function createDwellAnnouncer({
   pool,
   plans,
@@ -26,7 +26,7 @@ export function createDwellAnnouncer({
 }): DwellAnnouncer {
   let waiting: WrittenDwell[] = []
   return {
-    told(written) {
+    add(written) {
       waiting = waiting.concat(written).slice(-maxWaiting)
     },
     async flush() {
@@ -39,7 +39,10 @@ export function createDwellAnnouncer({
         }
       } catch (error) {
         waiting = taken.slice(announced).concat(waiting).slice(-maxWaiting)
-        logger.warn({ dwells: waiting.length, error: error instanceof Error ? error.name : 'unknown' }, 'dwells wait')
+        logger.warn(
+          { dwells: waiting.length, error: error instanceof Error ? error.name : 'unknown' },
+          'dwells_delayed',
+        )
       }
     },
   }

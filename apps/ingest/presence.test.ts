@@ -19,19 +19,19 @@ const firmwareOf = async (deviceId: string) => {
   return rows[0]?.firmware
 }
 
-test('a report that cannot be written holds up no other device, neither now nor later', async () => {
+test('a report that cannot be written does not delay other devices', async () => {
   const { organizationId, deviceIds } = await createJobFleet(pool, 20)
   const presence = createPresence({ pool, logger })
   const report = (deviceId: string, firmware: string) => ({ deviceId, organizationId, seenAtMs: Date.now(), firmware })
-  presence.told([report('no id at all', '1'), ...deviceIds.map((deviceId) => report(deviceId, '1'))])
+  presence.add([report('no id at all', '1'), ...deviceIds.map((deviceId) => report(deviceId, '1'))])
   await presence.flush()
   expect(await Promise.all(deviceIds.map(firmwareOf))).toEqual(deviceIds.map(() => '1'))
-  presence.told(deviceIds.map((deviceId) => report(deviceId, '2')))
+  presence.add(deviceIds.map((deviceId) => report(deviceId, '2')))
   await presence.flush()
   expect(await Promise.all(deviceIds.map(firmwareOf))).toEqual(deviceIds.map(() => '2'))
 })
 
-test('while the database is away one report a device is kept, however many come', async () => {
+test('keeps one report per device while the database is unavailable', async () => {
   const { organizationId, deviceIds } = await createJobFleet(pool, 2)
   const [deviceId = '', other = ''] = deviceIds
   let isAway = true
@@ -39,20 +39,20 @@ test('while the database is away one report a device is kept, however many come'
   const way = { query: pool.query.bind(pool), connect: () => (isAway ? refuse() : pool.connect()) } as typeof pool
   const presence = createPresence({ pool: way, logger })
   const seenAtMs = Date.now()
-  presence.told(Array.from({ length: 200_000 }, () => ({ deviceId, organizationId, seenAtMs, firmware: 'old' })))
-  presence.told([{ deviceId: other, organizationId, seenAtMs, firmware: 'kept' }])
+  presence.add(Array.from({ length: 200_000 }, () => ({ deviceId, organizationId, seenAtMs, firmware: 'old' })))
+  presence.add([{ deviceId: other, organizationId, seenAtMs, firmware: 'kept' }])
   await presence.flush()
-  presence.told([{ deviceId, organizationId, seenAtMs: seenAtMs + 1, firmware: 'new' }])
+  presence.add([{ deviceId, organizationId, seenAtMs: seenAtMs + 1, firmware: 'new' }])
   isAway = false
   await presence.flush()
   expect([await firmwareOf(deviceId), await firmwareOf(other)]).toEqual(['new', 'kept'])
 })
 
-test('more devices than one transaction takes are written', async () => {
+test('writes more devices than fit into one transaction', async () => {
   const { organizationId, deviceIds } = await createJobFleet(pool, 5_001)
   const presence = createPresence({ pool, logger })
   const strangers = Array.from({ length: 10 }, () => newId())
-  presence.told(
+  presence.add(
     [...strangers, ...deviceIds].map((deviceId) => ({
       deviceId,
       organizationId,

@@ -5,32 +5,32 @@ import type { Pool } from '#postgres/pool'
 import type { DeviceGrant } from './access/device-grants.ts'
 
 export type Presence = {
-  /** The device was heard of; costs one map entry. */
+  /** Records that the device has sent a report. */
   seen(grant: DeviceGrant, receivedAtMs: number): void
-  /** What its stored samples say about the device. */
-  told(reports: readonly DeviceReport[]): void
-  /** Writes what came since the last time; what cannot be written is kept for the next. */
+  /** Adds what stored samples report about devices. */
+  add(reports: readonly DeviceReport[]): void
+  /** Writes all changes since the last flush. Keeps those that cannot be written for the next flush. */
   flush(): Promise<void>
 }
 
-/** A device that only says it is still there is written at most this often, once many of them do. */
+/** With many devices, the last-seen time of each is written at most this often. */
 const quietMs = 15_000
 const fewDevices = 2_000
-/** So many are written in one transaction: all devices together, after an outage, would be over its time limit for ever. */
+/** Devices per transaction. After an outage, all devices in one transaction would exceed its time limit. */
 const writtenTogether = 5_000
 
 /**
- * Tells Postgres which devices are alive and what they say, in batches. Being heard of is known at accept, so devices
- * stay online while the telemetry database is away; firmware, faults and fixes follow when their samples are stored.
+ * Writes the last-seen time and state of devices to Postgres in batches. The last-seen time is known at accept, so devices
+ * remain online while QuestDB is unavailable. Firmware, faults and fixes follow when their samples are stored.
  */
 export function createPresence({ pool, logger }: { pool: Pool; logger: Logger }): Presence {
   const heard = new Map<string, { organizationId: string; seenAtMs: number }>()
   const writtenAtMs = new Map<string, number>()
-  const told = new Map<string, DeviceReport>()
+  const pending = new Map<string, DeviceReport>()
 
   function keep(report: DeviceReport): void {
-    const known = told.get(report.deviceId)
-    told.set(report.deviceId, known ? foldReport(known, report) : report)
+    const known = pending.get(report.deviceId)
+    pending.set(report.deviceId, known ? foldReport(known, report) : report)
   }
 
   function takeDue(nowMs: number): DeviceReport[] {
@@ -40,8 +40,8 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
       heard.delete(deviceId)
       keep({ deviceId, organizationId, seenAtMs })
     }
-    const due = [...told.values()]
-    told.clear()
+    const due = [...pending.values()]
+    pending.clear()
     return due
   }
 
@@ -53,7 +53,7 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
     }
   }
 
-  /** The ones written longest ago stand first. */
+  /** Entries are ordered by the time of their last write. */
   function forgetQuiet(nowMs: number): void {
     for (const [deviceId, atMs] of writtenAtMs) {
       if (nowMs - atMs < quietMs) return
@@ -65,7 +65,7 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
     seen({ deviceId, organizationId }, receivedAtMs) {
       heard.set(deviceId, { organizationId, seenAtMs: receivedAtMs })
     },
-    told(reports) {
+    add(reports) {
       for (const report of reports) keep(report)
     },
     async flush() {
@@ -78,11 +78,11 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
           await bisect(
             some,
             (reports) => write(reports, nowMs),
-            ({ deviceId }, error) => logger.error({ deviceId, error: nameOf(error) }, 'a report cannot be written'),
+            ({ deviceId }, error) => logger.error({ deviceId, error: nameOf(error) }, 'device_state_rejected'),
           )
         } catch (error) {
           for (const report of due.slice(start)) keep(report)
-          logger.warn({ devices: told.size, error: nameOf(error) }, 'presence waits')
+          logger.warn({ devices: pending.size, error: nameOf(error) }, 'presence_delayed')
           return
         }
       }

@@ -114,7 +114,7 @@ test('a row that is missing or older is stored, and its letter leaves the folder
   expect(letterFiles()).toEqual([])
 })
 
-test('a row that is older than what is stored never replaces it, in whatever order the letters stand', async () => {
+test('an older row never replaces a stored row, in any order of the letters', async () => {
   await storeNow(9, tsMs + 50)
   appendDeadLetters(folder, tsMs, [
     rowLetter({ cpuPct: 1, receivedAtMs: tsMs + 10 }),
@@ -128,7 +128,7 @@ test('a row that is older than what is stored never replaces it, in whatever ord
   expect(await cpuPcts()).toEqual([9, 3])
 })
 
-test('nothing comes back of an erased row or of a deleted device', async () => {
+test('does not restore erased rows or rows of deleted devices', async () => {
   await storeNow(9, tsMs - 50)
   await eraseTelemetry(questdb, [device.id])
   const deletedId = newId()
@@ -148,7 +148,7 @@ test('nothing comes back of an erased row or of a deleted device', async () => {
   expect(await questdb.query('SELECT ts FROM system WHERE device_id = $1', [deletedId])).toEqual([])
 })
 
-test('a row that is refused again and a line that is no letter stay', async () => {
+test('keeps a row that is rejected again and a line that is not a letter', async () => {
   const bad = Buffer.from(
     `system,device_id=${device.id},org_id=o received_at=${tsMs}000t,cpu_pct="much" ${tsMs}000t\n`,
   ).toString('base64')
@@ -171,7 +171,7 @@ function reportLetter(receivedAtMs: number, cpuPctByTs: Record<number, number>):
   return deadReportOf({ ...batch, format: 'json', sampleCount: samples.length, body }, 'failed three times', tsMs)
 }
 
-test('reports go through the log again without what is superseded, and the counts still add up', async () => {
+test('appends reports to the log without superseded samples, and the counts add up', async () => {
   await storeNow(9, tsMs + 50)
   const letters = [
     reportLetter(tsMs + 20, { [tsMs + 1]: 3, [tsMs + 2]: 4 }),
@@ -208,7 +208,7 @@ test('reports go through the log again without what is superseded, and the count
   expect(await cpuPcts()).toEqual([9, 3, 4, 5])
 }, 180_000)
 
-test('it waits for a running ingest to stop', async () => {
+test('waits for a running ingest to stop', async () => {
   appendDeadLetters(folder, tsMs, [rowLetter({ cpuPct: 5, receivedAtMs: tsMs })])
   const ingest = await startIngest()
   const replaying = startReplay()

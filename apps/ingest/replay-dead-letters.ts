@@ -12,9 +12,9 @@ import { openSegmentLog, type SegmentLog } from '#telemetry-log/segment-log'
 import { configSchema } from './config.ts'
 import { type Fate, replayDeadLetters } from './dead-letters/replay.ts'
 
-// node apps/ingest/replay-dead-letters.ts [--forget-deleted]: stores what could not be stored, once its cause is mended.
-// Ingest must not run meanwhile, so that no newer row arrives between the look at the stored row and the replay of the
-// older one. With --forget-deleted, letters of devices that Postgres does not know leave the folder.
+// node apps/ingest/replay-dead-letters.ts [--forget-deleted]: stores dead letters after their cause was fixed.
+// Ingest must not run at the same time, so that no newer row arrives between reading the stored row and replaying the
+// older one. With --forget-deleted, letters of devices that do not exist in Postgres are removed.
 const noSamples = { stored: 0, replaced: 0, deadLettered: 0 }
 const waitForLogMs = 60_000
 const { values } = parseArgs({ options: { 'forget-deleted': { type: 'boolean', default: false } } })
@@ -69,16 +69,16 @@ function isStored(log: SegmentLog): boolean {
   return stored + replaced + deadLettered >= log.tail().samples
 }
 
-/** Waits a while for ingest to stop, so that a restart of it is enough: it comes back once this command has ended. */
+/** Waits for ingest to stop. Restarting ingest is sufficient: it starts after this command has ended. */
 async function openLogOnceFree(folder: string): Promise<SegmentLog | undefined> {
-  let isTold = false
+  let hasPrinted = false
   for (const giveUpAtMs = performance.now() + waitForLogMs; ; await delay(100)) {
     try {
       return await openSegmentLog({ folder })
     } catch (error) {
       if (!(error instanceof LogInUseError)) throw error
-      if (!isTold) console.error('Waiting up to a minute for ingest to stop.')
-      isTold = true
+      if (!hasPrinted) console.error('Waiting up to a minute for ingest to stop.')
+      hasPrinted = true
       if (performance.now() < giveUpAtMs) continue
       console.error(`${error.message} Stop or restart ingest while this command waits.`)
       process.exitCode = 1

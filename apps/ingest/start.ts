@@ -72,8 +72,8 @@ export async function startIngest(config: Config) {
     onTail: ({ position }) => sharedTail.publish(position),
   })
   const onStored = ({ reports, dwells: written }: ToldByRows) => {
-    presence.told(reports)
-    dwells.told(written)
+    presence.add(reports)
+    dwells.add(written)
   }
   const { lease } = log
   const { budgetBytes, earlyDeletionBytes } = budget

@@ -5,14 +5,14 @@ type Box = readonly [minLon: number, minLat: number, maxLon: number, maxLat: num
 const areaResolution = 5
 const coarsestResolution = 4
 const degreeM = 111_320
-// Beyond this many areas the list costs more than it saves.
+// A longer list costs more than it saves.
 const maxAreas = 400
 const areaM2 = 252.9e6
 
 /**
- * The resolution-5 areas whose votes can count in a cell with its centre in the box, as decimal text of their index; or
- * undefined when the box is too large for a list to help. Cells reach over the box and their children over them, so
- * the box is widened by the edges of both.
+ * Returns the resolution-5 areas whose votes can count in a cell with its centre in the box, as decimal text of their
+ * index. Undefined if the box is too large. Cells extend beyond the box and their children beyond the cells, so the box is
+ * widened by the edges of both.
  */
 export function coverageAreas(box: Box): string[] | undefined {
   const marginM = edgeM(coarsestResolution) + edgeM(areaResolution)
@@ -21,7 +21,7 @@ export function coverageAreas(box: Box): string[] | undefined {
     const [minLon, minLat, maxLon, maxLat] = widened(part, marginM)
     const heightM = (maxLat - minLat) * degreeM
     const widthM = (maxLon - minLon) * degreeM * Math.cos((((minLat + maxLat) / 2) * Math.PI) / 180)
-    // Near the poles and across half the globe a box in degrees is no polygon h3 could fill.
+    // H3 cannot fill a box near the poles or across half the globe.
     if ((heightM * widthM) / areaM2 > maxAreas || maxLon - minLon >= 180 || Math.max(-minLat, maxLat) > 85)
       return undefined
     const ring: [number, number][] = [

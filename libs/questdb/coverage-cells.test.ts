@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { VoteCount } from '#questdb/coverage'
 import { coverageCells } from '#questdb/coverage-cells'
 
-test('cells of many votes are made in slices, between which others get their turn', async () => {
+test('computes cells of many votes in slices and lets other work run in between', async () => {
   const votes = Array.from({ length: 200_000 }, (_, index): VoteCount => {
     const cell = index % 20_000
     return { h3: cell.toString(16), rat: 'lte', plmn: '27201', rsrpBin: -80 - (index % 40), votes: 1, lastAtMs: index }

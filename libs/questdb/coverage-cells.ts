@@ -2,10 +2,10 @@ import { forEachInSlices, mapInSlices } from '#core/slices'
 import type { SinrCount, VoteCount } from '#questdb/coverage'
 import { type CoverageCell as CellOfTally, coverageCell, emptyTally, hasService } from '#telemetry/coverage'
 
-/** A cell as the API shows it. */
+/** A cell of the API. */
 export type CoverageCell = Omit<CellOfTally, 'lastAtMs'> & { lastAt: string }
 
-/** One cell for each H3 index that has votes, made in slices; `voters` says how many devices cast them. */
+/** Returns a cell for each H3 index with votes, computed in slices. `voters` has the number of devices per cell. */
 export async function coverageCells(
   votes: Iterable<VoteCount>,
   sinrCounts: Iterable<SinrCount>,

@@ -5,12 +5,12 @@ import { type ChosenCells, listCells } from '#questdb/coverage-resolution'
 import type { VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
-// So many cells are asked for by name, and counted at the same time.
+// Number of cells per query.
 const cellsAtOnce = 5_000
-// A count takes about 250 bytes until its cell is made.
+// A count takes about 250 bytes until its cell is computed.
 const countsAtOnce = 400_000
 
-/** Counts the chosen cells, a part of them at a time, so that memory does not grow with the number of votes. */
+/** Counts the chosen cells in parts, so that memory does not grow with the number of votes. */
 export async function readCells(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
@@ -27,7 +27,7 @@ export async function readCells(
   return items
 }
 
-/** Cells with many different votes are counted in smaller parts. */
+/** Counts a part. Splits it if its cells have too many different votes. */
 async function readPart(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
@@ -49,13 +49,13 @@ async function readPart(
   ]
 }
 
-/** Undefined when there are too many different votes to hold at the same time. */
+/** Returns the cells, or undefined if there are too many different votes for memory. */
 async function count(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
   resolution: number,
 ): Promise<CoverageCell[] | undefined> {
-  // One after the other: each keeps all of QuestDB's workers busy.
+  // Sequentially, because each query uses all of QuestDB's workers.
   const votes: VoteCount[] = []
   for (const filter of filters) {
     const limit = countsAtOnce + 1 - votes.length
@@ -72,4 +72,4 @@ async function count(
 }
 
 const tooVaried = () =>
-  new ServiceError(400, 'too_many_cells', 'The votes differ too much to be counted. Send a smaller bbox or window.')
+  new ServiceError(400, 'too_many_cells', 'The cell has too many different votes. Send a smaller bbox or window.')

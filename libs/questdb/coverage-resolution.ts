@@ -8,7 +8,7 @@ const coarsestResolution = 4
 const resolutions = [10, 9, 8, 7, 6, 5, coarsestResolution]
 
 const fewCells = 5_000
-// A list of cells this long is still looked at one by one to see how many of them count.
+// Maximum number of cells to check one by one.
 const maxListed = 100_000
 
 /** A resolution and its voted cells that count; no list when all of them do and they are few. */
@@ -25,8 +25,8 @@ export function resolutionForZoom(zoom: number): number {
 }
 
 /**
- * The voted cells of a resolution that `counts` accepts. Throws 400 `too_many_cells` for more than `maxCells`, or when too
- * many would have to be looked at.
+ * Returns the voted cells of a resolution that `counts` accepts. Throws 400 `too_many_cells` for more than `maxCells`, or if
+ * there are too many to check.
  */
 export async function cellsAt(
   questdb: QuestdbSql,
@@ -42,7 +42,7 @@ export async function cellsAt(
   return { resolution, h3 }
 }
 
-/** The finest resolution at which at most 5,000 cells come back; `counts` says whether a cell does. */
+/** Returns the finest resolution with at most 5,000 cells that `counts` accepts. */
 export async function finestFitting(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
@@ -64,7 +64,7 @@ async function countAtMost(questdb: QuestdbSql, filters: readonly VoteFilter[], 
   return perFilter.reduce((sum, cells) => sum + cells, 0)
 }
 
-/** Each voted cell of a resolution once, though several organizations may have it. */
+/** Returns the voted cells of a resolution without duplicates. */
 export async function listCells(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],

@@ -12,7 +12,7 @@ export type VoteFilter = {
   deviceIds?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
-  /** Votes a device cast before it belonged to the organization: stored, but shown to nobody. */
+  /** Excludes votes from before the device belonged to the organization. */
   notBefore?: readonly { deviceId: string; fromMs: number }[] | undefined
   /** Counts devices from the beginning of the first hour on, which is several times faster. */
   voterHours?: boolean | undefined
@@ -47,7 +47,7 @@ export function voterSource(filter: VoteFilter): Source {
   return unionOf(parts({ ...filter, fromMs }, from('coverage_vote_1m'), from('coverage_device_1h')))
 }
 
-/** Rows of all sources, which have the same columns. Each counts its parameters from 1, so they are numbered anew. */
+/** Rows of all sources, which have the same columns. Renumbers their parameters. */
 export function unionOf(sources: readonly Source[]): Source {
   const [only] = sources
   if (only && sources.length === 1) return only
@@ -86,7 +86,7 @@ function part(write: (bind: Bind) => string): Source {
 type Bind = (value: SqlValue) => string
 
 function conditions(filter: VoteFilter, bind: Bind): string {
-  // As a literal: with a bound symbol QuestDB filters on one thread only.
+  // A literal, because QuestDB filters a bound symbol on one thread only.
   const all = [`org_id = ${literalId(filter.organizationId)}`]
   if (filter.areas) all.push(`h3_5 IN (${filter.areas.map((area) => BigInt(area)).join(', ')})`)
   if (filter.cells) {
@@ -106,7 +106,7 @@ function deviceConditions({ deviceIds, notBefore = [] }: VoteFilter, bind: Bind)
   return all.join(' AND ')
 }
 
-/** A group may have more devices than a statement can bind, so that ids stand in the text; only UUIDs may. */
+/** A group may have more devices than a statement can bind, so ids are literals. Only UUIDs are allowed. */
 function literalId(id: string): string {
   if (!isUuid(id)) throw new TypeError('An id is a UUID.')
   return `'${id}'`
@@ -114,7 +114,7 @@ function literalId(id: string): string {
 
 const votersAtOnce = 500
 
-/** Of devices that changed hands, those that did vote with what they had buffered from before. */
+/** Devices that were transferred and voted with samples buffered before the transfer. */
 export async function earlyVoters(
   questdb: QuestdbSql,
   organizationId: string,

@@ -17,8 +17,9 @@ export type VoteCount = {
 export type SinrCount = { h3: string; sinrBin: number; votes: number }
 
 /**
- * Votes gathered by cells of a resolution from 4 to 10. The same votes may be split over two counts, to be added up. SINR is counted apart by `countSinr`: nothing asks how it goes
- * with RSRP, and counts by both would be nearly as many as the votes. At most `limit` counts are returned.
+ * Counts votes by cells of a resolution from 4 to 10. Equal votes may be split over two counts; add them up. `countSinr`
+ * counts SINR separately, because counts by both RSRP and SINR would be nearly as many as the votes. Returns at most `limit`
+ * counts.
  */
 export async function countVotes(
   questdb: QuestdbSql,

@@ -9,7 +9,7 @@ import {
   type ZoneOperator,
 } from '#telemetry/dead-zones'
 
-// Zones beyond these are far too short without service to be looked for.
+// Zones beyond this limit have too little time without service to matter.
 const maxDeadCells = 20_000
 
 const served = "(rat IS NULL OR rat != 'none')"

@@ -5,15 +5,15 @@ import type { CellularRow } from '#telemetry/rows'
 import { type Column, tables } from '#telemetry/tables'
 import { fixAccuracyM } from '#telemetry/usable'
 
-/** Where a stored row came from; kept when it is written again. */
+/** The origin of a stored row. It is kept when the row is written again. */
 export type Arrival = { organizationId: string; receivedAtMs: number }
 export type StoredCellularRow = CellularRow & Arrival
 export type StoredFixReport = FixReport & Arrival
 
-/** A dwell as it is stored; `withdrawn` ones have turned out not to be one. */
+/** A stored dwell. Late data has revoked a `withdrawn` one. */
 export type StoredDwell = { arrivedAtMs: number; lastInsideAtMs: number; withdrawn: boolean } & Arrival
 
-/** `receivedBeforeMs` leaves out what came later: the data as it was at that moment. */
+/** `receivedBeforeMs` leaves out data that was received later. */
 export type TrackQuery = TimeRange & { receivedBeforeMs?: number | undefined }
 
 const farPast = Date.UTC(2020, 0, 1)
@@ -97,13 +97,13 @@ export async function countCellularRows(
   )
 }
 
-/** Where and when a device was last before a time, from reports received before another; undefined when it never said. */
+/** Returns a device's last position before a time, from reports received before another. Undefined without one. */
 export async function readLastPosition(
   questdb: QuestdbSql,
   deviceId: string,
   { beforeMs, receivedBeforeMs }: { beforeMs: number; receivedBeforeMs: number },
 ): Promise<{ tsMs: number; lat: number; lon: number } | undefined> {
-  // The device's index is walked backwards and left at the first row.
+  // QuestDB reads the device's index backwards and stops at the first row.
   const [row] = await questdb.queryArrays<[number, number, number]>(
     `SELECT ts, lat, lon FROM location WHERE device_id = $1 AND ts < $2 AND received_at < $3 AND usable
       ORDER BY ts DESC LIMIT 1`,
@@ -116,8 +116,7 @@ const cellularColumns = tables.cellular.columns
 const cellularSelection = ['device_id', 'ts', 'org_id', ...cellularColumns.map(({ name }) => name)].join(', ')
 
 /**
- * RF rows of these devices by device, each list in the order of the page, with everything they hold: a row is only
- * replaced whole. At most `limit` in all.
+ * Returns complete RF rows of these devices by device, each list in the order of the page. At most `limit` in total.
  */
 export async function readCellularRows(
   questdb: QuestdbSql,

@@ -34,7 +34,7 @@ export function createDwellSignals(): DwellSignals {
     const known = kept.get(key)
     if (known && isCurrent(known, version)) return known.signal
     const readAtMs = performance.now()
-    // Others may wait for the same figures.
+    // Other callers may wait for the same result.
     const signal = readSignal(reader.detached().questdb, dwell, dwell.departedAtMs ?? toMs)
     const entry: Kept = { signal, version, readAtMs, tookMs: 0 }
     kept.set(key, entry)
@@ -65,7 +65,7 @@ export function createDwellSignals(): DwellSignals {
   }
 }
 
-/** Changes whenever rows that arrived become visible in the table of RF samples. */
+/** Returns a version that changes when new RF rows become visible. */
 async function cellularVersion(questdb: QuestdbSql): Promise<string> {
   const [row] = await questdb.queryArrays<[string]>(`SELECT "writerTxn" FROM wal_tables() WHERE name = 'cellular'`)
   return row?.[0] ?? ''

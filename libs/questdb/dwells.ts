@@ -2,10 +2,10 @@ import { isUuid } from '#core/ids'
 import { mapInSlices } from '#core/slices'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 
-/** The dwell a device is in. */
+/** The current dwell of a device. */
 export type OngoingDwellRow = { arrivedAtMs: number; arrivedAt: string; lat: number; lon: number; radiusM: number }
 
-/** Of every device that stands somewhere, the dwell it is in; those that arrived before `fromMs` are not looked for. */
+/** Returns the current dwell of every device that has one, if it began at or after `fromMs`. */
 export async function ongoingDwells(
   questdb: QuestdbSql,
   organizationId: string,
@@ -24,7 +24,7 @@ export async function ongoingDwells(
   }))
 }
 
-/** A stay as stored. `departedAtMs` and `firstOutsideAtMs` are null while nothing outside was seen. */
+/** A stored dwell. `departedAtMs` and `firstOutsideAtMs` are null until a fix outside it has arrived. */
 export type DwellRow = {
   id: string
   deviceId: string
@@ -41,22 +41,22 @@ export type DwellRow = {
 
 export type DwellRange = {
   organizationId: string
-  /** Dwells that were going on at some time in [fromMs, toMs). */
+  /** Dwells that overlap [fromMs, toMs). */
   fromMs: number
   toMs: number
   deviceIds?: readonly string[] | undefined
-  /** When ongoing ones end, as far as their length is asked for. */
+  /** The end of open dwells, for filters on the duration. */
   nowMs: number
   minDurationMs?: number | undefined
   ongoing?: boolean | undefined
   /** Dwells whose centre lies inside; minLon > maxLon spans the antimeridian. */
   bbox?: readonly [minLon: number, minLat: number, maxLon: number, maxLat: number] | undefined
-  /** Only those behind this one in the order of the list. */
+  /** Only dwells after this one in the order of the list. */
   after?: { arrivedAtMs: number; deviceId: string } | undefined
   limit?: number | undefined
 }
 
-// Nothing is kept longer, so no dwell that is still known can have begun earlier.
+// The longest retention, so no stored dwell can have begun earlier.
 const longestDwellMs = 400 * 86_400_000
 
 type DwellColumns = [
@@ -106,7 +106,7 @@ export async function dwellsTouching(questdb: QuestdbSql, range: DwellRange): Pr
      ${range.limit === undefined ? '' : `LIMIT ${bind(range.limit)}`}`,
     values,
   )
-  // Every row brings a copy of its device's id: one of them is kept.
+  // Every row has a copy of its device's id. Keep one of them.
   const deviceIds = new Map<string, string>()
   return mapInSlices(rows, (row) => dwellRow(range.organizationId, row, deviceIds))
 }
@@ -121,7 +121,7 @@ function dwellRow(organizationId: string, columns: DwellColumns, deviceIds: Map<
   }
 }
 
-// More than a statement can bind, so that ids stand in the text; only UUIDs may.
+// More ids than a statement can bind, so they are literals. Only UUIDs are allowed.
 const literalIds = (deviceIds: readonly string[]): string =>
   deviceIds
     .filter(isUuid)

@@ -37,7 +37,7 @@ async function report(deviceId: string, organizationId: string): Promise<void> {
 const rowsOf = (table: string, deviceId: string) =>
   questdb.query<Record<string, unknown>>(`SELECT * FROM ${table} WHERE device_id = $1`, [deviceId])
 
-test('every value of the erased device is gone, and nothing of another', async () => {
+test('erases every value of the device and none of another', async () => {
   const [erased, kept, organizationId] = [newId(), newId(), newId()]
   await report(erased, organizationId)
   await report(kept, organizationId)
@@ -48,15 +48,15 @@ test('every value of the erased device is gone, and nothing of another', async (
     for (const { ts: _ts, device_id, org_id, ...rest } of left) {
       expect([device_id, org_id]).toEqual([erased, organizationId])
       const withdrawn = name === 'dwell' ? 'withdrawn' : undefined
-      const told = Object.entries(rest).filter(([key, value]) => value !== null && value !== false && key !== withdrawn)
-      expect(told).toEqual([])
+      const values = Object.entries(rest).filter(([key, value]) => value !== null && value !== false && key !== withdrawn)
+      expect(values).toEqual([])
     }
     expect(JSON.stringify(await rowsOf(name, kept))).toMatch(/canary|51\.5/)
   }
   expect(await eraseTelemetry(questdb, [erased])).toBe(0)
 })
 
-test('the votes of an erased device leave the coverage views, which stay valid', async () => {
+test('removes the device's votes from the coverage views, which remain valid', async () => {
   const [erased, kept, organizationId] = [newId(), newId(), newId()]
   await report(erased, organizationId)
   await report(kept, organizationId)
@@ -79,7 +79,7 @@ test('the votes of an erased device leave the coverage views, which stay valid',
   expect(states.map(({ view_status }) => view_status)).toEqual(['valid', 'valid', 'valid'])
 })
 
-test('what arrives after the erasure is erased by the next', async () => {
+test('rows that arrive after an erasure are erased by the next one', async () => {
   const [deviceId, organizationId] = [newId(), newId()]
   await report(deviceId, organizationId)
   await eraseTelemetry(questdb, [deviceId])

@@ -4,12 +4,12 @@ import { type Table, tables } from '#telemetry/tables'
 const dayMs = 86_400_000
 
 /**
- * Overwrites everything these devices have reported with nulls, in every table, and returns how many rows that were.
- * When it returns, queries see none of it in the tables any more; the coverage views follow at their next refresh.
- * What arrives later from a log that has not drained must be erased again.
+ * Overwrites all rows of these devices with nulls in every table and returns the number of rows. Afterwards, queries on the
+ * tables no longer return the data. The coverage views follow at their next refresh. Rows that arrive later from the log
+ * must be erased again.
  *
- * Rows are written again empty under their key instead of updated: an UPDATE would invalidate the views, which then
- * have to be built anew as a whole, while a replaced row is one they refresh by themselves.
+ * Empty rows replace the old ones under their keys. An UPDATE would invalidate the views, which must then be rebuilt; a
+ * replaced row is part of their next refresh.
  */
 export async function eraseTelemetry(questdb: QuestdbSql, deviceIds: readonly string[]): Promise<number> {
   let erased = 0
@@ -17,16 +17,16 @@ export async function eraseTelemetry(questdb: QuestdbSql, deviceIds: readonly st
   return erased
 }
 
-/** A row that holds something; an erased one has lost when it was received. */
+/** Selects rows that are not erased. An erased row has no time of receipt. */
 const ofDevices = (deviceIds: readonly string[]) =>
   `device_id IN (${deviceIds.map((_, index) => `$${index + 1}`).join(', ')}) AND received_at IS NOT NULL`
 
 async function eraseFrom(questdb: QuestdbSql, table: Table, deviceIds: readonly string[]): Promise<number> {
   let erased = 0
-  // Day by day, which is how the table is partitioned: each statement rewrites one partition.
+  // The table is partitioned by day, so that each statement rewrites one partition.
   for (const { dayMs: startMs, held } of await daysOf(questdb, table, deviceIds)) {
     const [from, to] = [`$${deviceIds.length + 1}`, `$${deviceIds.length + 2}`]
-    // A dwell without values would still be a dwell.
+    // A dwell without values would still count as a dwell.
     const extra = table.name === 'dwell' ? { column: ', withdrawn', value: ', true' } : { column: '', value: '' }
     await questdb.query(
       `INSERT INTO ${table.name} (ts, device_id, org_id${extra.column})

@@ -8,7 +8,7 @@ export type StepStatistics = { min: number; mean: number; max: number }
 /** One kind's samples of one step: `ts` is the start of the step, `fields` those that had a value in it. */
 export type HistoryStep = { ts: string; kind: Kind; samples: number; fields: Record<string, StepStatistics> }
 
-// Numbers that name something or go round in a circle: their mean says nothing.
+// Identifiers and angles, whose mean has no meaning.
 const notMeasured: ReadonlySet<string> = new Set([
   'lat',
   'lon',

@@ -3,7 +3,7 @@ import { type StoredSample, sampleColumns, storedSample } from '#questdb/records
 import type { QuestdbSql } from '#questdb/sql'
 import type { Kind } from '#telemetry/fields'
 
-/** Where a page ended: what follows is older, or of the same millisecond and a later kind. */
+/** The end of a page. The next page has older samples, or later kinds of the same millisecond. */
 export type HistoryPosition = { tsMs: number; kind: Kind }
 
 /**

@@ -3,7 +3,7 @@ import { type StoredSample, sampleColumns, storedSample } from '#questdb/records
 import type { QuestdbSql } from '#questdb/sql'
 import { type Kind, kinds } from '#telemetry/fields'
 
-// Nothing is kept longer than the longest plan's history, and a little more for what expires by whole days.
+// The longest history of a plan, and a little more because rows expire by whole days.
 const retentionMs = 400 * 86_400_000
 
 /**
@@ -24,7 +24,7 @@ export async function latestSamples(
   >
 }
 
-// The device's index is walked backwards and left at the first row: partitions behind it are not even opened.
+// QuestDB reads the device's index backwards and stops at the first row, without opening older partitions.
 async function latestOfKind(
   questdb: QuestdbSql,
   kind: Kind,

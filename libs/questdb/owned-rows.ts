@@ -1,13 +1,13 @@
 import { type SqlValue, timestampParameter } from '#questdb/sql'
 
-/** What one organization may read of a device: rows stamped with it and measured in [fromMs, toMs). */
+/** The rows of a device that an organization may read: its own, measured in [fromMs, toMs). */
 export type OwnedRange = { organizationId: string; fromMs: number; toMs: number }
 
 export type Condition = { text: string; values: SqlValue[] }
 
 /**
  * The WHERE condition for a device's rows in these ranges, starting at `$1`; undefined when nothing can match. The
- * outer time bounds stand apart, since only they let QuestDB skip partitions.
+ * outer time bounds are separate conditions, because only these let QuestDB skip partitions.
  */
 export function ownedRows(deviceId: string, ranges: readonly OwnedRange[]): Condition | undefined {
   const open = ranges.filter((range) => range.fromMs < range.toMs)

@@ -25,7 +25,7 @@ async function running(number: number): Promise<number> {
   return rows.filter(({ query }) => query.endsWith(`= -${number}`)).length
 }
 
-test('QuestDB stops a query whose caller is gone', async () => {
+test('QuestDB stops the query of a caller that has disconnected', async () => {
   const reader = new AbortController()
   const read = createReaders(questdb, maxConnections).of('a', reader.signal).questdb.query(endless(7_001))
   read.catch(() => {})
@@ -36,7 +36,7 @@ test('QuestDB stops a query whose caller is gone', async () => {
   expect(await questdb.query('SELECT 1 one')).toHaveLength(1)
 })
 
-test('an owner that asks for more than its share leaves connections to others', async () => {
+test('an owner over its share leaves connections to others', async () => {
   const readers = createReaders(questdb, maxConnections)
   const caller = new AbortController()
   const greedy = readers.of('greedy', caller.signal)

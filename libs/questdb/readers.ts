@@ -1,12 +1,12 @@
 import { createFairQueue } from '#core/fair-queue'
 import type { QuestdbSql } from '#questdb/sql'
 
-/** One caller's access to QuestDB. Its queries wait their turn among all callers and end when the caller is gone. */
+/** One caller's access to QuestDB. Its queries are scheduled fairly among all callers and stop when it disconnects. */
 export type Reader = {
-  /** Whose share the reads count against. */
+  /** The owner whose share the reads use. */
   owner: string
   questdb: QuestdbSql
-  /** Aborts when the caller is gone; undefined for work that several callers share. */
+  /** Aborts when the caller disconnects. Undefined for work that several callers share. */
   signal: AbortSignal | undefined
   /** Runs a read that needs many queries or much memory. Only a few of these run at the same time. */
   heavy<Result>(work: () => Promise<Result>): Promise<Result>
@@ -19,10 +19,10 @@ export type Readers = {
   of(owner: string, signal?: AbortSignal): Reader
 }
 
-// Fewer than QuestDB has workers for SQL, each of which runs one query at a time: others' queries find one that is free.
+// Fewer than QuestDB's workers for SQL, each of which runs one query at a time, so that other queries find a free one.
 const maxQueriesPerOwner = 4
 
-// Whoever waits longer hears 429 and may retry, instead of waiting for reads that take ever longer.
+// A caller that waits longer gets 429 and may retry.
 const maxHeavyWaitMs = 10_000
 
 /** Shares the connections of `questdb` between owners. `maxConnections` is how many it has. */

@@ -2,7 +2,7 @@ import { fieldsOf, type Kind, kinds } from '#telemetry/fields'
 import { type Signal, signalQuality } from '#telemetry/quality'
 import { columnName } from '#telemetry/tables'
 
-/** A stored sample as the API shows it: `ts`, `kind`, then every field of the kind, null where nothing usable was sent. */
+/** A stored sample of the API: `ts`, `kind`, then every field of the kind, null without a usable value. */
 export type TelemetryRecord = Record<string, unknown> & { ts: string; kind: Kind }
 
 export type StoredSample = { tsMs: number; organizationId: string; receivedAtMs: number; record: TelemetryRecord }
@@ -13,7 +13,7 @@ const asIs = (value: unknown) => value
 const asTime = (value: unknown) => (typeof value === 'number' ? new Date(value).toISOString() : null)
 const asJson = (value: unknown) => (typeof value === 'string' ? JSON.parse(value) : null)
 
-// A cellular record's position is the aligned one: a position the router stamped itself is aligned as `device`.
+// A cellular record has the aligned position. A position that the router sent with it is aligned as `device`.
 const alignedColumns: Record<string, string> = {
   lat: 'aligned_lat',
   lon: 'aligned_lon',
@@ -52,7 +52,7 @@ const leading = ['ts', 'org_id', 'received_at', 'ts_corrected']
 export const sampleColumns = (kind: Kind): string =>
   [...leading, ...readers[kind].map((reader) => reader.column)].join(', ')
 
-/** Names of everything a record of this kind says beside `ts` and `kind`. */
+/** Returns the members of a record of this kind beside `ts` and `kind`. */
 export const recordFields = (kind: Kind): string[] => [
   'tsCorrected',
   ...readers[kind].map((reader) => reader.name),
@@ -60,8 +60,8 @@ export const recordFields = (kind: Kind): string[] => [
 ]
 
 /**
- * An empty record of each kind to copy. Fields added one by one would make V8 keep every record as a hash table, which
- * takes several times as long to fill and to serialize.
+ * An empty record of each kind to copy. V8 would store records with fields added one by one as hash tables, which take
+ * several times as long to fill and serialize.
  */
 const blanks = Object.fromEntries(
   kinds.map((kind) => [
@@ -70,7 +70,7 @@ const blanks = Object.fromEntries(
   ]),
 ) as Record<Kind, TelemetryRecord>
 
-/** One row of `sampleColumns` as a record; a cellular record also says how good its signal is. */
+/** Returns a row of `sampleColumns` as a record. A cellular record also has its signal quality. */
 export function storedSample(kind: Kind, row: readonly unknown[]): StoredSample {
   const [tsMs, organizationId, receivedAtMs, tsCorrected] = row as [number, string, number, boolean]
   const record: TelemetryRecord = { ...blanks[kind] }
@@ -79,7 +79,7 @@ export function storedSample(kind: Kind, row: readonly unknown[]): StoredSample 
   let column = leading.length
   for (const { name, read } of readers[kind]) {
     const value = row[column++]
-    // Most fields of most samples are null, as they are in the blank.
+    // Most fields of most samples are null, as in the empty record.
     if (value !== null) record[name] = read(value)
   }
   if (kind === 'cellular') Object.assign(record, signalQuality(record as Signal))
@@ -88,7 +88,7 @@ export function storedSample(kind: Kind, row: readonly unknown[]): StoredSample 
 
 const identities: ReadonlySet<string> = new Set(['imsi', 'iccid'])
 
-/** Masks what only `device:sensitive` may see: identities keep their last four digits, addresses are left out. */
+/** Masks fields that require `device:sensitive`: identities keep their last four digits, addresses become null. */
 export function maskSensitive(record: TelemetryRecord, sensitiveFields: readonly string[]): TelemetryRecord {
   const masked = { ...record }
   for (const name of sensitiveFields) {

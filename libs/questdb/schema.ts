@@ -3,8 +3,8 @@ import { views } from '#questdb/views'
 import { addColumnSql, createTableSql, tables } from '#telemetry/tables'
 
 /**
- * Brings QuestDB to the schema of this version: missing tables, columns and views are made, and a view whose definition
- * changed is built anew. What is there already stays as it is. `ttlDays`: how long rows are kept.
+ * Migrates QuestDB to the schema of this version: creates missing tables, columns and views, and rebuilds views whose
+ * definition changed. Existing rows do not change. `ttlDays`: retention of rows.
  */
 export async function applySchema(questdb: QuestdbSql, options: { ttlDays: number }): Promise<void> {
   const { ttlDays } = options
@@ -30,7 +30,7 @@ async function applyViews(questdb: QuestdbSql, ttlDays: number): Promise<void> {
     return definition === undefined || !wordsOf(create(ttlDays)).includes(definition)
   })
   if (outdated < 0) return
-  // Views build on each other: from the first that changed, all go, the last first, and come back in order.
+  // Views depend on each other: drop all from the first changed one in reverse order, then create them in order.
   const stale = views.slice(outdated)
   for (const { name } of [...stale].reverse()) await questdb.query(`DROP MATERIALIZED VIEW IF EXISTS ${name}`)
   for (const { create } of stale) await questdb.query(create(ttlDays))

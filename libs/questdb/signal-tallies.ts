@@ -6,7 +6,7 @@ import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally } from '
 
 const areaResolution = 5
 
-// So many cells are counted at the same time, and so many different votes held: each takes about 250 bytes.
+// Limits on the cells per query and the different votes in memory, of about 250 bytes each.
 const cellsAtOnce = 5_000
 const countsAtOnce = 400_000
 

@@ -11,7 +11,7 @@ export type QuestdbSql = {
    * aborts, this throws 499 and QuestDB stops the statement, because its connection is closed.
    */
   query<Row>(text: string, values?: SqlValue[], signal?: AbortSignal): Promise<Row[]>
-  /** The same with each row as an array in column order: a third cheaper for results of many rows. */
+  /** Returns each row as an array in column order, which is a third cheaper for many rows. */
   queryArrays<Row extends unknown[]>(text: string, values?: SqlValue[], signal?: AbortSignal): Promise<Row[]>
   end(): Promise<void>
 }
@@ -45,13 +45,13 @@ export function openQuestdbSql(url: string, options: { applicationName: string; 
     connectionString: url,
     application_name: options.applicationName,
     max: options.maxConnections ?? 8,
-    // QuestDB greets a new connection only when a worker is free, and each may be busy with a large result for seconds.
+    // QuestDB accepts a connection only when a worker is free. A large result may occupy a worker for seconds.
     connectionTimeoutMillis: 20_000,
     query_timeout: 60_000,
     idleTimeoutMillis: 30_000,
     types,
   })
-  // An idle connection lost to a restart is replaced at the next query; without a listener it ends the process.
+  // The next query replaces an idle connection that was lost. Without a listener, the error would end the process.
   pool.on('error', () => {})
   return {
     query: async <Row>(text: string, values: SqlValue[] = [], signal?: AbortSignal) =>
@@ -73,8 +73,8 @@ async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal
     if (!isReleased) client.release(error)
     isReleased = true
   }
-  // A client that is released with an error closes its connection, and QuestDB stops a query whose client is gone.
-  const onAbort = () => release(new Error('The caller is gone.'))
+  // Releasing a client with an error closes its connection, and QuestDB then stops its query.
+  const onAbort = () => release(new Error('The caller has disconnected.'))
   signal.addEventListener('abort', onAbort, { once: true })
   try {
     throwIfClosed(signal)

@@ -9,9 +9,9 @@ import {
 import type { QuestdbSql } from '#questdb/sql'
 import type { TimeRange } from '#telemetry/device-alignment'
 
-/** What is stored of one device, read in bounded pages: a page shorter than its limit is the last one of the range. */
+/** The stored data of a device, in pages. A page shorter than its limit is the last one of the range. */
 export type TrackStore = {
-  /** How much a page may hold at most. */
+  /** Maximum sizes of pages. */
   pageSizes: { fixes: number; rows: number; dwells: number }
   /** Usable fixes, newest first. */
   fixesBackwards(range: TimeRange, limit: number): Promise<StoredFixReport[]>

@@ -2,7 +2,7 @@ import { isUuid } from '#core/ids'
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
 import { type Quality, signalQuality } from '#telemetry/quality'
 
-/** A place on a device's way, and the signal of the same step where there was one. */
+/** A point on a device's trail, with the signal of the same step if there was one. */
 export type TrailPoint = {
   tsMs: number
   lat: number
@@ -17,7 +17,7 @@ export type TrailRange = { organizationId: string; fromMs: number; toMs: number;
 
 const maxPoints = 100_000
 const maxPointsPerDevice = 1_000
-// Up to here ids pick their rows by the index; beyond, the organization's rows are read and others dropped.
+// Up to this number, rows are read by device index. Above it, by organization, and other devices are dropped.
 const maxPicked = 500
 
 type PositionColumns = [deviceId: string, step: number, tsMs: number, lat: number, lon: number]
@@ -30,12 +30,12 @@ type SignalColumns = [
   sinrDb: number | null,
 ]
 
-// A point is coloured by the signal measured nearest to it in time, if one was measured about then.
+// Maximum time between a point and its signal.
 const signalWithinMs = 30_000
 
 /**
- * The devices' ways through the range, oldest point first: the last usable fix of each step. Steps are as long as it
- * takes to keep all trails together within 100,000 points.
+ * Returns the devices' trails in the range, oldest point first: the last usable fix of each step. The step is long enough to
+ * limit all trails to 100,000 points in total.
  */
 export async function deviceTrails(questdb: QuestdbSql, range: TrailRange): Promise<Map<string, TrailPoint[]>> {
   const { deviceIds, organizationId, fromMs, toMs } = range

@@ -1,4 +1,4 @@
-/** A materialized view: made when absent, and made anew when its text changed. */
+/** A materialized view. It is created if it is missing and rebuilt if its text changed. */
 export type View = { name: string; create: (ttlDays: number) => string }
 
 /**
@@ -32,7 +32,7 @@ const coverageHours: View = {
     ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
 }
 
-/** Which devices voted in a cell in an hour: what distinct devices are counted from. */
+/** The devices that voted in a cell in an hour, to count distinct devices. */
 const coverageDevices: View = {
   name: 'coverage_device_1h',
   create: (ttlDays) => `
@@ -42,5 +42,5 @@ const coverageDevices: View = {
     ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
 }
 
-/** In the order they build on each other. */
+/** The views in the order of their dependencies. */
 export const views: readonly View[] = [coverageVotes, coverageHours, coverageDevices]

@@ -27,22 +27,22 @@ export async function readWalTables(questdb: QuestdbSql): Promise<WalTable[]> {
   }))
 }
 
-/** Asks QuestDB to go on applying a suspended table's log where it stopped. */
+/** Resumes applying the write-ahead log of a suspended table. */
 export async function resumeWal(questdb: QuestdbSql, table: WalTable): Promise<void> {
   await questdb.query(`ALTER TABLE "${table.name.replaceAll('"', '""')}" RESUME WAL`)
 }
 
-/** When the server was started, in epoch milliseconds: a new value means that it has lost what it held in memory. */
+/** Returns the start time of the server in epoch milliseconds. After a restart, data in its memory was lost. */
 export async function readServerStart(questdb: QuestdbSql): Promise<number> {
   const rows = await questdb.query<{ started_at: number }>('SELECT pg_postmaster_start_time() AS started_at')
   const startedAtMs = rows[0]?.started_at
-  if (startedAtMs === undefined) throw new Error('QuestDB does not say when it was started.')
+  if (startedAtMs === undefined) throw new Error('QuestDB did not return its start time.')
   return startedAtMs
 }
 
 /**
- * Waits until queries see all that was written to the telemetry tables so far; false when that takes longer than
- * `limitMs`, as it does while a table is suspended.
+ * Waits until queries see all rows written to the telemetry tables so far. Returns false after `limitMs`, for example while
+ * a table is suspended.
  */
 export async function waitUntilApplied(questdb: QuestdbSql, limitMs: number): Promise<boolean> {
   const written = new Map<string, number>()

@@ -16,7 +16,7 @@ const row = (status: string) => ({
   subscription_changed_at: new Date(0),
 })
 
-test('a device that is disabled while its token is looked up does not stay what it was', async () => {
+test('a device that is disabled during the query of its token becomes disabled', async () => {
   const answers: ((status: string) => void)[] = []
   const query = () => new Promise((resolve) => answers.push((status) => resolve({ rows: [row(status)] })))
   const access = createDeviceAccess({ db: { query } as unknown as Queryable, clock: Date.now })

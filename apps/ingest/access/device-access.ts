@@ -8,11 +8,11 @@ import { coalesce } from '#queue/coalesce'
 import { type DeviceGrant, findGrants } from './device-grants.ts'
 
 export type DeviceAccess = {
-  /** The grant of an `Authorization` header: at once when the token is known, else after asking. Throws 401 or 503. */
+  /** Returns the grant of an `Authorization` header: at once if it is cached, otherwise after a query. Throws 401 or 503. */
   authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant>
-  /** What a grant has become since it was given; undefined when its token is revoked or has expired. */
+  /** Returns the current version of a grant. Undefined if its token was revoked or has expired. */
   current(grant: DeviceGrant): DeviceGrant | undefined
-  /** Asks again about the known tokens of these devices and organizations, or about all; looks at every known token. */
+  /** Reloads the cached grants of these devices and organizations, or all. Visits every cached grant. */
   refresh(subjects?: readonly AccessSubject[]): Promise<void>
 }
 
@@ -21,12 +21,12 @@ export type AccessSubject = { deviceId: string } | { organizationId: string }
 const unknownLifetimeMs = 2_000
 const maxUnknown = 50_000
 const refreshBatch = 5_000
-// A thousand routers that come back at once are a few queries.
+// A thousand routers that reconnect at once take a few queries.
 const lookedUpTogether = 500
 
 /**
- * Device tokens kept in memory, so that accepting a report waits for nobody and goes on while Postgres is away. What is
- * known stays known until `refresh` finds it changed; callers refresh on every notice, and on every doubt about notices.
+ * Caches device tokens in memory, so that reports are accepted without a query and while Postgres is unavailable. A grant
+ * is cached until `refresh` finds a change. Callers refresh on every notice, and whenever notices may have been lost.
  */
 export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock }): DeviceAccess {
   const grants = new Map<string, DeviceGrant>()
@@ -42,14 +42,14 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
   async function lookUp(tokenHash: string): Promise<DeviceGrant> {
     const refreshesBefore = refreshes
     const found = await find(tokenHash).catch(() => {
-      throw new ServiceError(503, 'unavailable', 'Device tokens cannot be checked right now. Try again shortly.', {
+      throw new ServiceError(503, 'unavailable', 'Device tokens cannot be checked. Retry later.', {
         headers: { 'Retry-After': '2' },
       })
     })
     if (found) {
       grants.set(found.tokenHash, found)
-      // What was read may be older than what a notice told meanwhile, when this token was not known yet.
-      if (refreshes !== refreshesBefore) void askAgain(tokenHash).catch(() => {})
+      // A notice may have announced a newer state during the query, before this token was cached.
+      if (refreshes !== refreshesBefore) void reload(tokenHash).catch(() => {})
       return found
     }
     if (unknownUntilMs.size >= maxUnknown) unknownUntilMs.clear()
@@ -57,8 +57,8 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     throw deviceTokenRefused()
   }
 
-  /** Only this token, together with others: thousands may come at once while notices do, and a refresh looks at all. */
-  async function askAgain(tokenHash: string): Promise<void> {
+  /** Reloads this token only, in a batch with others. A refresh would visit all tokens for each of thousands. */
+  async function reload(tokenHash: string): Promise<void> {
     let refreshesBefore: number
     let found: DeviceGrant | undefined
     do {
@@ -95,13 +95,13 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
 
   async function refresh(subjects?: readonly AccessSubject[]): Promise<void> {
     refreshes += 1
-    const meant = subjects && new Set(subjects.map(idOf))
-    const concerned: string[] = []
+    const ids = subjects && new Set(subjects.map(idOf))
+    const affected: string[] = []
     for (const [tokenHash, { deviceId, organizationId }] of grants) {
-      if (!meant || meant.has(deviceId) || meant.has(organizationId)) concerned.push(tokenHash)
+      if (!ids || ids.has(deviceId) || ids.has(organizationId)) affected.push(tokenHash)
     }
-    for (let start = 0; start < concerned.length; start += refreshBatch) {
-      const batch = concerned.slice(start, start + refreshBatch)
+    for (let start = 0; start < affected.length; start += refreshBatch) {
+      const batch = affected.slice(start, start + refreshBatch)
       const found = new Map((await findGrants(db, batch)).map((grant) => [grant.tokenHash, grant]))
       for (const tokenHash of batch) {
         const grant = found.get(tokenHash)

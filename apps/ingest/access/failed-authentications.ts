@@ -3,17 +3,17 @@ import { ServiceError } from '#core/errors'
 import { createRateLimiter } from '#http/rate-limit'
 
 export type FailedAuthentications = {
-  /** The address a request came from, as far as trusted proxies tell it. */
+  /** Returns the client address of a request, as reported by trusted proxies. */
   addressOf(request: IncomingMessage): string
-  /** Counts a 401 against the request's address. Throws 429 when that has failed too often in this minute. */
+  /** Counts a 401 for the request's address. Throws 429 if the address has failed too often in this minute. */
   count(request: IncomingMessage, error: unknown): Promise<void>
 }
 
 const failuresPerMinute = 120
 
 /**
- * Slows down whoever guesses tokens, and nobody else: a carrier may put a whole fleet behind one address, of which one
- * router has an old token. So a good token is never refused for the failures of others.
+ * Limits attempts to guess tokens. A valid token is never rejected because of other failures from its address: a carrier
+ * may put a whole fleet behind one address.
  */
 export function createFailedAuthentications(proxyHops: number): FailedAuthentications {
   const limiter = createRateLimiter('failed-device-authentication')
@@ -27,8 +27,8 @@ export function createFailedAuthentications(proxyHops: number): FailedAuthentica
 }
 
 /**
- * The socket's address, or, behind trusted proxies, the entry of X-Forwarded-For that the outermost of them wrote.
- * Entries further left are the caller's own claim.
+ * Returns the socket's address or, behind trusted proxies, the entry of X-Forwarded-For that the outermost proxy wrote.
+ * Entries further left come from the client and are not trusted.
  */
 function clientAddress(request: IncomingMessage, proxyHops: number): string {
   const socketAddress = request.socket.remoteAddress ?? 'unknown'

@@ -1,10 +1,10 @@
 import type { AcceptedSample } from '#telemetry/accept'
 import type { DeadReport } from '#telemetry-log/dead-letters'
 
-/** Samples that went into the log during a replay and are not stored yet. */
+/** Samples that a replay has appended to the log and that are not stored yet. */
 export type LoggedSamples = {
   add(letter: DeadReport, samples: readonly AcceptedSample[]): void
-  /** True when the log has this sample from a report that was received at the same time or later. */
+  /** Returns whether the log has this sample from a report that was received at the same time or later. */
   supersedes(letter: DeadReport, sample: AcceptedSample): boolean
 }
 

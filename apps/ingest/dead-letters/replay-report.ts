@@ -7,9 +7,9 @@ import type { LoggedSamples } from './logged-samples.ts'
 import { fateOver } from './replay-fate.ts'
 
 /**
- * The part of a report that may go into the log once more: without samples in whose place there is a newer or an erased
- * row by now. Undefined when nothing is left. Throws when the report cannot be decoded, or not be split without
- * changing what its other samples mean.
+ * Returns the part of a report to append to the log again: without samples for which a newer or an erased row is stored.
+ * Undefined if nothing is left. Throws if the report cannot be decoded, or cannot be split without changing its other
+ * samples.
  */
 export async function replayableReport(
   questdb: QuestdbSql,

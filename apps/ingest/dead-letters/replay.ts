@@ -20,19 +20,19 @@ import { fateOver } from './replay-fate.ts'
 import { replayableReport } from './replay-report.ts'
 import { rowKeyOf } from './row-key.ts'
 
-/** What became of a letter. The first four leave the folder, the others stay in it, those of deleted devices if asked to. */
+/** The result of a letter. The first four are removed from the folder. `deleted` is removed on request. */
 export type Fate = 'stored' | 'logged' | 'superseded' | 'erased' | 'deleted' | 'refused' | 'unreadable'
 
 export type ReplayParts = {
   logFolder: string
-  /** Held open, so that no ingest writes meanwhile. QuestDB must have everything that is in it. */
+  /** The open log, so that no ingest process writes. QuestDB must have stored all of it. */
   log: TelemetryLog
-  /** Lets letters of deleted devices leave the folder. */
+  /** Removes letters of deleted devices. */
   forgetDeleted: boolean
   db: Queryable
   questdb: QuestdbSql
   transport: IlpTransport
-  /** Told of every letter that stays, with the reason. */
+  /** Called for every letter that is kept, with the reason. */
   onKept: (fate: Fate, detail: string) => void
 }
 
@@ -41,8 +41,8 @@ const applyLimitMs = 60_000
 
 /**
  * Replays the dead letters of a log and returns how many had which fate. Rows are sent to QuestDB, reports are appended
- * to the log. Nothing is put over a row that was received later or erased, and nothing is stored of a device that is
- * deleted. A crash in the middle is harmless: what was replayed is superseded by itself the next time.
+ * to the log. Rows that were received later or erased are not overwritten, and nothing is stored for deleted devices. After
+ * a crash, run it again: letters that were already replayed are superseded.
  */
 export async function replayDeadLetters(parts: ReplayParts): Promise<Map<Fate, number>> {
   const folder = deadLetterFolder(parts.logFolder)
@@ -63,7 +63,7 @@ export async function replayDeadLetters(parts: ReplayParts): Promise<Map<Fate, n
   return fates
 }
 
-/** Rows come first: reports are stored after this command and must not be put over them. */
+/** Rows are first, because reports are stored after this command and must not be overwritten by them. */
 const letterFilesIn = (folder: string): string[] => {
   const names = readdirSync(folder).filter((name) => isLetterFile(name.replace(/^replaying-\d+-/, '')))
   const isOfRows = (name: string) => name.includes('rows-')
@@ -71,7 +71,7 @@ const letterFilesIn = (folder: string): string[] => {
 }
 
 async function untilApplied(questdb: QuestdbSql): Promise<void> {
-  if (!(await waitUntilApplied(questdb, applyLimitMs))) throw new Error('QuestDB does not apply what it has taken.')
+  if (!(await waitUntilApplied(questdb, applyLimitMs))) throw new Error('QuestDB did not apply its writes within 60 s.')
 }
 
 function keepOnly(path: string, lines: readonly string[]): void {
@@ -87,7 +87,7 @@ async function fatesOf(parts: ReplayParts, logged: LoggedSamples, lines: readonl
   const letters = lines.map((line) => ({ line, letter: parseDeadLetter(line) }))
   const deviceIds = letters.flatMap(({ letter }) => (letter && deviceOf(letter)) ?? [])
   const existing = await existingDevices(parts.db, [...new Set(deviceIds)])
-  // Newest first: older letters of the same rows are then superseded.
+  // Newest first, so that older letters of the same rows are superseded.
   const inOrder = [...letters].sort((a, b) => receivedAt(b.letter) - receivedAt(a.letter))
   const fates: [string, Fate][] = []
   for (const { line, letter } of inOrder) {
@@ -126,7 +126,7 @@ async function replayLetter(parts: ReplayParts, logged: LoggedSamples, letter: D
 async function replayRow({ questdb, transport, onKept }: ReplayParts, letter: DeadRow): Promise<Fate> {
   const key = rowKeyOf(letter)
   if (!key) return 'unreadable'
-  // A row that an earlier letter brought must be visible by now.
+  // Rows of earlier letters must be visible.
   await untilApplied(questdb)
   const storedAt = await readStoredRows(questdb, key.table, key.deviceId, [key.tsMs])
   const fate = fateOver(storedAt(key.tsMs), key.receivedAtMs)

@@ -1,15 +1,15 @@
 import type { DeadRow } from '#telemetry-log/dead-letters'
 
-/** What a row replaces in its table, and which of two such rows is the newer. */
+/** The key of a row in its table, and its time of receipt. */
 export type RowKey = { table: string; deviceId: string; tsMs: number; receivedAtMs: number }
 
 // Symbols escape their spaces, `received_at` is always the first field, and the line ends with its time.
 const start = /^(\w+),device_id=([0-9a-f-]{36}),(?:\\.|[^\\ ])* received_at=(\d+)t/
 const end = / (\d+)t\n?$/
 
-/** Reads the key of a dead row from its line protocol; undefined when it is not a row of the writer. */
+/** Reads the key of a row from its line protocol. Undefined if the writer did not encode it. */
 export function rowKeyOf({ row }: DeadRow): RowKey | undefined {
-  // Doubles are binary, so the bytes between are no text.
+  // Doubles are binary, so the bytes in between are not text.
   const text = Buffer.from(row, 'base64').toString('latin1')
   const [, table, deviceId, receivedAtUs] = start.exec(text) ?? []
   const [, tsUs] = end.exec(text.slice(-32)) ?? []

@@ -4,39 +4,39 @@ import type { Pool } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 
 export type Mailbox = {
-  /** The device's next job; without one, waits until one comes, `waitMs` have passed, or nobody may have it any more. */
+  /** Returns the device's next job. Waits for one until `waitMs` have passed or `isGone` returns true. */
   next(device: DeviceIdentity, waitMs: number, isGone: IsGone): Promise<HandedOutJob | undefined>
-  /** Jobs may have come for these devices (for everybody, when undefined). */
+  /** Checks for jobs of these waiting devices, or of all. */
   wake(deviceIds?: readonly string[]): void
   waitingCount(): number
-  /** Sends everybody who waits away, and lets nobody wait any more. */
+  /** Ends all waits. Later calls do not wait. */
   close(): void
 }
 
-/** Whether the caller has hung up, or has lost the right to what would be handed out. */
+/** Returns whether the caller has disconnected or may no longer receive jobs. */
 type IsGone = () => boolean
 
 type Waiter = {
   device: DeviceIdentity
   isGone: IsGone
   untilMs: number
-  /** Its jobs are being looked for right now. */
-  looking: boolean
-  /** A job may have come since that look began. */
-  rung: boolean
+  /** A check for its jobs is running. */
+  checking: boolean
+  /** A job may have arrived since that check began. */
+  woken: boolean
   resolve: (job: HandedOutJob | undefined) => void
   reject: (error: unknown) => void
 }
 
-/** Devices whose jobs are taken in one transaction. */
+/** Maximum number of devices per transaction. */
 const takenTogether = 200
 
-/** How late the end of waiting, or a caller that has gone, may be noticed. */
+/** Interval to check for expired waits and disconnected callers. */
 const sweepMs = 200
 
 /**
- * Where devices wait for jobs. One that waits costs a map entry, no connection, no query, no timer and no listener: a
- * sweep over all of them finds whose time is over. Those woken in the same moment share one transaction.
+ * Holds the devices that wait for jobs. A waiting device costs a map entry, but no connection, query, timer or listener: a
+ * sweep over all waiting devices ends expired waits. Devices that are woken together share one transaction.
  */
 export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Mailbox {
   const waiting = new Map<string, Waiter[]>()
@@ -71,45 +71,45 @@ export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Ma
     waiter.resolve(job)
   }
 
-  async function look(waiter: Waiter): Promise<void> {
-    waiter.looking = true
+  async function check(waiter: Waiter): Promise<void> {
+    waiter.checking = true
     try {
       do {
-        waiter.rung = false
+        waiter.woken = false
         const job = await take(waiter.device)
         if (job || isOver(waiter)) return end(waiter, job)
-      } while (waiter.rung)
-      waiter.looking = false
+      } while (waiter.woken)
+      waiter.checking = false
     } catch (error) {
       leave(waiter)
       waiter.reject(error)
     }
   }
 
-  function ring(waiter: Waiter): void {
-    if (waiter.looking) waiter.rung = true
+  function wakeOne(waiter: Waiter): void {
+    if (waiter.checking) waiter.woken = true
     else if (waiter.isGone()) end(waiter)
-    else void look(waiter)
+    else void check(waiter)
   }
 
   function sweep(): void {
     for (const waiters of waiting.values()) {
-      for (const waiter of waiters) if (!waiter.looking && isOver(waiter)) end(waiter)
+      for (const waiter of waiters) if (!waiter.checking && isOver(waiter)) end(waiter)
     }
   }
 
   const wake = (deviceIds: Iterable<string> = [...waiting.keys()]) => {
-    for (const deviceId of deviceIds) waiting.get(deviceId)?.forEach(ring)
+    for (const deviceId of deviceIds) waiting.get(deviceId)?.forEach(wakeOne)
   }
 
   return {
     next: (device, waitMs, isGone) =>
       new Promise((resolve, reject) => {
         const untilMs = performance.now() + waitMs
-        const waiter = { device, isGone, untilMs, looking: false, rung: false, resolve, reject }
-        // It can be woken before it looks, so that a job that comes in between is not missed.
+        const waiter = { device, isGone, untilMs, checking: false, woken: false, resolve, reject }
+        // Register before the check, so that a job that arrives in between is not missed.
         enter(waiter)
-        ring(waiter)
+        wakeOne(waiter)
       }),
     wake,
     waitingCount: () => waiting.size,

@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Mailbox } from './mailbox.ts'
 
-/** How many devices wait for jobs right now. */
+/** Registers the number of devices that wait for jobs. */
 export function registerMailboxMetrics(registry: Registry, mailbox: Mailbox): void {
   new Gauge({
     name: 'job_channel_waiting_devices',
-    help: 'Devices whose request for a job waits for one.',
+    help: 'Devices that wait for a job in a long poll.',
     registers: [registry],
     collect() {
       this.set(mailbox.waitingCount())

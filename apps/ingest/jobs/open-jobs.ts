@@ -2,15 +2,14 @@ import { countJobsInMailboxes } from '#fleet/jobs/delivery'
 import type { Queryable } from '#postgres/pool'
 
 export type OpenJobs = {
-  /** How many jobs wait in the device's mailbox, as known a moment ago. */
+  /** Returns the number of open jobs of the device at the last refresh. */
   countFor(deviceId: string): number
-  /** Reads the counts of all devices again. */
+  /** Reloads the counts of all devices. */
   refresh(): Promise<void>
 }
 
 /**
- * The jobs that wait for each device, held in memory for the answers to reports: a device that reports once a minute
- * learns of a job as soon as one that reports every second, and no report asks the database.
+ * Caches the number of open jobs per device for the responses to reports, so that a report needs no query.
  */
 export function createOpenJobs(db: Queryable): OpenJobs {
   let counts = new Map<string, number>()

@@ -5,55 +5,60 @@ import { reservedDiskBytes } from '#telemetry-log/log-budget'
 import type { DeviceTraffic } from './device-traffic.ts'
 
 export type Backlog = {
-  /** Throws 429 (over the fair share while the log fills up) or 503 (no room left), both with `Retry-After`. */
+  /** Throws 429 for a device over its fair share while the log fills up, and 503 if the log is full. */
   admit(deviceId: string, nowMs: number): void
-  /** Bytes that are not stored yet, bytes of all files of the log, and the budget of those. */
+  /** Returns the bytes that are not stored yet, the size of all files of the log, and its limit. */
   figures(): { waitingBytes: number; logBytes: number; budgetBytes: number }
   isFull(): boolean
-  /** Looks at the folder and its disk again. */
+  /** Measures the folder and its disk. */
   measure(): void
 }
 
 const tightShare = 0.7
 const fullShare = 0.9
 
-/** How full the log is, against its budget, against the disk it lies on and against what that disk takes in time. */
+/** Rejects reports when the log reaches its limit, its disk is full or its queue is full. */
 export function createBacklog(parts: {
   folder: string
   budgetBytes: number
   traffic: DeviceTraffic
   tailPosition: () => LogPosition
   storedPosition: () => LogPosition
-  /** True while as much waits for the disk as may. */
+  /** Returns whether the queue of appends is full. */
   isQueueFull: () => boolean
 }): Backlog {
   const { folder, budgetBytes, traffic, tailPosition, storedPosition, isQueueFull } = parts
-  const look = () => ({ logBytes: folderBytes(folder), freeBytes: freeBytes(folder), position: tailPosition() })
-  let seen = look()
+  const measure = () => ({ logBytes: folderBytes(folder), freeBytes: freeBytes(folder), position: tailPosition() })
+  let measured = measure()
 
-  const logBytes = () => seen.logBytes + tailPosition() - seen.position
-  const isFull = () => logBytes() >= fullShare * budgetBytes || seen.freeBytes < reservedDiskBytes || isQueueFull()
+  const logBytes = () => measured.logBytes + tailPosition() - measured.position
+  const isFull = () => logBytes() >= fullShare * budgetBytes || measured.freeBytes < reservedDiskBytes || isQueueFull()
   return {
     admit(deviceId, nowMs) {
       if (isFull()) throw noRoom()
       if (logBytes() < tightShare * budgetBytes || !traffic.isOverFairShare(deviceId, nowMs)) return
-      throw new ServiceError(429, 'backlog', 'The service is catching up and this device sends more than its share.', {
-        headers: { 'Retry-After': jitteredSeconds() },
-      })
+      throw new ServiceError(
+        429,
+        'backlog',
+        'The service has a backlog and the device sends more than its fair share. Retry later.',
+        {
+          headers: { 'Retry-After': jitteredSeconds() },
+        },
+      )
     },
     figures: () => ({ waitingBytes: tailPosition() - storedPosition(), logBytes: logBytes(), budgetBytes }),
     isFull,
     measure() {
-      seen = look()
+      measured = measure()
     },
   }
 }
 
-/** 503: nothing was kept; the device is to keep its samples and come back. */
+/** Returns the 503 for a full log. Nothing was stored, so the device must send its samples again. */
 export const noRoom = () =>
-  new ServiceError(503, 'backlog_full', 'The service cannot take on more right now. Keep the samples and try again.', {
+  new ServiceError(503, 'backlog_full', 'The backlog of the service is full. Keep the samples and retry later.', {
     headers: { 'Retry-After': jitteredSeconds() },
   })
 
-/** Spread out, so that a whole fleet does not come back in the same second. */
+/** Random, so that a fleet does not retry in the same second. */
 const jitteredSeconds = () => String(5 + Math.floor(Math.random() * 26))

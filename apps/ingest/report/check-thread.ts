@@ -3,7 +3,7 @@ import { type AcceptedSample, type DecodeContext, decodeBatch } from '#telemetry
 import type { BatchFormat } from '#telemetry/envelope'
 import { type CheckContext, checkReport } from './report-check.ts'
 
-/** A body to check, and what is found; the body's memory moves with the message, both ways. */
+/** A body to check, and the result. The body's memory moves with the message in both directions. */
 export type ToCheckThread = { body: Uint8Array<ArrayBuffer>; context: CheckContext }
 export type FromCheckThread = { body: Uint8Array<ArrayBuffer>; checked: ReturnType<typeof checkReport> }
 
@@ -11,7 +11,7 @@ export type FromCheckThread = { body: Uint8Array<ArrayBuffer>; checked: ReturnTy
 export type ToDecodeThread = { body: Uint8Array; format: BatchFormat; context: DecodeContext }
 export type FromDecodeThread = { samples: AcceptedSample[] } | { failure: unknown }
 
-/** `writer`: the port through which the writer asks. */
+/** `writer`: the port for requests of the writer. */
 export type CheckThreadSettings = { writer: MessagePort }
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength)

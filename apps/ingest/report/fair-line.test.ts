@@ -12,7 +12,7 @@ function createWork() {
   return { begun, work, end: (name: string) => end.get(name)?.() }
 }
 
-test('so many run at once, and waiting devices take turns', async () => {
+test('runs a limited number at once, and waiting devices take turns', async () => {
   const { begun, work, end } = createWork()
   const line = createFairLine(2)
   const noisy = ['n1', 'n2', 'n3', 'n4'].map((name) => line.run('noisy', work(name)))
@@ -29,7 +29,7 @@ test('so many run at once, and waiting devices take turns', async () => {
   expect(await noisy[3]).toBe('n4')
 })
 
-test('work that fails rejects for its caller alone and gives its place away', async () => {
+test('work that fails rejects only for its caller and starts the next', async () => {
   const line = createFairLine(1)
   const failing = line.run('a', () => Promise.reject(new Error('bad')))
   const next = line.run('a', async () => 'good')

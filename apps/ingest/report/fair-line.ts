@@ -1,11 +1,11 @@
 export type FairLine = {
   /** Runs `work` when its turn comes and returns its result. Work of one device keeps its order. */
   run<Result>(deviceId: string, work: () => Promise<Result>): Promise<Result>
-  /** Work whose turn has not come. */
+  /** Returns the number of waiting pieces of work. */
   waiting(): number
 }
 
-/** Runs at most `atOnce` pieces of asynchronous work, one of each waiting device in turn. */
+/** Runs at most `atOnce` pieces of asynchronous work at a time, one of each waiting device in turn. */
 export function createFairLine(atOnce: number): FairLine {
   const devices = new Map<string, (() => void)[]>()
   let running = 0
@@ -16,7 +16,7 @@ export function createFairLine(atOnce: number): FairLine {
     if (first === undefined || running >= atOnce) return
     const [deviceId, jobs] = first
     const job = jobs.shift()
-    // A device that has more goes behind the others.
+    // A device with more work moves to the end.
     devices.delete(deviceId)
     if (jobs.length > 0) devices.set(deviceId, jobs)
     waiting -= 1

@@ -22,7 +22,7 @@ test('cheap work runs at once, without a promise', () => {
   expect(done).toHaveLength(19)
 })
 
-test('a device with much dear work delays another by one piece of it', async () => {
+test('a device with much expensive work delays another device by one piece', async () => {
   const { run, done } = createWork()
   const all = Array.from({ length: 10 }, () => run('noisy', 30))
   all.push(run('quiet', 1))
@@ -32,7 +32,7 @@ test('a device with much dear work delays another by one piece of it', async () 
   expect(done).toHaveLength(11)
 })
 
-test('connections are served between pieces of dear work, and each device keeps its order', async () => {
+test('serves connections between pieces of expensive work and keeps the order of each device', async () => {
   const { run, done } = createWork()
   const order: number[] = []
   const all = Array.from({ length: 5 }, async (_, index) => {
@@ -49,7 +49,7 @@ test('connections are served between pieces of dear work, and each device keeps 
   expect(seen.length).toBeGreaterThanOrEqual(5)
 })
 
-test('work that throws rejects for its caller alone', async () => {
+test('work that throws rejects only for its caller', async () => {
   const { run } = createWork()
   const turns = createFairTurns()
   expect(() =>

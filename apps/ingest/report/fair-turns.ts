@@ -6,10 +6,10 @@ export type FairTurns = {
   run<Result>(deviceId: string, work: () => Result): Result | Promise<Result>
 }
 
-/** Checking reports may take so long before the event loop serves connections again. */
+/** Maximum time for checking reports before the event loop serves connections again. */
 const turnMs = 20
 
-/** Shares the event loop between devices whose reports are dear to check. `nowMs` is a monotonic clock. */
+/** Shares the event loop between devices whose reports are expensive to check. `nowMs` is a monotonic clock. */
 export function createFairTurns(nowMs: () => number = () => performance.now()): FairTurns {
   const waiting = new Map<string, (() => void)[]>()
   let usedMs = 0
@@ -36,7 +36,7 @@ export function createFairTurns(nowMs: () => number = () => performance.now()): 
       if (first === undefined) return
       const [deviceId, jobs] = first
       const job = jobs.shift()
-      // A device that has more goes behind the others.
+      // A device with more work moves to the end.
       waiting.delete(deviceId)
       if (jobs.length > 0) waiting.set(deviceId, jobs)
       if (job) timed(job)

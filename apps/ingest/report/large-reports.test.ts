@@ -41,7 +41,7 @@ const devicesOf = async (count: number) => newReportingDevices(pool, await newOr
 const lists = `[${'[],'.repeat(300_000)}[]]`
 const objects = `{${Array.from({ length: 60_000 }, (_, index) => `"k${index}":[]`).join(',')}}`
 
-test('a large report is answered as a small one is', async () => {
+test('a large report gets the same response as a small one', async () => {
   const [device] = await devicesOf(1)
   if (!device) throw new Error('There is no device.')
   const ts = Date.now()

@@ -4,32 +4,32 @@ import { createFairLine } from './fair-line.ts'
 import type { CheckContext, checkReport } from './report-check.ts'
 
 export type LargeReports = {
-  /** Runs the work on one large report when its device's turn comes. */
+  /** Runs the work on a large report at its device's turn. */
   inTurn<Result>(deviceId: string, work: () => Promise<Result>): Promise<Result>
-  /** Checks a body off the event loop. Returns the body as well: its memory is with the check meanwhile. */
+  /** Checks a body in another thread. Returns the body as well, because its memory moves to that thread. */
   check(body: Buffer, context: CheckContext): Promise<{ body: Buffer; checked: ReturnType<typeof checkReport> }>
-  /** Reports whose turn has not come. */
+  /** Returns the number of waiting reports. */
   waiting(): number
-  /** Through this port the writer has dense bodies decoded by the same thread. To be transferred to it. */
+  /** The port through which the writer decodes dense bodies in the same thread. Transfer it to the writer. */
   writerPort: MessagePort
   close(): Promise<void>
 }
 
-/** A report of more than this is a large one: a thousand samples of one kind are smaller. */
+/** Reports above this size are large. A thousand samples of one kind are smaller. */
 export const largeReportBytes = 256 * 1024
 
-/** One is checked while the next is decompressed and the last one is synced to the log. */
+/** One is checked while the next is decompressed and the previous one is synced to the log. */
 const reportsAtOnce = 3
 
 /**
- * What one report makes while it is checked, at most 50 MiB, is let go of before the memory of the thread grows further.
- * Without limits each thread keeps up to 64 MiB for young objects alone.
+ * Checking a report allocates at most 50 MiB. The limits free that memory before the thread grows further. Without them,
+ * each thread keeps up to 64 MiB for young objects alone.
  */
 const threadLimits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 }
 
 /**
- * Checks large reports in a thread of their own, few at once and the devices in turn: neither the event loop nor the
- * memory of the process depends on how many devices send them. `onFailure` is called when the thread ends by itself.
+ * Checks large reports in a separate thread, a few at a time and the devices in turn, so that neither the event loop nor
+ * memory depends on the number of devices that send them. Calls `onFailure` if the thread ends unexpectedly.
  */
 export function openLargeReports(onFailure: (error: Error) => void): LargeReports {
   const line = createFairLine(reportsAtOnce)
@@ -58,7 +58,7 @@ export function openLargeReports(onFailure: (error: Error) => void): LargeReport
     writerPort,
     async check(body, context) {
       if (ended) throw ended
-      // A large body has its memory for itself unless it is a part of a larger one.
+      // A large body usually has its own memory. Otherwise copy it, so that it can be transferred.
       const own = new Uint8Array(body.buffer instanceof ArrayBuffer && isWhole(body) ? body.buffer : copyOf(body))
       const found = await new Promise<FromCheckThread>((resolve, reject) => {
         waiting.push({ resolve, reject })

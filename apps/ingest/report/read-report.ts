@@ -8,7 +8,7 @@ import type { Coding } from '#telemetry-log/log'
 const formats: Record<string, BatchFormat> = { 'application/json': 'json', 'application/x-ndjson': 'ndjson' }
 export type ContentCoding = Coding | 'identity'
 
-/** Which notation and content coding a report is in, from its head alone. Throws 413 or 415. */
+/** Returns the format and content coding of a report from its headers. Throws 413 or 415. */
 export function readReportHead(request: IncomingMessage): { format: BatchFormat; coding: ContentCoding } {
   if (Number(request.headers['content-length'] ?? 0) > maxReportBytes) throw tooLarge()
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
@@ -29,8 +29,8 @@ export function readReportHead(request: IncomingMessage): { format: BatchFormat;
 }
 
 /**
- * The body as it came, counted as it arrives. Rejects with 413 when it is too large and with what `onBytes` throws, which
- * gets the bytes so far and those that have just arrived; undefined when it was cut off.
+ * Reads the body as sent. Calls `onBytes` with the total and the new bytes as they arrive, and rejects with its error.
+ * Rejects with 413 if the body is too large. Resolves with undefined if the client disconnected.
  */
 export function readBody(
   request: IncomingMessage,
@@ -65,8 +65,8 @@ export function readBody(
 }
 
 /**
- * Decompresses in place: below a quarter megabyte that is faster than the thread pool. Returns undefined when that makes
- * more than `maxBytes`; throws 413 when it makes more than a report may have, or 400.
+ * Decompresses synchronously, which is faster than the thread pool below 256 KiB. Returns undefined if the result exceeds
+ * `maxBytes`. Throws 413 if it exceeds the limit of reports, and 400 if the body is invalid.
  */
 export function decompress(body: Buffer, coding: ContentCoding, maxBytes = maxReportBytes): Buffer | undefined {
   if (coding === 'identity') return body.length <= maxBytes ? body : undefined
@@ -84,6 +84,11 @@ export function decompress(body: Buffer, coding: ContentCoding, maxBytes = maxRe
 }
 
 const tooLarge = () =>
-  new ServiceError(413, 'body_too_large', `A report may have ${maxReportBytes} bytes, also after decompression.`, {
-    members: { maxBytes: maxReportBytes },
-  })
+  new ServiceError(
+    413,
+    'body_too_large',
+    `A report may have at most ${maxReportBytes} bytes, also after decompression.`,
+    {
+      members: { maxBytes: maxReportBytes },
+    },
+  )

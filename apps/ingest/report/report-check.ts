@@ -2,11 +2,11 @@ import { decodeBatch, type Rejection } from '#telemetry/accept'
 import type { BatchFormat, RefusedBatch } from '#telemetry/envelope'
 import { requestsForDays } from './report-cost.ts'
 
-/** What a check finds, without the samples: they may take twenty times the memory of their text. */
+/** The result of a check, without the samples, which may take twenty times the memory of their text. */
 export type CheckedReport = {
   ok: true
   sampleCount: number
-  /** How many requests the days of its samples count as. */
+  /** The number of requests that the report counts as, because of the days of its samples. */
   requests: number
   rejected: Rejection[]
   unknownFields: number

@@ -3,13 +3,13 @@ import type { HttpMetrics } from '#http/metrics'
 import type { CheckedReport } from './report-check.ts'
 
 export type ReportMetrics = {
-  /** Counts what was taken and refused of one report of `bytes` bytes as sent. */
+  /** Counts the accepted and rejected samples of a report of `bytes` bytes as sent. */
   countReport(checked: Pick<CheckedReport, 'rejected' | 'unknownFields'>, bytes: number): void
-  /** Counts one answer; `code` is the problem's code when it was refused. */
+  /** Counts a response. `code` is the problem's code if the report was rejected. */
   observe(status: number, durationMs: number, code?: string): void
 }
 
-/** Metrics of the accept path. Counters that change with every report are plain numbers, read when somebody scrapes. */
+/** Creates the metrics of the accept path. Counters that change with every report are plain numbers, read at a scrape. */
 export function createReportMetrics(http: HttpMetrics): ReportMetrics {
   const { registry } = http
   let bytes = 0
@@ -18,18 +18,18 @@ export function createReportMetrics(http: HttpMetrics): ReportMetrics {
   counterOf(
     registry,
     'telemetry_unknown_fields_total',
-    'Members of reports that are no field and were dropped.',
+    'Unknown members of reports that were dropped.',
     () => unknownFields,
   )
   const rejected = new Counter({
     name: 'telemetry_samples_rejected_total',
-    help: 'Samples refused before the answer, by reason.',
+    help: 'Samples rejected in the response, by reason.',
     labelNames: ['code'],
     registers: [registry],
   })
   const refused = new Counter({
     name: 'telemetry_reports_refused_total',
-    help: 'Reports that were not answered 202, by problem code.',
+    help: 'Rejected reports, by problem code.',
     labelNames: ['code'],
     registers: [registry],
   })
@@ -46,7 +46,7 @@ export function createReportMetrics(http: HttpMetrics): ReportMetrics {
   }
 }
 
-/** A counter whose value is read from `read` at every scrape. */
+/** Registers a counter whose value is read at every scrape. */
 export function counterOf(registry: Registry, name: string, help: string, read: () => number): void {
   new Counter({
     name,

@@ -6,8 +6,8 @@ import type { Backlog } from './backlog.ts'
 import { counterOf } from './report-metrics.ts'
 
 /**
- * What became of the accepted samples: accepted = stored + replaced + dead-lettered + backlog, at every scrape and
- * across restarts, since all of them are counted from the log.
+ * Registers the metrics of accepted samples. At every scrape and across restarts, accepted = stored + replaced +
+ * dead-lettered + backlog, because all are counted from the log.
  */
 export function registerSampleMetrics(
   registry: Registry,
@@ -17,11 +17,11 @@ export function registerSampleMetrics(
   counterOf(registry, 'telemetry_samples_accepted_total', 'Samples in the durable log since it began.', () =>
     Math.max(log.tail().samples, settled(counts())),
   )
-  counterOf(registry, 'telemetry_samples_stored_total', 'Samples that became a row.', () => counts().stored)
+  counterOf(registry, 'telemetry_samples_stored_total', 'Samples stored as a new row.', () => counts().stored)
   counterOf(
     registry,
     'telemetry_samples_replaced_total',
-    'Samples that took the place of an earlier one of the same device, kind and millisecond.',
+    'Samples that replaced an earlier one of the same device, kind and millisecond.',
     () => counts().replaced,
   )
   counterOf(
@@ -34,19 +34,19 @@ export function registerSampleMetrics(
     Math.max(0, log.tail().samples - settled(counts())),
   )
   registerLogMetrics(registry, log, backlog)
-  gaugeOf(registry, 'telemetry_suspended_tables', 'Tables whose writes QuestDB takes but does not apply.', () => {
+  gaugeOf(registry, 'telemetry_suspended_tables', 'Tables whose writes QuestDB accepts but does not apply.', () => {
     return writer.progress().suspendedTables
   })
   counterOf(
     registry,
     'telemetry_store_retries_total',
-    'Writes to QuestDB that failed and were tried again.',
+    'Writes to QuestDB that were retried.',
     () => writer.progress().retries,
   )
   counterOf(
     registry,
     'telemetry_log_damages_total',
-    'Stretches of the log that could not be read back; their bytes are in dead-letter/.',
+    'Damaged parts of the log. Their bytes are in dead-letter/.',
     () => writer.progress().damages,
   )
   new Counter({
@@ -68,13 +68,13 @@ function registerLogMetrics(registry: Registry, log: SegmentLog, backlog: Backlo
   gaugeOf(
     registry,
     'telemetry_log_bytes',
-    'Bytes of all files of the log: not stored yet, kept for a replay, dead letters.',
+    'Bytes of all files of the log: not stored yet, kept for a replay, and dead letters.',
     () => backlog.figures().logBytes,
   )
   gaugeOf(
     registry,
     'telemetry_backlog_budget_bytes',
-    'Bytes the log may take; from 70 % devices over their share get 429, from 90 % everybody gets 503.',
+    'Maximum bytes of the log. Above 70 %, devices over their fair share get 429. Above 90 %, all devices get 503.',
     () => backlog.figures().budgetBytes,
   )
   gaugeOf(registry, 'telemetry_log_queue_bytes', 'Bytes of reports that wait for a sync of the log.', () => {
@@ -83,7 +83,7 @@ function registerLogMetrics(registry: Registry, log: SegmentLog, backlog: Backlo
   gaugeOf(
     registry,
     'telemetry_log_lock_age_seconds',
-    'Time since the lock of the log was last confirmed; above 6 another process may take the log over.',
+    'Time since the lock of the log was confirmed. Above 6, another process may take over.',
     () => leaseAgeMs(log.lease) / 1_000,
   )
 }
