@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
 import { accepted, enrolled, type PeerAnswer, startEdgePeer } from '#test/edge-peer'
 
+// Every test starts processes, which takes long on a busy machine.
+vi.setConfig({ testTimeout: 180_000 })
+
 const program = fileURLToPath(new URL('./main.ts', import.meta.url))
 const node = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
 
@@ -63,7 +66,7 @@ test('reports a whole drive and ends; only the owner can read the token', async 
   expect(radio).toHaveLength(60)
   expect(samples.filter(({ kind }) => kind === 'location')).toHaveLength(60)
   expect((radio.at(-1) ?? 0) - (radio[0] ?? 0)).toBe(59_000)
-  expect(Math.abs((radio.at(-1) ?? 0) - Date.now())).toBeLessThan(10_000)
+  expect(Math.abs((radio.at(-1) ?? 0) - Date.now())).toBeLessThan(45_000)
   expect(JSON.parse(await readFile(join(folder, 'state.json'), 'utf8')).token).toBe('fld_test')
 })
 
@@ -72,20 +75,20 @@ test('a reboot job restarts the process, which reports the job and the reason of
   const peer = await startPeer([job])
   await startProgram(peer.baseUrl)
   const final = () => peer.received.filter(({ path, body }) => path.endsWith('/status') && body.includes('succeeded'))
-  await vi.waitFor(() => expect(final()).toHaveLength(1), { timeout: 20_000 })
+  await vi.waitFor(() => expect(final()).toHaveLength(1), { timeout: 60_000 })
   // A report whose answer the restart cut off is sent once more: by time, it is the same sample.
   const firstOfBoots = () => {
     const samples = peer.reports().flatMap((report) => report.samples)
     const system = samples.filter(({ kind, uptimeS }) => kind === 'system' && Number(uptimeS) <= 1)
     return [...new Map(system.map(({ ts, rebootReason }) => [ts, rebootReason])).values()]
   }
-  await vi.waitFor(() => expect(firstOfBoots()).toEqual([undefined, 'job']), { timeout: 20_000 })
+  await vi.waitFor(() => expect(firstOfBoots()).toEqual([undefined, 'job']), { timeout: 60_000 })
 })
 
 test('ends when its parent closes the channel', async () => {
   const peer = await startPeer()
   const { child, ended } = await startProgram(peer.baseUrl)
-  await vi.waitFor(() => expect(peer.reports().length).toBeGreaterThan(0), { timeout: 20_000 })
+  await vi.waitFor(() => expect(peer.reports().length).toBeGreaterThan(0), { timeout: 60_000 })
   child.disconnect()
   expect((await ended)[0]).toBe(0)
 })

@@ -50,13 +50,14 @@ afterAll(async () => {
 beforeEach(async () => {
   answerWith = { status: 204 }
   received = []
-  nowMs = Date.now() + 1_000
+  // Ahead of the database's clock, so that every new delivery is due however long a test takes.
+  nowMs = Date.now() + 600_000
   await pool.query('DELETE FROM webhook')
 })
 
 // The receiver is on this machine, which the product refuses; everything else is as in production.
-const sender = createWebhookSender({ ca: testTls.cert, isAllowed: () => true, timeoutMs: 2_000 })
-const guarded = createWebhookSender({ ca: testTls.cert, timeoutMs: 2_000 })
+const sender = createWebhookSender({ ca: testTls.cert, isAllowed: () => true, timeoutMs: 10_000 })
+const guarded = createWebhookSender({ ca: testTls.cert, timeoutMs: 10_000 })
 const receiverUrl = (path = '/in', host = 'localhost') =>
   `https://${host}:${(receiver.address() as AddressInfo).port}${path}`
 
