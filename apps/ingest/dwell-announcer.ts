@@ -6,8 +6,8 @@ import type { Pool } from '#postgres/pool'
 export type DwellAnnouncer = {
   /** Adds stored dwells, in the order in which they were written. */
   add(written: readonly WrittenDwell[]): void
-  /** Announces all dwells since the last flush. Keeps those that cannot be written for the next flush. */
-  flush(): Promise<void>
+  /** Announces all dwells since the last flush. Keeps those that cannot be written, and then returns false. */
+  flush(): Promise<boolean>
 }
 
 /** During a long outage of Postgres, the oldest are dropped. A later end is then announced with its start. */
@@ -37,12 +37,14 @@ export function createDwellAnnouncer({
         for (; announced < taken.length; announced += announcedAtOnce) {
           await publishDwells(pool, plans, taken.slice(announced, announced + announcedAtOnce))
         }
+        return true
       } catch (error) {
         waiting = taken.slice(announced).concat(waiting).slice(-maxWaiting)
         logger.warn(
           { dwells: waiting.length, error: error instanceof Error ? error.name : 'unknown' },
           'dwells_delayed',
         )
+        return false
       }
     },
   }

@@ -9,8 +9,8 @@ export type Presence = {
   seen(grant: DeviceGrant, receivedAtMs: number): void
   /** Adds what stored samples report about devices. */
   add(reports: readonly DeviceReport[]): void
-  /** Writes all changes since the last flush. Keeps those that cannot be written for the next flush. */
-  flush(): Promise<void>
+  /** Writes all changes since the last flush. Keeps those that cannot be written, and then returns false. */
+  flush(): Promise<boolean>
 }
 
 /** With many devices, the last-seen time of each is written at most this often. */
@@ -83,9 +83,10 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
         } catch (error) {
           for (const report of due.slice(start)) keep(report)
           logger.warn({ devices: pending.size, error: nameOf(error) }, 'presence_delayed')
-          return
+          return false
         }
       }
+      return true
     },
   }
 }

@@ -143,9 +143,13 @@ export async function startIngest(config: Config) {
   const accessNotices = followAccessNotices(pool, access)
   const listening = listen(config.POSTGRES_URL, [accessNotices, followJobNotices(mailbox)])
   const ignore = () => {}
+  async function tellPostgres(): Promise<void> {
+    const number = writer.toldNumber()
+    const written = await Promise.all([presence.flush(), dwells.flush()])
+    if (written.every((isWritten) => isWritten)) writer.confirm(number)
+  }
   const repeating = [
-    repeat(1_000, presence.flush, ignore),
-    repeat(1_000, dwells.flush, ignore),
+    repeat(1_000, tellPostgres, ignore),
     repeat(1_000, openJobs.refresh, ignore),
     repeat(1_000, async () => backlog.measure(), ignore),
   ]

@@ -56,7 +56,7 @@ test('erases every value of the device and none of another', async () => {
   expect(await eraseTelemetry(questdb, [erased])).toBe(0)
 })
 
-test('removes the device's votes from the coverage views, which remain valid', async () => {
+test('removes the votes of the device from the coverage views, which remain valid', async () => {
   const [erased, kept, organizationId] = [newId(), newId(), newId()]
   await report(erased, organizationId)
   await report(kept, organizationId)

@@ -33,6 +33,8 @@ const checkpointSchema = z.object({
   counts: z.object({ stored: z.number(), replaced: z.number(), deadLettered: z.number() }),
   atMs: z.number(),
   history: z.array(z.object({ position: z.number(), atMs: z.number() })),
+  serverStartMs: z.number().optional(),
+  resumePosition: z.number().optional(),
 })
 
 /** Returns the last durable checkpoint of the folder. Undefined if none can be read. */

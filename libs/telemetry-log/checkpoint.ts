@@ -17,6 +17,10 @@ export type Checkpoint = {
   atMs: number
   /** Earlier checkpoints of the replay window, oldest first, to restart from after the database lost recent rows. */
   history: { position: LogPosition; atMs: number }[]
+  /** Start time of the QuestDB server that has every row since the start of the replay; absent in older files. */
+  serverStartMs?: number | undefined
+  /** Where to read again if that server still runs: not after `position`, and before work that was only in memory. */
+  resumePosition?: LogPosition | undefined
 }
 
 /** Interval of the earlier checkpoints. A replay starts up to this much too early. */
@@ -28,7 +32,7 @@ const historyStepMs = 15_000
  */
 export function nextCheckpoint(
   previous: Checkpoint,
-  next: { position: LogPosition; counts: SampleCounts; atMs: number },
+  next: Omit<Checkpoint, 'history'>,
   replayWindowMs: number,
 ): Checkpoint {
   const history = [...previous.history]
@@ -38,6 +42,17 @@ export function nextCheckpoint(
   const limitMs = next.atMs - replayWindowMs
   while (history.length > 1 && (history[1]?.atMs ?? Number.POSITIVE_INFINITY) <= limitMs) history.shift()
   return { ...next, history }
+}
+
+/**
+ * Where the log is read from after a start. The server with the given start time has every row before the resume
+ * position; any other server may lack everything since the start of the replay window.
+ */
+export function readStart(checkpoint: Checkpoint, serverStartMs: number | undefined): LogPosition {
+  const { position, resumePosition } = checkpoint
+  const replayFrom = replayStart(checkpoint)
+  if (serverStartMs === undefined || checkpoint.serverStartMs !== serverStartMs) return replayFrom
+  return Math.max(replayFrom, Math.min(position, resumePosition ?? replayFrom))
 }
 
 /** Returns where a replay begins: everything before it was stored before the replay window. */

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { type Checkpoint, nextCheckpoint, replayStart, type SampleCounts } from '#telemetry-log/checkpoint'
+import { type Checkpoint, nextCheckpoint, readStart, replayStart, type SampleCounts } from '#telemetry-log/checkpoint'
 import { readCheckpoint, writeCheckpoint } from '#telemetry-log/checkpoint-file'
 import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
 import type { LogPosition } from '#telemetry-log/log'
@@ -17,16 +17,20 @@ import { isShortage } from '#telemetry-log/shortage'
 const replayWindowMs = 15 * 60 * 1_000
 const writeEveryMs = 1_000
 
+type Resume = Pick<Checkpoint, 'serverStartMs' | 'resumePosition'>
+
 export type Checkpoints = {
   current(): Checkpoint
-  /** Takes note; written at most once a second, and by `keep`. */
-  advance(position: LogPosition, counts: SampleCounts): void
+  /** Takes note; written at most once a second, and by `keep`. `resume`: see `Checkpoint`. */
+  advance(position: LogPosition, counts: SampleCounts, resume?: Resume): void
+  /** Takes note of another place to resume from while nothing new is stored. */
+  resumeFrom(position: LogPosition): void
   /** Lets time pass for what is stored while nothing new is; only to be called while the database is alive. */
   keep(): void
   /** Writes what was noted, at once. */
   close(): void
-  /** Where a replay has to begin. */
-  replayPosition(): LogPosition
+  /** Where reading starts when the QuestDB server with this start time has the rows. */
+  readPosition(serverStartMs: number | undefined): LogPosition
   /** The database may have lost what it had: until a replay has begun and passed, stored segments stay their full time. */
   databaseRestarted(): void
   beginReplay(): void
@@ -87,14 +91,17 @@ export function openCheckpoints(options: CheckpointOptions): Checkpoints {
 
   return {
     current: () => current,
-    advance(position, counts) {
-      current = { ...current, position, counts }
+    advance(position, counts, resume) {
+      current = { ...current, position, counts, ...resume }
       isReplayed = true
       writeWhenDue()
     },
+    resumeFrom(resumePosition) {
+      current = { ...current, resumePosition }
+    },
     keep: writeWhenDue,
     close: write,
-    replayPosition: () => replayStart(written),
+    readPosition: (serverStartMs) => readStart(written, serverStartMs),
     databaseRestarted() {
       isReplayDue = true
     },

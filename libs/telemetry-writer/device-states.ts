@@ -25,6 +25,8 @@ export type DeviceStates = {
   renew(deviceId: string, deviceClass: DeviceClass): Promise<void>
   /** The state of a loaded device. */
   of(deviceId: string): DeviceState
+  /** True when the device is loaded and has something to be aligned again. */
+  hasWork(deviceId: string): boolean
   /** Devices whose tracks have something to be aligned again; looks at every device. */
   dirty(): [string, DeviceState][]
   /**
@@ -104,6 +106,10 @@ export function createDeviceStates(
       const state = states.get(deviceId)
       if (!state) throw new Error('The state of a device is used before it was loaded.')
       return state
+    },
+    hasWork(deviceId) {
+      const state = states.get(deviceId)
+      return state !== undefined && hasWork(state.track)
     },
     dirty() {
       const dirty: [string, DeviceState][] = []

@@ -210,7 +210,10 @@ export function restoreTrack(track: DeviceTrack, { knownFromMs, droppedUntilMs, 
   for (const report of reports) recordOwner(state, report, [report])
   const { dirty, open } = state.alignment.apply(reports, rows)
   for (const range of dirty) markDirty(state, range)
-  if (open) state.written = timesOf(open)
+  if (!open) return
+  state.written = timesOf(open)
+  // The stored rows of the open dwell may lag behind its newest fixes. Realign them when the device is quiet or departs.
+  state.alignment = alignmentFrom(track.deviceClass, { ...state.alignment.state(), openDwellRows: 'stale' })
 }
 
 /** Takes over the unfinished realignments of a track that this one replaces. */

@@ -14,6 +14,7 @@ import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
 import { decodeHere } from './decode-report.ts'
 import { createPipeline } from './pipeline.ts'
+import { createSentRows } from './sent-rows.ts'
 import { createRowStore } from './store-rows.ts'
 
 let questdb: QuestdbSql
@@ -45,6 +46,8 @@ test('a report that fails is set aside, counted and kept whole; its device and t
   let counts = { stored: 0, replaced: 0, deadLettered: 0 }
   const pipeline = createPipeline({
     ahead: openSegmentReader({ folder, from: 0 }),
+    earlier: openSegmentReader({ folder, from: 0 }),
+    sent: createSentRows(),
     decode: decodeHere,
     reader,
     tail,

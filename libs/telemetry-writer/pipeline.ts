@@ -16,8 +16,11 @@ import { createRealignTurns } from './realign-turns.ts'
 import { createReportRows, type ReportCounts } from './report-rows.ts'
 import { createRowBatch, fates } from './row-batch.ts'
 import { noCounts, rowlessIn, sumCounts } from './sample-counts.ts'
+import type { SentRows } from './sent-rows.ts'
 import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
+import { createSilentDevices } from './silent-devices.ts'
 import type { RowStore } from './store-rows.ts'
+import { createUnfinishedReports } from './unfinished-reports.ts'
 
 export type Pipeline = {
   /** Reads and stores until `stop` is called; then what was read is stored and it resolves. */
@@ -31,15 +34,24 @@ export type PipelineParts = {
   reader: TelemetryLogReader
   /** A second reader, which looks for reports that must not wait for a backlog. */
   ahead: TelemetryLogReader
+  /** A third reader, for the reports of the replay window that `reader` does not read again. */
+  earlier: TelemetryLogReader
   decode: DecodeReport
   tail: SharedTail
   /** Its statements wait while the database is away. */
   questdb: QuestdbSql
   store: RowStore
   cleaning: CleaningCounts
+  sent: SentRows
   /** Samples before this position were counted by an earlier life. */
   checkpoint: Checkpoint
-  onStored: (position: LogPosition, counts: SampleCounts, reports: ReturnType<DeviceReports['take']>) => void
+  /** `unfinishedPosition`: the oldest report before `position` whose realignment is only in memory. */
+  onStored: (
+    position: LogPosition,
+    counts: SampleCounts,
+    reports: ReturnType<DeviceReports['take']>,
+    unfinishedPosition: LogPosition | undefined,
+  ) => void
   onFailure: OnFailure
 }
 
@@ -71,13 +83,16 @@ const realignForMs = 500
  * that a later row of the same key is also the later one to arrive; the next rows are made meanwhile.
  */
 export function createPipeline(parts: PipelineParts): Pipeline {
-  const { reader, ahead, decode, tail, questdb, store, cleaning, checkpoint, onStored, onFailure } = parts
+  const { reader, ahead, decode, tail, questdb, store, cleaning, sent, checkpoint, onStored, onFailure } = parts
   const rows = createRowBatch()
   const reports = createDeviceReports()
   const reportRows = createReportRows({ rows, reports, cleaning })
   let generation = 0
   let generationStart = { atMs: performance.now(), position: reader.position() }
   const states = createDeviceStates(questdb, () => generation, onFailure.device)
+  const unfinished = createUnfinishedReports(states.hasWork)
+  const silent = createSilentDevices(parts.earlier, reader.position(), states)
+  const startTail = tail.position()
   const failing = createFailingReports()
   const quiet = createQuietReports(ahead)
   let quietAtMs = Number.NEGATIVE_INFINITY
@@ -170,12 +185,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   function tryToAdd(report: DecodedReport, stored: StoredTimes): ReportCounts | { error: unknown } {
     if ('failure' in report) return { error: report.failure }
+    const { batch } = report
     try {
-      return reportRows.add(report, states.of(report.batch.deviceId), {
-        counted: isCounted(report.batch),
-        stored,
-        generation,
-      })
+      const added = reportRows.add(report, states.of(batch.deviceId), { counted: isCounted(batch), stored, generation })
+      if (states.hasWork(batch.deviceId)) unfinished.note(batch.deviceId, batch.position)
+      return added
     } catch (error) {
       return { error }
     }
@@ -248,6 +262,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     const taken = rows.take()
     const position = takenPosition
     const unsent = rowless
+    const unfinishedPosition = unfinished.oldest()
+    for (const { reasons } of taken) sent.add(reasons)
     const told = reports.take()
     rowless = noCounts
     firstRowAtMs = undefined
@@ -257,7 +273,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         flight = undefined
         if (deadInAdvance === undefined) counts = [counts, ...stored, unsent].reduce(sumCounts)
         else deadInAdvance += stored.reduce((sum, { deadLettered }) => sum + deadLettered, 0)
-        if (position >= checkpoint.position) onStored(position, counts, told)
+        if (position >= checkpoint.position) onStored(position, counts, told, unfinishedPosition)
       },
       (error: unknown) => {
         failure = { error }
@@ -277,6 +293,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   async function realign(): Promise<void> {
     const startedMs = performance.now()
     if (!realignTurns.isDue(startedMs)) return
+    if (takenPosition >= startTail && !isBacklogged()) await silent.loadSome()
     const late = realignTurns.inOrder(states.dirty())
     const settling = isBacklogged() ? [] : states.settle(Date.now(), maxDirty - late.length)
     const dirty = [...late, ...settling]
@@ -298,8 +315,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   function appendRealigned(realigned: Realigned): void {
     rows.allOrNone(() => {
-      for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted)
-      for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted)
+      for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted, 'realigned')
+      for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted, 'dwell')
     })
     for (const { row, origin } of realigned.dwells) reports.noteDwell(row, origin)
     // Those who are done do not wait for those who come after them.

@@ -13,6 +13,7 @@ import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
 import { decodeHere } from './decode-report.ts'
 import { createPipeline } from './pipeline.ts'
+import { createSentRows } from './sent-rows.ts'
 import { createRowStore, type RowStore } from './store-rows.ts'
 
 let questdb: QuestdbSql
@@ -82,7 +83,7 @@ test('reports of a device that sends little pass the backlog of one that sends m
   const reader = openSegmentReader({ folder, from: 0, onDamage: () => {} })
   const ahead = openSegmentReader({ folder, from: 0 })
   const pipeline = createPipeline({
-    ...{ reader, ahead, decode: decodeHere, tail, questdb, store },
+    ...{ reader, ahead, earlier: ahead, decode: decodeHere, tail, questdb, store, sent: createSentRows() },
     cleaning: { count: () => {}, list: () => [] },
     checkpoint: { position: 0, counts, atMs: 0, history: [] },
     onStored(position, next) {

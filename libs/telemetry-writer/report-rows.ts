@@ -45,6 +45,7 @@ export function createReportRows(parts: {
     origin: RowOrigin,
     fixes: readonly FixReport[],
     radio: RadioRows,
+    counted: boolean,
   ): TrackStep['dwells'] {
     const { deviceId } = origin
     const samples = [...radio.values()].map(({ row }) => row)
@@ -57,9 +58,12 @@ export function createReportRows(parts: {
         const isSame = earlierOrigin.receivedAtMs === receivedAtMs && earlierOrigin.organizationId === organizationId
         if (!isSame) earlierOrigin = { deviceId, organizationId, receivedAtMs }
       }
-      rows.append('cellular', row, fate === undefined ? earlierOrigin : origin, fate ?? fates.uncounted)
+      const [rowOrigin, reason] =
+        fate === undefined ? [earlierOrigin, 'realigned' as const] : [origin, 'fresh' as const]
+      rows.append('cellular', row, rowOrigin, fate ?? fates.uncounted, counted ? reason : 'replayed')
     }
-    for (const { row, origin: dwellOrigin } of step.dwells) rows.append('dwell', row, dwellOrigin, fates.uncounted)
+    for (const { row, origin: dwellOrigin } of step.dwells)
+      rows.append('dwell', row, dwellOrigin, fates.uncounted, counted ? 'dwell' : 'replayed')
     return step.dwells
   }
 
@@ -88,7 +92,7 @@ export function createReportRows(parts: {
       const row = cleanSample(sample, cleaning.count)
       if (row.kind !== 'cellular') {
         if (counted) notable.push(row)
-        rows.append(kind, row, origin, fate)
+        rows.append(kind, row, origin, fate, counted ? 'fresh' : 'replayed')
         countRow(fate)
         // Of two fixes of one millisecond only the later stays a row.
         if (row.kind === 'location') fixes.set(tsMs, fixReport(row))
@@ -101,7 +105,7 @@ export function createReportRows(parts: {
       radio.set(tsMs, { row: Object.assign(row, { organizationId, receivedAtMs }), fate: earlier?.fate ?? fate })
     }
     const usable = [...fixes.values()].filter((fix) => fix !== null)
-    const dwells = usable.length > 0 || radio.size > 0 ? addTrackRows(state, origin, usable, radio) : []
+    const dwells = usable.length > 0 || radio.size > 0 ? addTrackRows(state, origin, usable, radio, counted) : []
     // Nothing below throws: what is noted cannot be taken back.
     for (const row of notable) reports.note(batch, row, state)
     for (const dwell of dwells) reports.noteDwell(dwell.row, dwell.origin)

@@ -1,19 +1,22 @@
 import { createRowEncoder, type EncodedRows, type RowEncoder, type RowOrigin } from '#telemetry/ilp'
 import { type TableName, tables } from '#telemetry/tables'
+import type { SendReason } from './sent-rows.ts'
 
 /** What a row's sample counts as once it is stored; re-sent and realigned rows were counted before. */
 export const fates = { uncounted: 0, stored: 1, replaced: 2 } as const
 export type Fate = (typeof fates)[keyof typeof fates]
 
-export type BatchRows = EncodedRows & { fates: Fate[] }
+export type BatchRows = EncodedRows & { fates: Fate[]; reasons: SendReason[] }
 
 export type RowBatch = {
-  append(table: TableName, row: { tsMs: number }, origin: RowOrigin, fate: Fate): void
+  append(table: TableName, row: { tsMs: number }, origin: RowOrigin, fate: Fate, reason: SendReason): void
   /** Runs `add`, and takes back every row it appended when it throws. */
   allOrNone<Result>(add: () => Result): Result
   /** Bytes of the fullest table. */
   largestBytes(): number
   isEmpty(): boolean
+  /** Rows of all tables. */
+  rowCount(): number
   /** Hands over the rows of every table that has some, and starts anew. */
   take(): BatchRows[]
 }
@@ -22,25 +25,27 @@ const initialBytes = 256 * 1024
 
 /** Collects encoded rows by table until they are sent together. */
 export function createRowBatch(): RowBatch {
-  const open = new Map<TableName, { encoder: RowEncoder; fates: Fate[] }>()
+  const open = new Map<TableName, { encoder: RowEncoder; fates: Fate[]; reasons: SendReason[] }>()
   for (const name of Object.keys(tables) as TableName[]) {
-    open.set(name, { encoder: createRowEncoder(tables[name], initialBytes), fates: [] })
+    open.set(name, { encoder: createRowEncoder(tables[name], initialBytes), fates: [], reasons: [] })
   }
   const collected = [...open.values()]
   return {
-    append(table, row, origin, fate) {
+    append(table, row, origin, fate, reason) {
       const target = open.get(table)
       if (!target) throw new Error(`There is no table ${table}.`)
       target.encoder.append(row, origin)
       target.fates.push(fate)
+      target.reasons.push(reason)
     },
     allOrNone(add) {
       const before = collected.map(({ fates }) => fates.length)
       try {
         return add()
       } catch (error) {
-        for (const [index, { encoder, fates }] of collected.entries()) {
+        for (const [index, { encoder, fates, reasons }] of collected.entries()) {
           fates.length = before[index] ?? 0
+          reasons.length = fates.length
           encoder.truncate(fates.length)
         }
         throw error
@@ -48,11 +53,13 @@ export function createRowBatch(): RowBatch {
     },
     largestBytes: () => collected.reduce((largest, { encoder }) => Math.max(largest, encoder.size()), 0),
     isEmpty: () => collected.every(({ encoder }) => encoder.size() === 0),
+    rowCount: () => collected.reduce((sum, { fates }) => sum + fates.length, 0),
     take() {
       return collected.flatMap((target) => {
         if (target.encoder.size() === 0) return []
-        const rows = { ...target.encoder.take(), fates: target.fates }
+        const rows = { ...target.encoder.take(), fates: target.fates, reasons: target.reasons }
         target.fates = []
+        target.reasons = []
         return [rows]
       })
     },

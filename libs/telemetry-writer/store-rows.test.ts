@@ -36,7 +36,14 @@ afterAll(() => questdb.end())
 function batchOf(lines: string[], fateOf: (index: number) => Fate): BatchRows {
   const rowEnds: number[] = []
   for (const line of lines) rowEnds.push((rowEnds.at(-1) ?? 0) + Buffer.byteLength(line))
-  return { table: 'system', bytes: Buffer.from(lines.join('')), rowEnds, fates: lines.map((_, index) => fateOf(index)) }
+  const reasons = lines.map(() => 'fresh' as const)
+  return {
+    table: 'system',
+    bytes: Buffer.from(lines.join('')),
+    rowEnds,
+    reasons,
+    fates: lines.map((_, index) => fateOf(index)),
+  }
 }
 
 const startMs = Date.now() - 60_000

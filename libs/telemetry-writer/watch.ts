@@ -9,6 +9,8 @@ export type Watch = {
   suspendedTables(): number
   /** Every row before here was not only taken but applied: a query finds it. */
   appliedPosition(): LogPosition
+  /** Start time of the server at the last look. */
+  serverStartMs(): number | undefined
   /** True once after the server was started anew since the last look. */
   takeRestart(): boolean
   /** When the last look succeeded. */
@@ -63,6 +65,7 @@ export function createWatch(questdb: QuestdbSql, storedPosition: () => LogPositi
     },
     suspendedTables: () => suspended.size,
     appliedPosition: () => appliedPosition,
+    serverStartMs: () => startedAtMs,
     takeRestart() {
       const was = restarted
       restarted = false

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { leaseAgeMs } from '#telemetry-log/lease'
 import type { SegmentLog } from '#telemetry-log/segment-log'
+import { sendReasons } from '#telemetry-writer/sent-rows'
 import type { WriterHandle } from '../writer/handle.ts'
 import type { Backlog } from './backlog.ts'
 import { counterOf } from './report-metrics.ts'
@@ -57,6 +58,17 @@ export function registerSampleMetrics(
     collect() {
       this.reset()
       for (const { kind, field, reason, count } of writer.progress().cleaned) this.inc({ kind, field, reason }, count)
+    },
+  })
+  new Counter({
+    name: 'telemetry_rows_sent_total',
+    help: 'Rows sent to QuestDB since the start of the process, by reason.',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      const { rowsSent } = writer.progress()
+      for (const reason of sendReasons) this.inc({ reason }, rowsSent[reason])
     },
   })
 }

@@ -2,6 +2,7 @@ import { type MessagePort, Worker } from 'node:worker_threads'
 import { readCheckpoint } from '#telemetry-log/checkpoint-file'
 import type { Lease } from '#telemetry-log/lease'
 import type { ToldByRows } from '#telemetry-writer/device-reports'
+import { noSentRows } from '#telemetry-writer/sent-rows'
 import type { Config } from '../config.ts'
 import type { FromWriter, ToWriter, WriterProgress, WriterSettings } from './messages.ts'
 
@@ -9,6 +10,10 @@ export type WriterHandle = {
   progress(): WriterProgress
   /** Resolves when the thread ended by itself. */
   failed: Promise<Error>
+  /** The number of the last `onStored`. */
+  toldNumber(): number
+  /** Says that Postgres has what `onStored` was given up to this number: a later start need not tell it again. */
+  confirm(toldNumber: number): void
   /** Lets it finish what it is sending, for a moment, and keep a checkpoint. */
   stop(): Promise<void>
 }
@@ -53,6 +58,7 @@ export function startWriter(parts: {
     replays: 0,
     suspendedTables: 0,
     cleaned: [],
+    rowsSent: noSentRows,
   }
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
     workerData: settings,
@@ -60,6 +66,8 @@ export function startWriter(parts: {
     resourceLimits: threadLimits,
   })
   let stopping = false
+  let toldNumber = 0
+  let confirmedNumber = 0
   let signalStopped: () => void = () => {}
   const stopped = new Promise<void>((resolve) => {
     signalStopped = resolve
@@ -75,12 +83,20 @@ export function startWriter(parts: {
   })
   worker.on('message', (message: FromWriter) => {
     if (message.kind === 'progress') progress = message.progress
-    else if (message.kind === 'stored') onStored(message.told)
-    else signalStopped()
+    else if (message.kind === 'stored') {
+      toldNumber = message.number
+      onStored(message.told)
+    } else signalStopped()
   })
   return {
     progress: () => progress,
     failed,
+    toldNumber: () => toldNumber,
+    confirm(number) {
+      if (number <= confirmedNumber || stopping) return
+      confirmedNumber = number
+      worker.postMessage({ kind: 'confirm', number } satisfies ToWriter)
+    },
     async stop() {
       stopping = true
       worker.postMessage({ kind: 'stop' } satisfies ToWriter)

@@ -4,6 +4,7 @@ import type { Lease } from '#telemetry-log/lease'
 import type { LogPosition } from '#telemetry-log/log'
 import type { CleanedCount } from '#telemetry-writer/cleaning-counts'
 import type { ToldByRows } from '#telemetry-writer/device-reports'
+import type { SendReason } from '#telemetry-writer/sent-rows'
 
 /** What the writer thread is started with. Secrets cross as text: class instances do not survive the crossing. */
 export type WriterSettings = {
@@ -29,11 +30,14 @@ export type WriterProgress = {
   replays: number
   suspendedTables: number
   cleaned: CleanedCount[]
+  rowsSent: Record<SendReason, number>
 }
 
 export type FromWriter =
   | { kind: 'progress'; progress: WriterProgress }
-  | { kind: 'stored'; told: ToldByRows }
+  /** `number` is for the confirmation. */
+  | { kind: 'stored'; told: ToldByRows; number: number }
   | { kind: 'stopped' }
 
-export type ToWriter = { kind: 'stop' }
+/** `confirm`: Postgres has what was told with this number and before. */
+export type ToWriter = { kind: 'stop' } | { kind: 'confirm'; number: number }

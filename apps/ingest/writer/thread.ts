@@ -8,6 +8,7 @@ import { applySchema } from '#questdb/schema'
 import { openQuestdbSql } from '#questdb/sql'
 import { deadReportOf } from '#telemetry-log/dead-letters'
 import { isLeaseHeld } from '#telemetry-log/lease'
+import type { LogPosition } from '#telemetry-log/log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { openSharedTail } from '#telemetry-log/shared-tail'
 import { openCheckpoints } from '#telemetry-writer/checkpoints'
@@ -16,7 +17,9 @@ import { createDeadLetterKeeper } from '#telemetry-writer/dead-letter-keeper'
 import type { OnFailure } from '#telemetry-writer/failing-reports'
 import { createPatientSql } from '#telemetry-writer/patient-sql'
 import { createPipeline } from '#telemetry-writer/pipeline'
+import { createSentRows } from '#telemetry-writer/sent-rows'
 import { createRowStore } from '#telemetry-writer/store-rows'
+import { createUnconfirmedNews } from '#telemetry-writer/unconfirmed-news'
 import { createWatch } from '#telemetry-writer/watch'
 import { createDecodeReport } from './decode-elsewhere.ts'
 import type { FromWriter, ToWriter, WriterSettings } from './messages.ts'
@@ -36,11 +39,15 @@ const checkpoints = openCheckpoints({
   mayWrite: () => isLeaseHeld(settings.lease),
 })
 const cleaning = createCleaningCounts()
+const sent = createSentRows()
+const news = createUnconfirmedNews()
 const decode = createDecodeReport(settings.decoding)
 const watch = createWatch(sql, () => checkpoints.current().position, logger)
 const ending = new AbortController()
 const figures = { retries: 0, damages: 0, replays: 0 }
 let pipeline: ReturnType<typeof createPipeline> | undefined
+/** Of the last rows that the pipeline stored; undefined before that. */
+let stored: { unfinishedPosition: LogPosition | undefined } | undefined
 let stopping = false
 
 const detailOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -48,7 +55,8 @@ const tell = (message: FromWriter) => parentPort?.postMessage(message)
 const tellProgress = () => {
   const { position, counts } = checkpoints.current()
   const suspendedTables = watch.suspendedTables()
-  tell({ kind: 'progress', progress: { position, counts, ...figures, suspendedTables, cleaned: cleaning.list() } })
+  const counted = { ...figures, suspendedTables, cleaned: cleaning.list(), rowsSent: sent.list() }
+  tell({ kind: 'progress', progress: { position, counts, ...counted } })
 }
 
 function onRetry(detail: string): void {
@@ -98,28 +106,36 @@ const onFailure: OnFailure = {
 async function runOnce(): Promise<void> {
   const checkpoint = checkpoints.current()
   checkpoints.beginReplay()
+  stored = undefined
+  const serverStartMs = watch.serverStartMs()
+  const from = checkpoints.readPosition(serverStartMs)
   const reader = openSegmentReader({
     folder: logFolder,
-    from: checkpoints.replayPosition(),
+    from,
     onDamage: (damage) => {
       figures.damages += 1
       logger.error(damage, 'a stretch of the telemetry log is damaged; its bytes are in dead-letter/')
     },
   })
   const ahead = openSegmentReader({ folder: logFolder, from: reader.position() })
+  const earlier = openSegmentReader({ folder: logFolder, from: checkpoints.readPosition(undefined) })
   pipeline = createPipeline({
     reader,
     ahead,
+    earlier,
     decode,
     tail,
     questdb: patientSql,
     store,
     cleaning,
+    sent,
     checkpoint,
-    onStored(position, counts, told) {
-      checkpoints.advance(position, counts)
+    onStored(position, counts, told, unfinishedPosition) {
+      stored = { unfinishedPosition }
+      const fromPosition = checkpoints.current().position
+      if (told.reports.length + told.dwells.length > 0) tell({ kind: 'stored', told, number: news.sent(fromPosition) })
+      checkpoints.advance(position, counts, { serverStartMs, resumePosition: resumePosition(position) })
       tellProgress()
-      if (told.reports.length + told.dwells.length > 0) tell({ kind: 'stored', told })
     },
     onFailure,
   })
@@ -128,8 +144,13 @@ async function runOnce(): Promise<void> {
   } finally {
     reader.close()
     ahead.close()
+    earlier.close()
   }
 }
+
+/** Where a later start must read from, unless QuestDB lost rows: everything before is finished and told to Postgres. */
+const resumePosition = (position: LogPosition): LogPosition =>
+  Math.min(position, stored?.unfinishedPosition ?? position, news.oldest() ?? position)
 
 /** What was taken but not applied when the last life ended must be found by queries before they are asked anything. */
 async function untilApplied(): Promise<void> {
@@ -148,7 +169,7 @@ async function run(): Promise<void> {
     if (!stopping) {
       figures.replays += 1
       logger.warn(
-        { from: checkpoints.replayPosition() },
+        { from: checkpoints.readPosition(undefined) },
         'QuestDB was started anew; sending again what it may have lost',
       )
     }
@@ -162,7 +183,11 @@ const watching = repeat(
     if (watch.takeRestart()) {
       checkpoints.databaseRestarted()
       pipeline?.stop()
-    } else checkpoints.keep()
+    } else {
+      // Until the pipeline has caught up with the checkpoint, it may not have found all that was unfinished.
+      if (stored) checkpoints.resumeFrom(resumePosition(checkpoints.current().position))
+      checkpoints.keep()
+    }
     pipeline?.forget(watch.appliedPosition())
     tellProgress()
   },
@@ -170,7 +195,7 @@ const watching = repeat(
 )
 
 parentPort?.on('message', (message: ToWriter) => {
-  if (message.kind !== 'stop') return
+  if (message.kind === 'confirm') return news.confirm(message.number)
   stopping = true
   pipeline?.stop()
   setTimeout(() => ending.abort(), stopLimitMs).unref()

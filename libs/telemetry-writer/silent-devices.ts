@@ -1,0 +1,38 @@
+import type { DeviceClass } from '#telemetry/dwell'
+import type { LogPosition, TelemetryLogReader } from '#telemetry-log/log'
+import type { DeviceStates } from './device-states.ts'
+
+export type SilentDevices = {
+  /** Loads the next devices; does nothing once all are loaded. */
+  loadSome(): Promise<void>
+}
+
+const chunkBytes = 2 * 1024 ** 2
+const loadAtOnce = 50
+
+/**
+ * Loads the devices that reported shortly before a restart and may never report again, so that their open stays are
+ * settled like those of every quiet device. `earlier` reads the reports before `endPosition`.
+ */
+export function createSilentDevices(
+  earlier: TelemetryLogReader,
+  endPosition: LogPosition,
+  states: DeviceStates,
+): SilentDevices {
+  const devices = new Map<string, DeviceClass>()
+  let isRead = false
+  return {
+    async loadSome() {
+      if (!isRead) {
+        const batches = earlier.read(endPosition, chunkBytes)
+        for (const { deviceId, deviceClass } of batches) devices.set(deviceId, deviceClass)
+        isRead = batches.length === 0
+        return
+      }
+      const some = new Map([...devices].slice(0, loadAtOnce))
+      if (some.size === 0) return
+      await states.load(some, Date.now())
+      for (const deviceId of some.keys()) devices.delete(deviceId)
+    },
+  }
+}
