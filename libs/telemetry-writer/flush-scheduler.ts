@@ -1,0 +1,99 @@
+import type { SampleCounts } from '#telemetry-log/checkpoint'
+import type { BatchRows, RowBatch } from './row-batch.ts'
+import type { RowStore } from './store-rows.ts'
+
+export type FlushScheduler = {
+  /** Says that reports were processed or rows were added since the last flush. */
+  noteAdded(): void
+  hasWaiting(): boolean
+  /** Starts a flush if one is due. Waits for the flush in progress if too many rows wait. Throws what storing threw. */
+  flushWhenDue(): Promise<void>
+  /** Flushes everything and waits until it is stored. Throws what storing threw. */
+  flushAll(): Promise<void>
+  isFull(): boolean
+  /** Returns how long to wait for the next flush, in milliseconds; undefined if nothing waits. */
+  dueInMs(): number | undefined
+  /** Resolves when the flush in progress ends; undefined if there is none. */
+  inProgress(): Promise<void> | undefined
+}
+
+export type FlushSchedulerParts = {
+  rows: RowBatch
+  store: RowStore
+  /** True while so much waits in the log that size and not time decides when rows are sent. */
+  isBacklogged: () => boolean
+  /** Called when a flush starts, with its rows. What it returns is called when they are stored. */
+  onFlush: (tables: readonly BatchRows[]) => (stored: readonly SampleCounts[]) => void
+}
+
+const flushAfterMs = 100
+/** Each flush is a commit to each table, which QuestDB merges into the partitions: light traffic causes two a second. */
+const pauseMs = 500
+const flushBytes = 4 * 1024 ** 2
+const backlogFlushBytes = 16 * 1024 ** 2
+
+/**
+ * Decides when collected rows are sent, and sends them. One flush is in progress at a time, so that a later row of the
+ * same key also arrives later; the next rows are collected meanwhile.
+ */
+export function createFlushScheduler({ rows, store, isBacklogged, onFlush }: FlushSchedulerParts): FlushScheduler {
+  // Monotonic times: the wall clock may be set back.
+  let firstAddedAtMs: number | undefined
+  let lastFlushAtMs = Number.NEGATIVE_INFINITY
+  let inProgress: Promise<void> | undefined
+  let failure: { error: unknown } | undefined
+
+  function start(): void {
+    const tables = rows.take()
+    const onStored = onFlush(tables)
+    firstAddedAtMs = undefined
+    lastFlushAtMs = performance.now()
+    inProgress = Promise.all(tables.map((table) => store.store(table))).then(
+      (stored) => {
+        inProgress = undefined
+        onStored(stored)
+      },
+      (error: unknown) => {
+        failure = { error }
+      },
+    )
+  }
+
+  function dueInMs(): number | undefined {
+    if (firstAddedAtMs === undefined) return undefined
+    return Math.max(firstAddedAtMs + flushAfterMs, lastFlushAtMs + pauseMs) - performance.now()
+  }
+
+  function isDue(): boolean {
+    const waitMs = dueInMs()
+    if (waitMs === undefined) return false
+    const backlogged = isBacklogged()
+    if (rows.largestBytes() >= (backlogged ? backlogFlushBytes : flushBytes)) return true
+    return !backlogged && waitMs <= 0
+  }
+
+  return {
+    noteAdded() {
+      firstAddedAtMs ??= performance.now()
+    },
+    hasWaiting: () => firstAddedAtMs !== undefined,
+    async flushWhenDue() {
+      if (failure) throw failure.error
+      if (!isDue()) return
+      if (inProgress && rows.largestBytes() < backlogFlushBytes) return
+      await inProgress
+      start()
+    },
+    async flushAll() {
+      if (firstAddedAtMs !== undefined) {
+        await inProgress
+        start()
+      }
+      await inProgress
+      if (failure) throw failure.error
+    },
+    isFull: () => rows.largestBytes() >= flushBytes,
+    dueInMs,
+    inProgress: () => inProgress,
+  }
+}

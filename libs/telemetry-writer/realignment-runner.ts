@@ -1,0 +1,74 @@
+import type { QuestdbSql } from '#questdb/sql'
+import { waitUntilApplied } from '#questdb/wal-tables'
+import type { DeviceReports } from './device-reports.ts'
+import type { DeviceStates } from './device-states.ts'
+import type { OnFailure } from './failing-reports.ts'
+import type { FlushScheduler } from './flush-scheduler.ts'
+import type { Realigned } from './realign-range.ts'
+import { takeRealignTurn } from './realign-turn.ts'
+import { createRealignTurns } from './realign-turns.ts'
+import { fates, type RowBatch } from './row-batch.ts'
+
+export type RealignmentRunner = {
+  /** Realigns devices if it is time. Nothing may be read meanwhile: rows must not change between reading and writing. */
+  run(): Promise<void>
+}
+
+export type RealignmentRunnerParts = {
+  questdb: QuestdbSql
+  states: DeviceStates
+  rows: RowBatch
+  reports: DeviceReports
+  flushes: FlushScheduler
+  isBacklogged: () => boolean
+  /** True when reports wait in the log. */
+  isFreshWaiting: () => boolean
+  isStopping: () => boolean
+  onFailure: OnFailure['device']
+}
+
+/** With fewer devices to realign than this, stays are settled too: late data must not queue behind a fleet that parks. */
+const maxDirty = 100
+/** After this time, new reports are processed before the rest. */
+const realignForMs = 500
+/** Realigning needs all rows in the database. It waits this long for a regular flush instead of causing one. */
+const waitForFlushMs = 2_500
+
+/** Decides when devices are realigned, and adds the rows that moved to the batch. */
+export function createRealignmentRunner(parts: RealignmentRunnerParts): RealignmentRunner {
+  const { questdb, states, rows, reports, flushes, isBacklogged, isFreshWaiting, isStopping, onFailure } = parts
+  const turns = createRealignTurns(performance.now())
+
+  function append(realigned: Realigned): void {
+    rows.allOrNone(() => {
+      for (const { row, origin } of realigned.rows) rows.append('cellular', row, origin, fates.uncounted, 'realigned')
+      for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted, 'dwell')
+    })
+    for (const { row, origin } of realigned.dwells) reports.noteDwell(row, origin)
+    // Rows of a device that is done do not wait for the devices after it.
+    if (!rows.isEmpty()) flushes.noteAdded()
+  }
+
+  return {
+    async run() {
+      const startedMs = performance.now()
+      if (!turns.isDue(flushes.hasWaiting() ? startedMs - waitForFlushMs : startedMs)) return
+      const late = turns.inOrder(states.dirty())
+      const settling = isBacklogged() ? [] : states.settle(Date.now(), maxDirty - late.length)
+      const dirty = [...late, ...settling]
+      if (dirty.length === 0) return turns.ended({ startedMs, endedMs: startedMs, isLeftOver: false })
+      await flushes.flushAll()
+      const isApplied = await waitUntilApplied(questdb, realignForMs)
+      const limitMs = performance.now() + realignForMs
+      const { lastDeviceId, isLeftOver } = await takeRealignTurn(isApplied ? dirty : [], {
+        questdb,
+        append,
+        flush: flushes.flushWhenDue,
+        isOver: () => (performance.now() > limitMs && isFreshWaiting()) || isStopping() || flushes.isFull(),
+        nowMs: Date.now,
+        onFailure,
+      })
+      turns.ended({ startedMs, endedMs: performance.now(), lastDeviceId, isLeftOver })
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import type { QuestdbSql } from '#questdb/sql'
+import { waitUntilApplied } from '#questdb/wal-tables'
+import type { LoggedBatch, LogPosition } from '#telemetry-log/log'
+import { type DecodeReport, decodeHere } from './decode-report.ts'
+import type { DeviceStates } from './device-states.ts'
+import { createFailingReports, type OnFailure } from './failing-reports.ts'
+import type { ReportCounts, ReportRows } from './report-rows.ts'
+import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
+
+export type ReportProcessor = {
+  /**
+   * Decodes reports and loads what is known of their devices. Returns a function that adds the rows of one of them to the
+   * batch, or sets the report aside if that fails, and returns what its samples count as.
+   */
+  prepare(batches: readonly LoggedBatch[]): Promise<(batch: LoggedBatch) => Promise<ReportCounts>>
+}
+
+export type ReportProcessorParts = {
+  questdb: QuestdbSql
+  decode: DecodeReport
+  states: DeviceStates
+  reportRows: ReportRows
+  isCounted: (batch: LoggedBatch) => boolean
+  generation: () => number
+  /** Sends all rows and waits until they are stored. */
+  flushAll: () => Promise<void>
+  /** Called after the rows of a report were added. */
+  onAdded: (batch: LoggedBatch) => void
+  onFailure: OnFailure['report']
+}
+
+/** How long a device's rows may take to be found before its state is made anew from them. */
+const appliedWithinMs = 10_000
+
+/** Turns reports into rows, and tries failing ones again. */
+export function createReportProcessor(parts: ReportProcessorParts): ReportProcessor {
+  const { questdb, decode, states, reportRows, isCounted, generation, flushAll, onAdded, onFailure } = parts
+  const failing = createFailingReports()
+
+  const storedTimesOf = (reports: readonly DecodedReport[]) =>
+    askForStoredTimes(
+      questdb,
+      reports.filter(({ batch }) => isCounted(batch)),
+      states,
+      generation(),
+    )
+
+  function tryToAdd(report: DecodedReport, stored: StoredTimes): ReportCounts | { error: unknown } {
+    if ('failure' in report) return { error: report.failure }
+    const { batch } = report
+    try {
+      const told = { counted: isCounted(batch), stored, generation: generation() }
+      const added = reportRows.add(report, states.of(batch.deviceId), told)
+      onAdded(batch)
+      return added
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  /**
+   * Tries a failed report again alone, from a new state of its device, and then sets it aside: it must not keep the
+   * reports of other devices waiting.
+   */
+  async function tryAgain(report: DecodedReport, firstError: unknown): Promise<ReportCounts> {
+    const { batch } = report
+    const { deviceId, deviceClass, sampleCount } = batch
+    let error = firstError
+    for (let left = failing.attempts(deviceId, Date.now()) - 1; left >= 0; left--) {
+      // The new state is made from stored rows, so those of earlier reports must be stored.
+      await flushAll()
+      await waitUntilApplied(questdb, appliedWithinMs)
+      await states.renew(deviceId, deviceClass)
+      if (left === 0) break
+      const added = tryToAdd(report, await storedTimesOf([report]))
+      if (!('error' in added)) return added
+      error = added.error
+    }
+    failing.note(deviceId, Date.now())
+    await onFailure(batch, error)
+    return { stored: 0, replaced: 0, superseded: 0, lost: isCounted(batch) ? sampleCount : 0 }
+  }
+
+  return {
+    async prepare(batches) {
+      const decoded = new Map<LogPosition, DecodedReport>()
+      for (const batch of batches) {
+        const report = decode(batch)
+        decoded.set(batch.position, report instanceof Promise ? await report : report)
+      }
+      const receivedBeforeMs = batches.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Infinity)
+      await states.load(new Map(batches.map(({ deviceId, deviceClass }) => [deviceId, deviceClass])), receivedBeforeMs)
+      const stored = await storedTimesOf([...decoded.values()])
+      const renewed = new Set<string>()
+      return async (batch) => {
+        const report = decoded.get(batch.position) ?? decodeHere(batch)
+        decoded.delete(batch.position)
+        const added = tryToAdd(report, renewed.has(batch.deviceId) ? await storedTimesOf([report]) : stored)
+        if (!('error' in added)) return added
+        // The new state does not know some times that the one before knew, so `stored` lacks them.
+        renewed.add(batch.deviceId)
+        return tryAgain(report, added.error)
+      }
+    },
+  }
+}
