@@ -4,6 +4,7 @@ import { fleetGps } from './fleet-gps.ts'
 import { forecast } from './forecast.ts'
 import { groupCount } from './group-count.ts'
 import { groupDispatch } from './group-dispatch.ts'
+import { idle } from './idle.ts'
 import { ingestAccept } from './ingest-accept.ts'
 import { latestHistory } from './latest-history.ts'
 import { longPoll } from './long-poll.ts'
@@ -25,6 +26,7 @@ const benches: Bench[] = [
   soak,
   groupDispatch,
   longPoll,
+  idle,
 ]
 
 const { values } = parseArgs({

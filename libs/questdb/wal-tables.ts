@@ -46,7 +46,9 @@ export async function readServerStart(questdb: QuestdbSql): Promise<number> {
  */
 export async function waitUntilApplied(questdb: QuestdbSql, limitMs: number): Promise<boolean> {
   const written = new Map<string, number>()
-  for (const giveUpAtMs = Date.now() + limitMs; ; await delay(20)) {
+  let pauseMs = 20
+  for (const giveUpAtMs = Date.now() + limitMs; ; await delay(pauseMs)) {
+    pauseMs = Math.min(2 * pauseMs, 100)
     const states = (await readWalTables(questdb)).filter(({ name }) => Object.hasOwn(tables, name))
     for (const { name, sequencerTxn } of states) if (!written.has(name)) written.set(name, sequencerTxn)
     if (states.every(({ name, appliedTxn }) => appliedTxn >= (written.get(name) ?? 0))) return true

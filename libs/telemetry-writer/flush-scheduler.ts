@@ -27,8 +27,12 @@ export type FlushSchedulerParts = {
 }
 
 const flushAfterMs = 100
-/** Each flush is a commit to each table, which QuestDB merges into the partitions: light traffic causes two a second. */
-const pauseMs = 500
+/**
+ * Each flush is a commit to each table, which QuestDB merges into the partitions; its cost hardly depends on the rows. Few
+ * rows therefore wait longer, but not so long that a sample needs more than 3 s until queries return it.
+ */
+const pauseMs = { fewRows: 2_500, manyRows: 500 }
+const manyRows = 2_000
 const flushBytes = 4 * 1024 ** 2
 const backlogFlushBytes = 16 * 1024 ** 2
 
@@ -61,7 +65,8 @@ export function createFlushScheduler({ rows, store, isBacklogged, onFlush }: Flu
 
   function dueInMs(): number | undefined {
     if (firstAddedAtMs === undefined) return undefined
-    return Math.max(firstAddedAtMs + flushAfterMs, lastFlushAtMs + pauseMs) - performance.now()
+    const betweenMs = rows.rowCount() >= manyRows ? pauseMs.manyRows : pauseMs.fewRows
+    return Math.max(firstAddedAtMs + flushAfterMs, lastFlushAtMs + betweenMs) - performance.now()
   }
 
   function isDue(): boolean {

@@ -146,11 +146,19 @@ function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number):
   }
 }
 
+const pools = ['SHARED', 'PG', 'WAL_APPLY', 'MAT_VIEW_REFRESH', 'VIEW_COMPILER', 'EXPORT']
+/** Work of these pools can wait longer than the 10 ms that idle workers of the others sleep. */
+const sleepTimeoutsMs = { WAL_APPLY: 20, MAT_VIEW_REFRESH: 100, VIEW_COMPILER: 100, EXPORT: 100 }
+
 /**
- * Makes idle workers sleep early. By default, an idle worker polls thousands of times before it sleeps for a millisecond,
- * and each commit restarts the polling: two commits per second use half a core.
+ * Makes idle workers sleep early. By default, an idle worker polls thousands of times, then naps for 1 ms thousands of
+ * times, and each commit restarts this: two commits per second use half a core.
  */
 function restingWorkers(): Record<string, string> {
-  const pools = ['SHARED', 'PG', 'WAL_APPLY', 'MAT_VIEW_REFRESH', 'VIEW_COMPILER', 'EXPORT']
-  return Object.fromEntries(pools.map((pool) => [`QDB_${pool}_WORKER_NAP_THRESHOLD`, '100']))
+  const early = pools.flatMap((pool) => [
+    [`QDB_${pool}_WORKER_NAP_THRESHOLD`, '100'],
+    [`QDB_${pool}_WORKER_SLEEP_THRESHOLD`, '200'],
+  ])
+  const long = Object.entries(sleepTimeoutsMs).map(([pool, ms]) => [`QDB_${pool}_WORKER_SLEEP_TIMEOUT`, String(ms)])
+  return Object.fromEntries([...early, ...long])
 }
