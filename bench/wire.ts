@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
 
 /** A response as received: still compressed, so that reading it costs the client little. */
-export type WireAnswer = { status: number; headers: IncomingHttpHeaders; bytes: Buffer }
+type WireAnswer = { status: number; headers: IncomingHttpHeaders; bytes: Buffer }
 
 export type WireClient = {
   /** Throws on anything but 2xx and 304. */

@@ -20,7 +20,7 @@ export type EdgeRoute = {
 }
 
 /** What a route may need beside the request. `incoming` is the Node.js request, with its socket. */
-export type EdgeCall = { requestId: string; parameters: Record<string, string>; incoming: IncomingMessage }
+type EdgeCall = { requestId: string; parameters: Record<string, string>; incoming: IncomingMessage }
 
 export type AppParts = {
   logger: Logger

@@ -25,7 +25,7 @@ const configSchema = z
     message: 'Set QUESTDB_URL and QUESTDB_PG_URL together',
   })
 
-export type StackConfig = z.infer<typeof configSchema>
+type StackConfig = z.infer<typeof configSchema>
 
 export type Options = {
   /** Port of the control plane; 0 lets the operating system choose. */

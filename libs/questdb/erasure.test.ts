@@ -48,7 +48,9 @@ test('erases every value of the device and none of another', async () => {
     for (const { ts: _ts, device_id, org_id, ...rest } of left) {
       expect([device_id, org_id]).toEqual([erased, organizationId])
       const withdrawn = name === 'dwell' ? 'withdrawn' : undefined
-      const values = Object.entries(rest).filter(([key, value]) => value !== null && value !== false && key !== withdrawn)
+      const values = Object.entries(rest).filter(
+        ([key, value]) => value !== null && value !== false && key !== withdrawn,
+      )
       expect(values).toEqual([])
     }
     expect(JSON.stringify(await rowsOf(name, kept))).toMatch(/canary|51\.5/)

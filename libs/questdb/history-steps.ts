@@ -3,7 +3,7 @@ import type { QuestdbSql } from '#questdb/sql'
 import { fieldsOf, type Kind } from '#telemetry/fields'
 import { columnName } from '#telemetry/tables'
 
-export type StepStatistics = { min: number; mean: number; max: number }
+type StepStatistics = { min: number; mean: number; max: number }
 
 /** One kind's samples of one step: `ts` is the start of the step, `fields` those that had a value in it. */
 export type HistoryStep = { ts: string; kind: Kind; samples: number; fields: Record<string, StepStatistics> }

@@ -2,7 +2,7 @@ import { Pool } from 'undici'
 import type { Secret } from '#core/secret'
 
 /** The outcome of one request. `uncertain`: the rows may have been stored, or may still be stored later. */
-export type SendOutcome =
+type SendOutcome =
   | { kind: 'stored' }
   /** QuestDB rejected the rows for good. Nothing of the request was stored. */
   | { kind: 'refused'; detail: string }

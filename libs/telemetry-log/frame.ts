@@ -13,7 +13,7 @@ import { isKnownCoding, type StoredBody, storedBodyOf } from '#telemetry-log/sto
  * were lost. The checksum includes the frame's position, so that a frame inside a request body is not accepted.
  */
 export const frameHeaderBytes = 76
-export const maxBodyBytes = 1024 * 1024
+const maxBodyBytes = 1024 * 1024
 export const maxFrameBytes = frameHeaderBytes + maxBodyBytes
 
 const magic = 0x46_54_46_52 // "RFTF"

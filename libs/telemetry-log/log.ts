@@ -22,7 +22,7 @@ export type TelemetryBatch = {
 }
 
 export type Coding = 'gzip' | 'zstd'
-export type CompressedBody = { coding: Coding; bytes: Buffer }
+type CompressedBody = { coding: Coding; bytes: Buffer }
 
 /** A batch read back. `firstSample` counts the accepted samples before it since the log began. */
 export type LoggedBatch = TelemetryBatch & { firstSample: number; position: LogPosition; nextPosition: LogPosition }

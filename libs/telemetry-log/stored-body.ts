@@ -27,7 +27,7 @@ export function storedBodyOf({ body, compressed }: TelemetryBatch): StoredBody {
 export const isKnownCoding = (code: number | undefined): boolean => code !== undefined && code < codings.length
 
 /** The size of a body without decompressing it. */
-export const decompressedBytes = ({ codingCode, bytes }: StoredBody): number =>
+const decompressedBytes = ({ codingCode, bytes }: StoredBody): number =>
   codingCode === 0 || bytes.length < lengthBytes ? bytes.length : bytes.readUInt32LE(0)
 
 /** Returns the decompressed body. Throws if its length differs from the stored one. */

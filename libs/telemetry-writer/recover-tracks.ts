@@ -175,7 +175,7 @@ function oldestStartMs(reports: readonly FixReport[], policy: DwellPolicy): numb
 }
 
 /** Sets the last position of each track before the fixes in memory. */
-export async function findPasts(
+async function findPasts(
   questdb: QuestdbSql,
   tracks: ReadonlyMap<string, DeviceTrack>,
   receivedBeforeMs: number,

@@ -3,7 +3,7 @@ import { envelopeFields, fieldTable, isKind, type Kind, maxAgeMs } from './field
 import { inspectSample, newValueBudget } from './inspect.ts'
 import { parseNumber, parseTime } from './times.ts'
 
-export type RejectionCode = 'invalid_sample' | 'unknown_kind' | 'ts_invalid' | 'ts_out_of_range'
+type RejectionCode = 'invalid_sample' | 'unknown_kind' | 'ts_invalid' | 'ts_out_of_range'
 
 /** A sample that the device must not send again. `index` counts samples (sample lines in NDJSON) from 0. */
 export type Rejection = { index: number; code: RejectionCode; detail: string }

@@ -12,10 +12,10 @@ export type CleaningReason =
   | 'too_many'
 
 /** The cleaned value, or the reason for null. Reasons are symbols, so that no text of a router can equal one. */
-export type Cleaned = number | string | (typeof failures)[keyof typeof failures]
+type Cleaned = number | string | (typeof failures)[keyof typeof failures]
 export type CleanValue = (value: unknown) => Cleaned
 
-export const failures = {
+const failures = {
   nullWord: Symbol('null_word'),
   wrongType: Symbol('wrong_type'),
   malformed: Symbol('malformed'),

@@ -40,7 +40,7 @@ export const initialAlignmentState: DeviceAlignmentState = {
   staleFromMs: null,
 }
 
-export type AlignmentStep = {
+type AlignmentStep = {
   /** RF rows to write: new rows, and earlier rows with a better position. */
   rows: CellularRow[]
   /** Dwells that ended. */

@@ -104,7 +104,7 @@ export const fieldTable = {
   },
 } satisfies Record<string, Record<string, Field>>
 
-export type FieldTable = typeof fieldTable
+type FieldTable = typeof fieldTable
 export type Kind = keyof FieldTable
 /** All kinds, in the order in which samples of the same time are listed. */
 export const kinds = ['cellular', 'connection', 'location', 'system'] as const satisfies readonly Kind[]

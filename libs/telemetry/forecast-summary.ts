@@ -3,7 +3,7 @@ import type { ForecastSegment } from './forecast.ts'
 import { type Quality, signalQuality } from './quality.ts'
 
 /** Metres of a route, and the median of RSRP along what is known of it. */
-export type OperatorSummary = { knownM: number; deadM: number; poorM: number; rsrpP50Dbm: number | null }
+type OperatorSummary = { knownM: number; deadM: number; poorM: number; rsrpP50Dbm: number | null }
 
 export type ForecastSummary = {
   /** Metres with any votes around them. Dead and poor metres are among them and never the same. */
@@ -19,7 +19,7 @@ export type ForecastSummary = {
 type Judged = { samples: number; serviceRatio: number | null; quality: Quality | null }
 
 /** Returns whether there are enough votes to conclude that there is no usable service. */
-export const isDead = ({ samples, serviceRatio, quality }: Judged): boolean =>
+const isDead = ({ samples, serviceRatio, quality }: Judged): boolean =>
   samples >= enoughVotes && ((serviceRatio !== null && serviceRatio < deadServiceRatio) || quality === 'none')
 
 const isPoor = (judged: Judged): boolean => !isDead(judged) && (judged.quality === 'poor' || judged.quality === 'none')

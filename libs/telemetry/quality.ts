@@ -2,7 +2,7 @@
 export const qualities = ['none', 'poor', 'fair', 'good', 'excellent'] as const
 export type Quality = (typeof qualities)[number]
 
-export type SignalMetric = 'rsrpDbm' | 'sinrDb' | 'rssiDbm'
+type SignalMetric = 'rsrpDbm' | 'sinrDb' | 'rssiDbm'
 
 /** The lowest value of poor, fair, good and excellent; anything below the first is `none`. */
 export type QualityBounds = readonly [poor: number, fair: number, good: number, excellent: number]

@@ -2,7 +2,7 @@ import type { CleanFields, Kind } from './fields.ts'
 
 /** How the position of an RF sample was found; `none` means it has none. */
 export const alignments = ['device', 'dwell', 'interpolated', 'exact', 'held', 'none'] as const
-export type Alignment = (typeof alignments)[number]
+type Alignment = (typeof alignments)[number]
 
 type RowBase<K extends Kind> = CleanFields<K> & {
   kind: K
@@ -11,8 +11,8 @@ type RowBase<K extends Kind> = CleanFields<K> & {
   tsCorrected: boolean
 }
 
-export type ConnectionRow = RowBase<'connection'>
-export type SystemRow = RowBase<'system'>
+type ConnectionRow = RowBase<'connection'>
+type SystemRow = RowBase<'system'>
 /** `usable` is false for fixes that must never move a marker, a dwell or a coverage cell. */
 export type LocationRow = RowBase<'location'> & { usable: boolean }
 

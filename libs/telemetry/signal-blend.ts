@@ -5,7 +5,7 @@ import type { SignalTally, TalliedPart } from './signal-tally.ts'
 export type CellChain = readonly (SignalTally | undefined)[]
 
 /** The expected signal of a RAT or operator at a point. */
-export type BlendedPart = { serviceRatio: number; rsrpDbm: Spread }
+type BlendedPart = { serviceRatio: number; rsrpDbm: Spread }
 
 export type BlendedSignal = BlendedPart & {
   sinrDb: { p10: number | null; p50: number | null }

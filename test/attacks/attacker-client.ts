@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 
-export type AttackerCall = {
+type AttackerCall = {
   url: string
   method?: string
   headers?: Record<string, string>

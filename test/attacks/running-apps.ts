@@ -4,7 +4,7 @@ import type { Services } from '../../apps/stack/services.ts'
 import { type Started, type Supervised, supervise } from '../../apps/stack/supervise.ts'
 
 export const appNames = ['controlPlane', 'ingest', 'worker'] as const
-export type AppName = (typeof appNames)[number]
+type AppName = (typeof appNames)[number]
 
 /** The apps as supervised processes, which are restarted when they exit, as with `npm start`. */
 export type RunningApps = {

@@ -15,7 +15,7 @@ import type { Services } from '../../apps/control-plane/services.ts'
 import { openServices } from '../../apps/control-plane/start.ts'
 
 /** A test request: `json` is serialized, `body` is sent unchanged. */
-export type Call = {
+type Call = {
   token?: string
   json?: unknown
   body?: string | Uint8Array<ArrayBuffer>

@@ -26,7 +26,7 @@ export const placedDrives = (): PlacedDrive[] =>
   })
 
 /** Returns tallies for all forecast resolutions from the votes of these drives. */
-export function learn(drives: readonly PlacedDrive[]): Map<string, SignalTally> {
+function learn(drives: readonly PlacedDrive[]): Map<string, SignalTally> {
   const tallies = new Map<string, SignalTally>()
   for (const vote of coverageVotes(drives.flatMap(({ rows }) => rows))) {
     for (const resolution of forecastResolutions) {

@@ -18,7 +18,7 @@ export type QuestdbEngine = {
   stop(): Promise<void>
 }
 
-export type QuestdbPorts = { http: number; pg: number }
+type QuestdbPorts = { http: number; pg: number }
 
 export type QuestdbOptions = {
   /** Contains `data/`, `password`, `server.log` and `pid`; created if missing. */

@@ -45,7 +45,7 @@ export function signOut(): void {
 
 export type Query = Record<string, string | number | boolean | string[] | null | undefined>
 
-export function address(path: string, query: Query = {}): URL {
+function address(path: string, query: Query = {}): URL {
   const url = new URL(path.replace(/^\//, ''), base)
   for (const [name, value] of Object.entries(query)) {
     if (value === null || value === undefined || value === '') continue

@@ -4,7 +4,7 @@ import 'uplot/dist/uPlot.min.css'
 import { theme } from '../state/theme.ts'
 import { dayAndTime, timeOfDay } from './format.ts'
 
-export type ChartSeries = { label: string; unit: string; color: string; values: (number | null)[] }
+type ChartSeries = { label: string; unit: string; color: string; values: (number | null)[] }
 /** A tick above the plot, for a change of cell, operator or radio technology. */
 export type ChartMark = { ts: number; label: string }
 

@@ -1,8 +1,8 @@
 import Supercluster from 'supercluster'
 
 /** Points as flat arrays, which are transferred to this worker without a copy. */
-export type ClusterLoad = { load: { lonLat: Float64Array; rank: Uint8Array } }
-export type ClusterQuery = { query: { sequence: number; bounds: [number, number, number, number]; zoom: number } }
+type ClusterLoad = { load: { lonLat: Float64Array; rank: Uint8Array } }
+type ClusterQuery = { query: { sequence: number; bounds: [number, number, number, number]; zoom: number } }
 /** `point` is the index of a single device; null for a cluster. `worst` is the worst rank in the cluster. */
 export type ClusterAnswer = {
   sequence: number

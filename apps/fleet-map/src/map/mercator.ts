@@ -3,7 +3,7 @@ import type { Bounds, View } from './surface.ts'
 const tileSize = 512
 
 /** Returns the width of the world in Web Mercator pixels at a zoom. */
-export const worldSize = (zoom: number): number => tileSize * 2 ** zoom
+const worldSize = (zoom: number): number => tileSize * 2 ** zoom
 
 export const projectX = (lon: number, zoom: number): number => ((lon + 180) / 360) * worldSize(zoom)
 

@@ -1,7 +1,7 @@
 import type { Quality } from '../api/types.ts'
 
 /** Colours of the quality classes, distinguishable for colour-blind readers. */
-export const qualityColors: Record<Quality, string> = {
+const qualityColors: Record<Quality, string> = {
   none: '#d7191c',
   poor: '#fdae61',
   fair: '#ffffbf',

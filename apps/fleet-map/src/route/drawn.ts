@@ -3,7 +3,7 @@ import { type LonLat, pathCutter } from './geometry.ts'
 import type { RouteForecast } from './types.ts'
 
 /** A part of the route with one look. Dead parts are dashed, unknown parts are thin and dotted. */
-export type RouteStretch = { path: LonLat[]; quality: Quality | null; dead: boolean; known: boolean }
+type RouteStretch = { path: LonLat[]; quality: Quality | null; dead: boolean; known: boolean }
 
 /** What the map draws of a route: its parts, the number of each dead zone, and the points of a draft. */
 export type DrawnRoute = { stretches: RouteStretch[]; marks: { at: LonLat; label: string }[]; draft: LonLat[] }

@@ -4,7 +4,7 @@ const earthRadiusM = 6_371_008.8
 const radians = Math.PI / 180
 
 /** Returns the metres between two positions on the sphere (haversine), like the service. */
-export function distanceM([lonA, latA]: LonLat, [lonB, latB]: LonLat): number {
+function distanceM([lonA, latA]: LonLat, [lonB, latB]: LonLat): number {
   const sinLat = Math.sin(((latB - latA) * radians) / 2)
   const sinLon = Math.sin(((lonB - lonA) * radians) / 2)
   const chord = sinLat * sinLat + Math.cos(latA * radians) * Math.cos(latB * radians) * sinLon * sinLon

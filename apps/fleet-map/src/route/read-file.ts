@@ -5,7 +5,7 @@ export type FileRoute = { path: LonLat[]; pointsInFile: number }
 
 const maxBytes = 10_000_000
 /** The service's limit for a path. */
-export const maxPoints = 5_000
+const maxPoints = 5_000
 
 /** Reads the path in a GPX or GeoJSON file. Throws an Error that says what is wrong with the file. */
 export async function readRouteFile(file: File): Promise<FileRoute> {

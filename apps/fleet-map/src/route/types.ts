@@ -13,7 +13,7 @@ export type ForecastSegment = {
   rsrpDbm: Spread | null
 }
 
-export type OperatorSummary = { knownM: number; deadM: number; poorM: number; rsrpP50Dbm: number | null }
+type OperatorSummary = { knownM: number; deadM: number; poorM: number; rsrpP50Dbm: number | null }
 
 export type RouteForecast = {
   window: { from: string; to: string; limitedBy: string | null }

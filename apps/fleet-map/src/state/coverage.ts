@@ -10,7 +10,7 @@ export type Thresholds = {
 const classes: Quality[] = ['none', 'poor', 'fair', 'good', 'excellent']
 
 /** Returns the class of a value. A value at a threshold belongs to the better class. */
-export function classOf(value: number | null, bounds: readonly number[]): Quality | null {
+function classOf(value: number | null, bounds: readonly number[]): Quality | null {
   if (value === null) return null
   return classes[bounds.filter((bound) => value >= bound).length] ?? null
 }

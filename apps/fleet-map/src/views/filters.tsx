@@ -11,7 +11,7 @@ import { OrganizationPicker } from './shell.tsx'
 
 const rats = ['nr-sa', 'nr-nsa', 'lte', 'lte-m', 'nb-iot', 'hspa', 'umts', 'gsm', 'none']
 
-export const windows: { minutes: number; label: string }[] = [
+const windows: { minutes: number; label: string }[] = [
   { minutes: 60, label: 'Last hour' },
   { minutes: 360, label: 'Last 6 hours' },
   { minutes: 1_440, label: 'Last 24 hours' },
