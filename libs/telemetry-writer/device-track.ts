@@ -25,9 +25,7 @@ type Position = { tsMs: number; lat: number; lon: number }
 /** The times of the open dwell that identify one version of its row. */
 type OpenDwell = { arrivedAtMs: number; lastInsideAtMs: number }
 
-/**
- * The state that aligns a device's RF rows. Only the functions of this module change it. Other modules read it.
- */
+/** The state that aligns a device's RF rows. Only the functions of this module change it. */
 export type DeviceTrack = {
   readonly deviceClass: DeviceClass
   readonly alignment: Readonly<Pick<DeviceAlignment, 'firstFix' | 'staleFromMs' | 'state' | 'undecidedDwellMs'>>
