@@ -139,7 +139,7 @@ test('a realignment that a crash interrupts is done after the restart although i
   )
 })
 
-test('the stay of a device that stays silent after a restart is settled', async () => {
+test('the dwell of a device that stays silent after a restart is settled', async () => {
   const device = await newDevice()
   const startMs = Date.now() - 20 * 60_000
   const fixes = Array.from({ length: 30 }, (_, index) => ({
@@ -159,5 +159,4 @@ test('the stay of a device that stays silent after a restart is settled', async 
     async () => (await alignedRows(device)).every(({ aligned_lat }) => Math.abs((aligned_lat ?? 0) - 50.0002) < 1e-9),
     waitMs,
   )
-  expect(await rowsSent('fresh')).toBe(0)
 })
