@@ -1,36 +1,5 @@
-/** A device's newest usable fix. `ts` is `tsMs` as text, formatted once instead of in each response. */
-export type LocationState = {
-  tsMs: number
-  ts: string
-  lat: number
-  lon: number
-  fix: string | null
-  accuracyM: number | null
-  speedMps: number | null
-  headingDeg: number | null
-}
-
-/** A device's newest cellular sample, with the position where it was measured. */
-export type SignalState = {
-  tsMs: number
-  ts: string
-  rat: string | null
-  plmn: string | null
-  operatorName: string | null
-  rsrpDbm: number | null
-  rsrqDb: number | null
-  sinrDb: number | null
-  nrRsrpDbm: number | null
-  quality: string | null
-  qualityBasis: string | null
-  alignment: string | null
-  alignErrorM: number | null
-  lat: number | null
-  lon: number | null
-}
-
-/** A device's ongoing dwell. */
-export type OngoingDwell = { arrivedAtMs: number; arrivedAt: string; lat: number; lon: number; radiusM: number }
+import type { OngoingDwellRow } from '#questdb/dwells'
+import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
 
 /** A device's entry in the registry. */
 export type RegistryEntry = {
@@ -46,9 +15,9 @@ export type RegistryEntry = {
 /** The fleet map's state of a device. `revision` is the map's revision of the last change. */
 export type DeviceState = {
   entry: RegistryEntry
-  location: LocationState | null
-  signal: SignalState | null
-  dwell: OngoingDwell | null
+  location: PositionRow | null
+  signal: SignalRow | null
+  dwell: OngoingDwellRow | null
   /** The device's position in the order of the map. It is not reused. */
   ordinal: number
   revision: number

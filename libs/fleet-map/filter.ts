@@ -1,4 +1,5 @@
-import type { DeviceState, LocationState, SignalState } from './device-state.ts'
+import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
+import type { DeviceState } from './device-state.ts'
 
 /** minLon, minLat, maxLon, maxLat; minLon > maxLon spans the antimeridian. */
 export type BoundingBox = readonly [minLon: number, minLat: number, maxLon: number, maxLat: number]
@@ -15,7 +16,7 @@ export type DeviceFilter = {
 }
 
 /** A device in a response, without data that is older than the response's window. */
-export type ShownDevice = { device: DeviceState; location: LocationState | null; signal: SignalState | null }
+export type ShownDevice = { device: DeviceState; location: PositionRow | null; signal: SignalRow | null }
 
 export const contains = ([minLon, minLat, maxLon, maxLat]: BoundingBox, lat: number, lon: number): boolean =>
   lat >= minLat && lat <= maxLat && (minLon <= maxLon ? lon >= minLon && lon <= maxLon : lon >= minLon || lon <= maxLon)

@@ -1,5 +1,7 @@
 import type { Revisions } from '#fleet-map/revisions'
-import type { DeviceState, LocationState, OngoingDwell, RegistryEntry, SignalState } from './device-state.ts'
+import type { OngoingDwellRow } from '#questdb/dwells'
+import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
+import type { DeviceState, RegistryEntry } from './device-state.ts'
 
 type Located<State> = { deviceId: string; state: State }
 
@@ -19,10 +21,10 @@ export type OrganizationMap = {
   applyRegistry(entries: readonly RegistryEntry[]): void
   /** Removes devices that were deleted or transferred. */
   remove(deviceIds: readonly string[]): void
-  applyLocations(rows: readonly Located<LocationState>[]): void
-  applySignals(rows: readonly Located<SignalState>[]): void
+  applyLocations(rows: readonly Located<PositionRow>[]): void
+  applySignals(rows: readonly Located<SignalRow>[]): void
   /** The complete list of ongoing dwells. */
-  replaceDwells(rows: readonly Located<OngoingDwell>[]): void
+  replaceDwells(rows: readonly Located<OngoingDwellRow>[]): void
 }
 
 const maxDepartures = 20_000

@@ -1,6 +1,7 @@
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 import { signalQuality } from '#telemetry/quality'
 
+/** A device's newest usable fix. `ts` is `tsMs` as text, formatted once instead of in each response. */
 export type PositionRow = {
   tsMs: number
   ts: string
@@ -12,6 +13,7 @@ export type PositionRow = {
   headingDeg: number | null
 }
 
+/** A device's newest cellular sample, with the position where it was measured. */
 export type SignalRow = {
   tsMs: number
   ts: string
