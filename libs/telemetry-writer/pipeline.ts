@@ -185,6 +185,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         const batches = reader.read(end, chunkBytes)
         if (reader.position() >= end) caughtUpAtMs = performance.now()
         if (batches.length > 0) await process(batches)
+        quiet.follow(takenPosition)
         await flushes.flushWhenDue()
         await processQuiet()
         if (takenPosition >= startTail && !isBacklogged()) await silent.loadSome()

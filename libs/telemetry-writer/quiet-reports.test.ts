@@ -1,5 +1,10 @@
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
+import { openSegmentLog } from '#telemetry-log/segment-log'
+import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { createQuietReports } from './quiet-reports.ts'
 
 /** A log of reports of devices named by letters; each report is 1,000 bytes long. */
@@ -59,3 +64,41 @@ test('what a report counted as is kept until it is passed', () => {
   expect(quiet.pass(4_000)).toEqual(counts)
   expect([quiet.has(4_000), quiet.pass(4_000)]).toEqual([false, undefined])
 })
+
+test.skipIf(process.platform !== 'linux')('a segment that is passed does not stay open', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'routerfleet-quiet-'))
+  const log = await openSegmentLog({ folder })
+  const ahead = openSegmentReader({ folder, from: 0 })
+  try {
+    for (let index = 0; index < 10; index++) {
+      await log.append({
+        ...{ deviceId: '01890000-0000-7000-8000-0000000000aa', organizationId: '01890000-0000-7000-8000-0000000000bb' },
+        ...{ deviceClass: 'vehicle', receivedAtMs: 1, oldestTsMs: 0, format: 'json', sampleCount: 1 },
+        body: Buffer.alloc(1_000, 'x'),
+      })
+    }
+    // The log itself has its newest segment open.
+    const openFiles = () => openPaths().filter((path) => path.startsWith(folder) && path.endsWith('.segment')).length
+    const before = openFiles()
+    const quiet = createQuietReports(ahead)
+    expect(quiet.take(0, log.tail().position)).toHaveLength(10)
+    expect(openFiles()).toBe(before + 1)
+    quiet.follow(log.tail().position + 1)
+    expect(openFiles()).toBe(before)
+  } finally {
+    ahead.close()
+    await log.close()
+    rmSync(folder, { recursive: true })
+  }
+})
+
+/** The paths of all files that this process has open. */
+function openPaths(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      return []
+    }
+  })
+}

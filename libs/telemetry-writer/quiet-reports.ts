@@ -9,6 +9,8 @@ export type QuietReports = {
    * the same device.
    */
   take(passed: LogPosition, tail: LogPosition): LoggedBatch[]
+  /** Closes the file that was read ahead once it is passed: a deleted segment keeps its disk space while it is open. */
+  follow(passed: LogPosition): void
   /** Keeps what a taken report counted as until the reader passes it. */
   count(position: LogPosition, counts: SampleCounts): void
   /** True when the report at this position was taken and its counts were kept. */
@@ -84,6 +86,10 @@ export function createQuietReports(ahead: TelemetryLogReader, limits: Partial<Qu
       drop(waiting, next < 0 ? waiting.batches.length : next)
       if (waiting.loudUntil <= passed && waiting.batches.length === 0) devices.delete(deviceId)
     }
+    follow(passed)
+  }
+
+  function follow(passed: LogPosition): void {
     if (ahead.position() < passed) ahead.seek(passed)
   }
 
@@ -115,6 +121,7 @@ export function createQuietReports(ahead: TelemetryLogReader, limits: Partial<Qu
       }
       return taken
     },
+    follow,
     count: (position, counts) => void processed.set(position, counts),
     has: (position) => processed.has(position),
     pass(position) {

@@ -27,6 +27,7 @@ export function createSilentDevices(
         const batches = earlier.read(endPosition, chunkBytes)
         for (const { deviceId, deviceClass } of batches) devices.set(deviceId, deviceClass)
         isRead = batches.length === 0
+        if (isRead) earlier.close()
         return
       }
       const some = new Map([...devices].slice(0, loadAtOnce))
