@@ -76,7 +76,7 @@ export async function carryOut(
         held: true,
         detail: `others used ${(figures.othersShare * 100).toFixed(0)} % of it, its longest stall was ${ms(figures.stallMs)}`,
       },
-      { what: 'the attack ended', held: inTime, detail: `after ${seconds.toFixed(1)} s` },
+      { what: 'the attack ended', held: inTime, detail: `after ${seconds.toFixed(1)} s`, isMeasured: true },
       ...waitFindings(attack, figures, calm),
       ...memoryFindings(figures),
       { what: 'no restart', held: ends.length === 0, detail: ends.length === 0 ? 'none' : ends.join('; ') },
@@ -103,6 +103,7 @@ function waitFindings(attack: Attack, figures: Figures, calm: Figures): Finding[
     return {
       what: `bystander's ${name}`,
       held: !isJudged || longestMs <= allowedMs(name, figures),
+      isMeasured: true,
       detail: `${ms(longestMs)} at most of ${count} (${limit}, before the attack ${ms(calm.waits[name].longestMs)})${failed}`,
     }
   })
@@ -114,7 +115,7 @@ function memoryFindings({ memory }: Figures): Finding[] {
     // The engines have their own limits.
     if (!isApp && name !== 'tree') return []
     const detail = `${grownMib.toFixed(0)} MiB (${beforeMib.toFixed(0)} → ${peakMib.toFixed(0)})`
-    return [{ what: `memory of ${name}`, held: !isApp || grownMib < memoryLimitMib, detail }]
+    return [{ what: `memory of ${name}`, held: !isApp || grownMib < memoryLimitMib, detail, isMeasured: true }]
   })
 }
 

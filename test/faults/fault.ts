@@ -1,5 +1,6 @@
 /** One checked invariant and whether it held. */
-export type Finding = { what: string; held: boolean; detail: string }
+/** `isMeasured`: compares a time or an amount of memory with a limit, so it depends on the machine. */
+export type Finding = { what: string; held: boolean; detail: string; isMeasured?: true }
 
 /** A real failure that the product must survive. */
 export type Fault = {
