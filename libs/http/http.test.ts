@@ -185,6 +185,13 @@ describe('request bodies', () => {
     const nested = (levels: number) => Buffer.from(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`)
     expect(codeOf(() => decodeJson(nested(99)))).toBeUndefined()
     for (const levels of [100, 200_000]) expect(codeOf(() => decodeJson(nested(levels)))).toBe('invalid_json')
+  })
+
+  test('that hold more than 100,000 objects and arrays are refused, in strings they do not count', () => {
+    const arrays = (count: number) => Buffer.from(`[${Array(count - 1).fill('[]')}]`)
+    expect(codeOf(() => decodeJson(arrays(100_000)))).toBeUndefined()
+    expect(codeOf(() => decodeJson(arrays(100_001)))).toBe('invalid_json')
+    expect(codeOf(() => decodeJson(Buffer.from(JSON.stringify(Array(200_000).fill(1)))))).toBeUndefined()
     const brackets = '[{'.repeat(200)
     expect(decodeJson(Buffer.from(JSON.stringify([`\\"${brackets}`, brackets])))).toEqual([`\\"${brackets}`, brackets])
   })
