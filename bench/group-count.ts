@@ -35,10 +35,10 @@ async function measure(pool: Pool, members: number, rounds: number): Promise<Fig
   const listed: number[] = []
   const bare: number[] = []
   for (let round = 0; round < rounds; round += 1) {
-    listed.push(await timed(() => listGroups(ctx, organizationId, { limit: 50, after: undefined })))
+    listed.push(await timed(() => listGroups(ctx, { organizationId, page: { limit: 50, after: undefined } })))
     bare.push(await timed(() => pool.query(bareSql, [organizationId, groupId, ['vehicle']])))
   }
-  const { items } = await listGroups(ctx, organizationId, { limit: 50, after: undefined })
+  const { items } = await listGroups(ctx, { organizationId, page: { limit: 50, after: undefined } })
   if (items[0]?.effectiveDeviceCount !== members) throw new Error('The group count is wrong.')
   return {
     name: `${members} effective members`,
@@ -63,14 +63,14 @@ async function seedGroup(pool: Pool, members: number) {
       rateLimit: { key: 'bench', perMinute: 1 },
     },
   }
-  const { group } = await createGroup(ctx, organizationId, { name: 'Vehicles', smartTags: ['vehicle'] })
+  const { group } = await createGroup(ctx, { organizationId, name: 'Vehicles', smartTags: ['vehicle'] })
   // Four of five members have the smart tag, every fifth is explicit.
   for (let made = 0; made < members; made += membersAtOnce) {
     if (made % (5 * membersAtOnce) !== 0)
       await seedDevices(pool, organizationId, membersAtOnce, { tags: ['vehicle', 'eu'] })
     else {
       const explicit = await seedDevices(pool, organizationId, membersAtOnce, { tags: ['eu'] })
-      await addGroupMembers(ctx, organizationId, group.id, explicit)
+      await addGroupMembers(ctx, { organizationId, groupId: group.id, deviceIds: explicit })
     }
   }
   await pool.query('ANALYZE')

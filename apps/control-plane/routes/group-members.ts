@@ -25,7 +25,14 @@ export const groupMemberRoutes: Route[] = [
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Devices, newest first.', schema: pageOf(memberSchema) } },
     handle: async (input) =>
-      pageReply(input, await listGroupMembers(input.ctx, input.params.orgId, input.params.id, pageRequest(input))),
+      pageReply(
+        input,
+        await listGroupMembers(input.ctx, {
+          organizationId: input.params.orgId,
+          groupId: input.params.id,
+          page: pageRequest(input),
+        }),
+      ),
   }),
   route({
     method: 'post',
@@ -48,7 +55,7 @@ export const groupMemberRoutes: Route[] = [
     example: { body: { deviceIds: [exampleDevice.id] }, answer: { added: 1, alreadyMembers: 0 } },
     handle: async ({ ctx, params, body }) => ({
       status: 200,
-      body: await addGroupMembers(ctx, params.orgId, params.id, body.deviceIds),
+      body: await addGroupMembers(ctx, { organizationId: params.orgId, groupId: params.id, deviceIds: body.deviceIds }),
     }),
   }),
   route({
@@ -60,7 +67,7 @@ export const groupMemberRoutes: Route[] = [
     params: groupParams.extend({ deviceId: uuid() }),
     answers: { 204: { description: 'The device was removed.' }, ...writeErrors },
     handle: async ({ ctx, params }) => {
-      await removeGroupMember(ctx, params.orgId, params.id, params.deviceId)
+      await removeGroupMember(ctx, { organizationId: params.orgId, groupId: params.id, deviceId: params.deviceId })
       return { status: 204 }
     },
   }),

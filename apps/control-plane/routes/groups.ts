@@ -42,7 +42,8 @@ export const groupRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Groups with their device counts, newest first.', schema: pageOf(groupSchema) } },
-    handle: async (input) => pageReply(input, await listGroups(input.ctx, input.params.orgId, pageRequest(input))),
+    handle: async (input) =>
+      pageReply(input, await listGroups(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
   }),
   route({
     method: 'post',
@@ -56,7 +57,7 @@ export const groupRoutes: Route[] = [
     answers: { 201: { ...one, headers: ['Location', 'ETag'] }, ...writeErrors, ...planFeature, ...nameTaken },
     example: { body: { name: 'Night buses', smartTags: ['bus', 'night'] } },
     handle: async ({ ctx, params, body }) => {
-      const created = await createGroup(ctx, params.orgId, body)
+      const created = await createGroup(ctx, { organizationId: params.orgId, ...body })
       const headers = { Location: `/orgs/${params.orgId}/groups/${created.group.id}`, ETag: tagOf(created) }
       return { status: 201, body: created.group, headers }
     },
@@ -70,7 +71,7 @@ export const groupRoutes: Route[] = [
     params: groupParams,
     answers: { 200: one, ...notModified },
     handle: async ({ ctx, params, http }) => {
-      const found = await getGroup(ctx, params.orgId, params.id)
+      const found = await getGroup(ctx, { organizationId: params.orgId, groupId: params.id })
       return entityReply(http, tagOf(found), found.group)
     },
   }),
@@ -87,7 +88,12 @@ export const groupRoutes: Route[] = [
     answers: { 200: one, ...writeErrors, ...planFeature, ...nameTaken, ...preconditionFailed },
     example: { body: { smartTags: ['bus'] } },
     handle: async ({ ctx, params, body, http }) => {
-      const changed = await updateGroup(ctx, params.orgId, params.id, body, expecting(http, tagOf))
+      const changed = await updateGroup(ctx, {
+        organizationId: params.orgId,
+        groupId: params.id,
+        change: body,
+        precondition: expecting(http, tagOf),
+      })
       return entityReply(http, tagOf(changed), changed.group)
     },
   }),
@@ -101,7 +107,7 @@ export const groupRoutes: Route[] = [
     params: groupParams,
     answers: { 204: { description: 'The group was deleted.' }, ...writeErrors, ...preconditionFailed },
     handle: async ({ ctx, params, http }) => {
-      await deleteGroup(ctx, params.orgId, params.id, expecting(http, tagOf))
+      await deleteGroup(ctx, { organizationId: params.orgId, groupId: params.id, precondition: expecting(http, tagOf) })
       return { status: 204 }
     },
   }),

@@ -4,21 +4,24 @@ import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { type GroupRevision, lockGroup, readGroup } from '#fleet/groups/read'
+import { type GroupReference, type GroupRevision, lockGroup, readGroup } from '#fleet/groups/read'
 import { featureNotInPlan, requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import { isUniqueViolation } from '#postgres/errors'
 import type { Queryable } from '#postgres/pool'
 
+type NewGroup = { organizationId: string; name: string; smartTags?: string[] | undefined }
+
+/** `precondition` receives the present group and may throw 412. */
+type GroupDeletion = GroupReference & { precondition: (current: GroupRevision) => void }
+
+type GroupUpdate = GroupDeletion & { change: { name?: string | undefined; smartTags?: string[] | undefined } }
+
 /**
  * Creates a group (`group:write`). Throws 402, 403 `plan_feature` for smart tags the plan does not include, and 409
  * `group_name_taken`.
  */
-export async function createGroup(
-  ctx: FleetContext,
-  organizationId: string,
-  input: { name: string; smartTags?: string[] | undefined },
-): Promise<GroupRevision> {
+export async function createGroup(ctx: FleetContext, { organizationId, ...input }: NewGroup): Promise<GroupRevision> {
   authorize(ctx.principal, organizationId, 'group:write')
   const id = newId()
   const smartTags = input.smartTags ?? []
@@ -38,15 +41,11 @@ export async function createGroup(
 }
 
 /**
- * Changes name or smart tags (`group:write`). `precondition` receives the present group and may throw 412. Throws 404, 402,
- * 403 `plan_feature`, and 409 `group_name_taken`.
+ * Changes name or smart tags (`group:write`). Throws 404, 402, 403 `plan_feature`, and 409 `group_name_taken`.
  */
 export async function updateGroup(
   ctx: FleetContext,
-  organizationId: string,
-  groupId: string,
-  change: { name?: string | undefined; smartTags?: string[] | undefined },
-  precondition: (current: GroupRevision) => void,
+  { organizationId, groupId, change, precondition }: GroupUpdate,
 ): Promise<GroupRevision> {
   await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
   return rejectTakenName(() =>
@@ -70,9 +69,7 @@ export async function updateGroup(
 /** Deletes a group, but not its devices (`group:write`). Throws 404 and 402. */
 export async function deleteGroup(
   ctx: FleetContext,
-  organizationId: string,
-  groupId: string,
-  precondition: (current: GroupRevision) => void,
+  { organizationId, groupId, precondition }: GroupDeletion,
 ): Promise<void> {
   await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {

@@ -6,7 +6,7 @@ import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/dev
 import { requireDevices } from '#fleet/devices/require-devices'
 import { auditGroup } from '#fleet/groups/change'
 import { findEffectiveGroup } from '#fleet/groups/effective-members'
-import { lockGroup } from '#fleet/groups/read'
+import { type GroupReference, lockGroup } from '#fleet/groups/read'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
@@ -35,9 +35,7 @@ const memberPageSql = `
 /** The effective members of a group, newest device first, with the kind of membership (`group:read`). Throws 404. */
 export async function listGroupMembers(
   ctx: FleetContext,
-  organizationId: string,
-  groupId: string,
-  page: PageRequest,
+  { organizationId, groupId, page }: GroupReference & { page: PageRequest },
 ): Promise<Page<GroupMember>> {
   await authorizeObject(ctx, organizationId, 'group:read', 'group', groupId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
@@ -59,9 +57,7 @@ export async function listGroupMembers(
  */
 export async function addGroupMembers(
   ctx: FleetContext,
-  organizationId: string,
-  groupId: string,
-  deviceIds: readonly string[],
+  { organizationId, groupId, deviceIds }: GroupReference & { deviceIds: readonly string[] },
 ): Promise<{ added: number; alreadyMembers: number }> {
   await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
@@ -83,9 +79,7 @@ export async function addGroupMembers(
 /** Removes an explicit member from a group (`group:write`). Throws 404 when the device is not a member, and 402. */
 export async function removeGroupMember(
   ctx: FleetContext,
-  organizationId: string,
-  groupId: string,
-  deviceId: string,
+  { organizationId, groupId, deviceId }: GroupReference & { deviceId: string },
 ): Promise<void> {
   await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {

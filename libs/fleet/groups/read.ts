@@ -19,6 +19,8 @@ type Group = {
   updatedAt: string
 }
 
+export type GroupReference = { organizationId: string; groupId: string }
+
 /** A group with its revision, which is its entity tag. */
 export type GroupRevision = { group: Group; revision: string }
 
@@ -66,7 +68,10 @@ export async function readGroup(db: Queryable, entitlement: Entitlement, groupId
 }
 
 /** The organization's groups with their counts, newest first (`group:read`). */
-export async function listGroups(ctx: FleetContext, organizationId: string, page: PageRequest): Promise<Page<Group>> {
+export async function listGroups(
+  ctx: FleetContext,
+  { organizationId, page }: { organizationId: string; page: PageRequest },
+): Promise<Page<Group>> {
   authorize(ctx.principal, organizationId, 'group:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { plan } = await readEntitlement(ctx, connection, organizationId)
@@ -79,7 +84,7 @@ export async function listGroups(ctx: FleetContext, organizationId: string, page
 }
 
 /** One group (`group:read`). Throws 404. */
-export async function getGroup(ctx: FleetContext, organizationId: string, groupId: string): Promise<GroupRevision> {
+export async function getGroup(ctx: FleetContext, { organizationId, groupId }: GroupReference): Promise<GroupRevision> {
   await authorizeObject(ctx, organizationId, 'group:read', 'group', groupId)
   if (!isUuid(groupId)) throw notFound('group', groupId)
   return tenantTransaction(ctx, [organizationId], async (connection) =>
