@@ -55,6 +55,14 @@ describe('POST /orgs/:orgId/api-keys', () => {
     })
   })
 
+  test('403 and 404 come before the 400 for an expiry in the past', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    const viewer = await api.newKey([mine.id], ['device:read'])
+    const json = { name: 'K', role: 'viewer', expiresAt: '2001-01-01T00:00:00Z' }
+    expect((await api.call('POST', keysOf(mine.id), { token: viewer, json })).status).toBe(403)
+    expect((await api.call('POST', keysOf(other.id), { token: viewer, json })).status).toBe(404)
+  })
+
   test.each([
     ['neither scopes nor role', {}],
     ['both scopes and role', { role: 'viewer', scopes: ['device:read'] }],

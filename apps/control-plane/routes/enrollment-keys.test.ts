@@ -41,6 +41,14 @@ describe('/orgs/:orgId/enrollment-keys', () => {
     expect((await api.call('DELETE', `${keysOf(id)}/${created.body.id}`, { token: key })).status).toBe(404)
   })
 
+  test('403 and 404 come before the 400 for an expiry in the past', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    const viewer = await api.newKey([mine.id], ['device:read'])
+    const json = { name: 'K', autoCreate: true, expiresAt: '2001-01-01T00:00:00Z' }
+    expect((await api.call('POST', keysOf(mine.id), { token: viewer, json })).status).toBe(403)
+    expect((await api.call('POST', keysOf(other.id), { token: viewer, json })).status).toBe(404)
+  })
+
   test('400 without autoCreate, for no devices and for an expiry in the past', async () => {
     const { id, key } = await api.newOrganization()
     for (const fields of [

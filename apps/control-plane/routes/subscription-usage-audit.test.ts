@@ -44,6 +44,14 @@ describe('PUT /orgs/:orgId/subscription', () => {
     expect((await subscribe(api.platformKey, nowhere, json)).status).toBe(404)
   })
 
+  test('403 and 404 come before the 400 for an unknown plan', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    const json = { plan: 'gold', status: 'active' }
+    expect((await subscribe(mine.key, mine.id, json)).status).toBe(403)
+    expect((await subscribe(mine.key, other.id, json)).status).toBe(404)
+    expect((await subscribe(api.platformKey, nowhere, json)).status).toBe(404)
+  })
+
   test('a suspended organization can be read, and can give up devices and keys, but not write', async () => {
     const { id, key } = await api.newOrganization()
     const post = (path: string, json: unknown) => api.call('POST', path, { token: key, json })

@@ -65,14 +65,12 @@ export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise
   const organizationIds = [...grants.keys()]
   const home = organizationIds[0]
   if (home === undefined) throw new TypeError('A key needs an organization.')
-  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) {
-    throw expiresInThePast()
-  }
   for (const organizationId of organizationIds) {
-    await requireOrganization(ctx, organizationId)
     authorize(ctx.principal, organizationId, 'key:manage')
+    await requireOrganization(ctx, organizationId)
   }
   for (const [organizationId, scopes] of grants) requireHeld(ctx, organizationId, scopes)
+  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
   const issued = issueToken('flk')
   return tenantTransaction(ctx, organizationIds, async (connection) => {
     await connection.query(
@@ -118,8 +116,8 @@ function requireHeld(ctx: FleetContext, organizationId: string, scopes: readonly
 
 /** The keys with grants in an organization, newest first: its own and those of other organizations (`key:manage`). */
 export async function listApiKeys(ctx: FleetContext, organizationId: string, page: PageRequest): Promise<Page<ApiKey>> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'key:manage')
+  await requireOrganization(ctx, organizationId)
   const after = decodePosition(page.after)
   const { rows } = await ctx.pool.query<KeyRow>(
     `${selectKeys} AND ($2::timestamptz IS NULL OR (k.created_at, k.id) < ($2, $3))
@@ -134,8 +132,8 @@ export async function listApiKeys(ctx: FleetContext, organizationId: string, pag
  * (`key:manage`). Throws 404.
  */
 export async function revokeApiKey(ctx: FleetContext, organizationId: string, keyId: string): Promise<void> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'key:manage')
+  await requireOrganization(ctx, organizationId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     const isRevoked =
       (await revokeOwnKey(connection, organizationId, keyId)) || (await revokeGrant(connection, organizationId, keyId))

@@ -34,8 +34,8 @@ export async function listAudit(
   filter: AuditFilter,
   page: PageRequest,
 ): Promise<Page<AuditRecord>> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'audit:read')
+  await requireOrganization(ctx, organizationId)
   const { rows } = await ctx.pool.query<AuditRow>(
     `SELECT id, at, actor, action, subject_type, subject_id, detail, request_id FROM audit_entry
       WHERE organization_id = $1 AND ($2::uuid IS NULL OR id < $2)

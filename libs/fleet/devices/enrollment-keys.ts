@@ -63,9 +63,9 @@ export async function createEnrollmentKey(
   organizationId: string,
   input: NewEnrollmentKey,
 ): Promise<EnrollmentKey & { key: string }> {
-  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'org:write')
+  await requireOrganization(ctx, organizationId)
+  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
   const issued = issueToken('fle')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rows } = await connection.query<EnrollmentKeyRow>(
@@ -95,8 +95,8 @@ export async function listEnrollmentKeys(
   organizationId: string,
   page: PageRequest,
 ): Promise<Page<EnrollmentKey>> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'org:write')
+  await requireOrganization(ctx, organizationId)
   const after = decodePosition(page.after)
   const { rows } = await ctx.pool.query<EnrollmentKeyRow>(
     `SELECT ${columns} FROM enrollment_key
@@ -109,8 +109,8 @@ export async function listEnrollmentKeys(
 
 /** Revokes an enrollment key (`org:write`); routers that enrolled with it keep their own tokens. Throws 404. */
 export async function revokeEnrollmentKey(ctx: FleetContext, organizationId: string, keyId: string): Promise<void> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'org:write')
+  await requireOrganization(ctx, organizationId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rowCount } = await connection.query(
       'UPDATE enrollment_key SET revoked_at = now() WHERE organization_id = $1 AND id = $2 AND revoked_at IS NULL',

@@ -37,8 +37,8 @@ export async function importDevices(
   rows: readonly ImportRow[],
   options: ImportOptions,
 ): Promise<ImportReport> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'device:create')
+  await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
     const { creatable, failures } = await checkRows(connection, entitlement, rows)

@@ -20,8 +20,8 @@ type Registrar = { actor: string; requestId: string }
  * `device_quota_exceeded`, 409 `serial_taken`.
  */
 export async function createDevice(ctx: FleetContext, organizationId: string, input: NewDevice): Promise<TaggedDevice> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'device:create')
+  await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await reserveQuota(connection, await requireActiveSubscription(ctx, connection, organizationId), 1)
     const registrar = { actor: ctx.principal.id, requestId: ctx.requestId }

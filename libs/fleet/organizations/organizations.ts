@@ -53,9 +53,9 @@ export async function createOrganization(
   ctx: FleetContext,
   input: { name: string; plan?: string | undefined },
 ): Promise<Organization> {
+  requirePlatform(ctx.principal)
   const plan = input.plan ?? 'free'
   requirePlan(ctx, plan)
-  requirePlatform(ctx.principal)
   return transaction(ctx.pool, async (connection) => {
     const row = await insertOrganization(connection, input.name, plan)
     await auditOrganization(ctx, connection, row.id, 'organization.created', { name: row.name, plan })
@@ -99,8 +99,8 @@ const readable = (ctx: FleetContext): string[] | 'all' => {
 
 /** One organization (`org:read`). Throws 404. */
 export async function getOrganization(ctx: FleetContext, organizationId: string): Promise<Organization> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'org:read')
+  await requireOrganization(ctx, organizationId)
   const { rows } = await ctx.pool.query<OrganizationRow>(`SELECT ${columns} FROM organization WHERE id = $1`, [
     organizationId,
   ])
@@ -115,8 +115,8 @@ export async function renameOrganization(
   organizationId: string,
   name: string,
 ): Promise<Organization> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'org:write')
+  await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rows } = await connection.query<OrganizationRow>(
       `UPDATE organization SET name = $2, updated_at = now() WHERE id = $1 RETURNING ${columns}`,
@@ -140,10 +140,10 @@ export async function setSubscription(
   organizationId: string,
   subscription: Subscription,
 ): Promise<Organization> {
-  requirePlan(ctx, subscription.plan)
-  await requireOrganization(ctx, organizationId)
   if (!sees(ctx.principal, organizationId)) throw notFound('organization', organizationId)
   requirePlatform(ctx.principal)
+  await requireOrganization(ctx, organizationId)
+  requirePlan(ctx, subscription.plan)
   return transaction(ctx.pool, async (connection) => {
     const { rows } = await connection.query<OrganizationRow>(
       `UPDATE organization

@@ -15,8 +15,8 @@ type Usage = {
 
 /** The usage of an organization (`org:read`). Throws 404. */
 export async function readUsage(ctx: FleetContext, organizationId: string): Promise<Usage> {
-  await requireOrganization(ctx, organizationId)
   authorize(ctx.principal, organizationId, 'org:read')
+  await requireOrganization(ctx, organizationId)
   const { plan, deviceQuota } = await readEntitlement(ctx, ctx.pool, organizationId)
   const counter = await ctx.pool.query<{ device_count: number }>(
     'SELECT device_count FROM organization_usage WHERE organization_id = $1',
