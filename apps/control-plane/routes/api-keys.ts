@@ -107,7 +107,8 @@ export const apiKeyRoutes: Route[] = [
         schema: pageOf(apiKeySchema),
       },
     },
-    handle: async (input) => pageReply(input, await listApiKeys(input.ctx, input.params.orgId, pageRequest(input))),
+    handle: async (input) =>
+      pageReply(input, await listApiKeys(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
   }),
   route({
     method: 'delete',
@@ -120,7 +121,7 @@ export const apiKeyRoutes: Route[] = [
     params: keyParams,
     answers: { 204: { description: 'The key was revoked.' } },
     handle: async ({ ctx, params }) => {
-      await revokeApiKey(ctx, params.orgId, params.id)
+      await revokeApiKey(ctx, { organizationId: params.orgId, keyId: params.id })
       return { status: 204 }
     },
   }),

@@ -34,7 +34,10 @@ export const auditRoutes: Route[] = [
     answers: { 200: { description: 'Audit records, newest first.', schema: pageOf(auditSchema) } },
     handle: async (input) => {
       const { cursor: _cursor, limit: _limit, ...filter } = input.query
-      return pageReply(input, await listAudit(input.ctx, input.params.orgId, filter, pageRequest(input)))
+      return pageReply(
+        input,
+        await listAudit(input.ctx, { organizationId: input.params.orgId, filter, page: pageRequest(input) }),
+      )
     },
   }),
 ]

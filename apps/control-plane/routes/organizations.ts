@@ -50,7 +50,7 @@ export const organizationRoutes: Route[] = [
       200: { description: 'The organizations that you can read, newest first.', schema: pageOf(organizationSchema) },
       403: { description: 'A scope is missing.' },
     },
-    handle: async (input) => pageReply(input, await listOrganizations(input.ctx, pageRequest(input))),
+    handle: async (input) => pageReply(input, await listOrganizations(input.ctx, { page: pageRequest(input) })),
   }),
   route({
     method: 'get',
@@ -60,7 +60,10 @@ export const organizationRoutes: Route[] = [
     access: 'org:read',
     params: orgParams,
     answers: { 200: one },
-    handle: async ({ ctx, params }) => ({ status: 200, body: await getOrganization(ctx, params.orgId) }),
+    handle: async ({ ctx, params }) => ({
+      status: 200,
+      body: await getOrganization(ctx, { organizationId: params.orgId }),
+    }),
   }),
   route({
     method: 'patch',
@@ -74,7 +77,7 @@ export const organizationRoutes: Route[] = [
     example: { body: { name: 'Harbour ferries north' } },
     handle: async ({ ctx, params, body }) => ({
       status: 200,
-      body: await renameOrganization(ctx, params.orgId, body.name),
+      body: await renameOrganization(ctx, { organizationId: params.orgId, name: body.name }),
     }),
   }),
 ]

@@ -21,6 +21,9 @@ export const subscriptionRoutes: Route[] = [
     }),
     answers: { 200: { description: 'The organization.', schema: organizationSchema } },
     example: { body: { plan: 'pro', status: 'active', deviceQuota: 2_500 } },
-    handle: async ({ ctx, params, body }) => ({ status: 200, body: await setSubscription(ctx, params.orgId, body) }),
+    handle: async ({ ctx, params, body }) => ({
+      status: 200,
+      body: await setSubscription(ctx, { organizationId: params.orgId, ...body }),
+    }),
   }),
 ]

@@ -23,6 +23,6 @@ export const usageRoutes: Route[] = [
     access: 'org:read',
     params: orgParams,
     answers: { 200: { description: 'Usage and limits.', schema: usageSchema } },
-    handle: async ({ ctx, params }) => ({ status: 200, body: await readUsage(ctx, params.orgId) }),
+    handle: async ({ ctx, params }) => ({ status: 200, body: await readUsage(ctx, { organizationId: params.orgId }) }),
   }),
 ]

@@ -115,7 +115,10 @@ function requireHeld(ctx: FleetContext, organizationId: string, scopes: readonly
 }
 
 /** The keys with grants in an organization, newest first: its own and those of other organizations (`key:manage`). */
-export async function listApiKeys(ctx: FleetContext, organizationId: string, page: PageRequest): Promise<Page<ApiKey>> {
+export async function listApiKeys(
+  ctx: FleetContext,
+  { organizationId, page }: { organizationId: string; page: PageRequest },
+): Promise<Page<ApiKey>> {
   authorize(ctx.principal, organizationId, 'key:manage')
   await requireOrganization(ctx, organizationId)
   const after = decodePosition(page.after)
@@ -131,7 +134,10 @@ export async function listApiKeys(ctx: FleetContext, organizationId: string, pag
  * Revokes a key of the organization and its access tokens. For a key of another organization, revokes only its grant here
  * (`key:manage`). Throws 404.
  */
-export async function revokeApiKey(ctx: FleetContext, organizationId: string, keyId: string): Promise<void> {
+export async function revokeApiKey(
+  ctx: FleetContext,
+  { organizationId, keyId }: { organizationId: string; keyId: string },
+): Promise<void> {
   authorize(ctx.principal, organizationId, 'key:manage')
   await requireOrganization(ctx, organizationId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {

@@ -30,9 +30,7 @@ type AuditRow = {
 /** The organization's audit records, newest first (`audit:read`). */
 export async function listAudit(
   ctx: FleetContext,
-  organizationId: string,
-  filter: AuditFilter,
-  page: PageRequest,
+  { organizationId, filter, page }: { organizationId: string; filter: AuditFilter; page: PageRequest },
 ): Promise<Page<AuditRecord>> {
   authorize(ctx.principal, organizationId, 'audit:read')
   await requireOrganization(ctx, organizationId)

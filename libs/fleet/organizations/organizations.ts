@@ -81,7 +81,10 @@ export async function insertOrganization(db: Queryable, name: string, plan: stri
 }
 
 /** The organizations the caller can read, newest first. A caller who can read none gets an empty list. */
-export async function listOrganizations(ctx: FleetContext, page: PageRequest): Promise<Page<Organization>> {
+export async function listOrganizations(
+  ctx: FleetContext,
+  { page }: { page: PageRequest },
+): Promise<Page<Organization>> {
   const visible = ctx.principal.platform || ctx.principal.grants.size > 0 ? readable(ctx) : []
   const { rows } = await ctx.pool.query<OrganizationRow>(
     `SELECT ${columns} FROM organization
@@ -98,7 +101,10 @@ const readable = (ctx: FleetContext): string[] | 'all' => {
 }
 
 /** One organization (`org:read`). Throws 404. */
-export async function getOrganization(ctx: FleetContext, organizationId: string): Promise<Organization> {
+export async function getOrganization(
+  ctx: FleetContext,
+  { organizationId }: { organizationId: string },
+): Promise<Organization> {
   authorize(ctx.principal, organizationId, 'org:read')
   await requireOrganization(ctx, organizationId)
   const { rows } = await ctx.pool.query<OrganizationRow>(`SELECT ${columns} FROM organization WHERE id = $1`, [
@@ -112,8 +118,7 @@ export async function getOrganization(ctx: FleetContext, organizationId: string)
 /** Renames an organization (`org:write`). */
 export async function renameOrganization(
   ctx: FleetContext,
-  organizationId: string,
-  name: string,
+  { organizationId, name }: { organizationId: string; name: string },
 ): Promise<Organization> {
   authorize(ctx.principal, organizationId, 'org:write')
   await requireOrganization(ctx, organizationId)
@@ -129,7 +134,12 @@ export async function renameOrganization(
   })
 }
 
-type Subscription = { plan: string; status: SubscriptionStatus; deviceQuota?: number | undefined }
+type NewSubscription = {
+  organizationId: string
+  plan: string
+  status: SubscriptionStatus
+  deviceQuota?: number | undefined
+}
 
 /**
  * Sets plan, status and contract quota, for a billing system. Platform only; other members of the organization get 403.
@@ -137,8 +147,7 @@ type Subscription = { plan: string; status: SubscriptionStatus; deviceQuota?: nu
  */
 export async function setSubscription(
   ctx: FleetContext,
-  organizationId: string,
-  subscription: Subscription,
+  { organizationId, ...subscription }: NewSubscription,
 ): Promise<Organization> {
   if (!sees(ctx.principal, organizationId)) throw notFound('organization', organizationId)
   requirePlatform(ctx.principal)

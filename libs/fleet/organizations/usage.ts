@@ -14,7 +14,7 @@ type Usage = {
 }
 
 /** The usage of an organization (`org:read`). Throws 404. */
-export async function readUsage(ctx: FleetContext, organizationId: string): Promise<Usage> {
+export async function readUsage(ctx: FleetContext, { organizationId }: { organizationId: string }): Promise<Usage> {
   authorize(ctx.principal, organizationId, 'org:read')
   await requireOrganization(ctx, organizationId)
   const { plan, deviceQuota } = await readEntitlement(ctx, ctx.pool, organizationId)
