@@ -1,5 +1,7 @@
 import { performance } from 'node:perf_hooks'
+import { Secret } from '#core/secret'
 import type { FleetContext } from '#fleet/context'
+import { createKeyring } from '#fleet/crypto/keyring'
 import { createGroup } from '#fleet/groups/change'
 import { effectiveMembersSql } from '#fleet/groups/effective-members'
 import { addGroupMembers } from '#fleet/groups/members'
@@ -53,6 +55,7 @@ async function seedGroup(pool: Pool, members: number) {
   const ctx: FleetContext = {
     pool,
     plans: await loadPlans(),
+    keyring: createKeyring(new Secret('a master secret for the benchmark')),
     clock: Date.now,
     requestId: 'bench',
     principal: {

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#core/clock'
-import { Secret } from '#core/secret'
-import { createKeyring } from '#fleet/crypto/keyring'
 import { cancelBatch, pauseBatch, resumeBatch } from '#fleet/jobs/batches/control'
 import { createBatch } from '#fleet/jobs/batches/create'
 import { getBatch } from '#fleet/jobs/batches/read'
@@ -9,7 +7,6 @@ import { reportJob, takeJobs } from '#fleet/jobs/delivery'
 import { createDeviceJob } from '#fleet/jobs/device-job'
 import { getJob } from '#fleet/jobs/read'
 import { createWebhook } from '#fleet/webhooks/webhooks'
-import { masterSecret } from '#test/ingest-process'
 import { onBothBackends, type QueueScene, startQueueScene } from '#test/job-backends'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { until } from '#test/until'
@@ -50,7 +47,8 @@ onBothBackends('worker', (backend) => {
   test('a batch reaches every device and publishes one event at its end', async () => {
     const fleet = await createJobFleet(pool, 30)
     const { organizationId, groupId, ctx } = fleet
-    await createWebhook(ctx, createKeyring(new Secret(masterSecret)), organizationId, {
+    await createWebhook(ctx, {
+      organizationId,
       url: 'https://hooks.invalid/',
       events: ['job.finished', 'job_batch.finished'],
     })

@@ -1,13 +1,15 @@
 import type { Clock } from '#core/clock'
 import type { Principal } from '#fleet/access/principal'
+import type { Keyring } from '#fleet/crypto/keyring'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Pool } from '#postgres/pool'
 
-/** First argument of a verb that a caller requests: the caller, the database, the plans, the clock and the request id. */
+/** First argument of a verb that a caller requests: the caller, its request id and the resources of the app. */
 export type FleetContext = {
   pool: Pool
   principal: Principal
   plans: Plans
+  keyring: Keyring
   clock: Clock
   requestId: string
 }

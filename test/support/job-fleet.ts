@@ -1,9 +1,12 @@
 import { newId } from '#core/ids'
+import { Secret } from '#core/secret'
 import type { FleetContext } from '#fleet/context'
+import { createKeyring } from '#fleet/crypto/keyring'
 import { insertDeviceTokens } from '#fleet/devices/tokens'
 import { loadPlans } from '#fleet/organizations/plans'
 import type { Pool } from '#postgres/pool'
 import { transaction } from '#postgres/pool'
+import { masterSecret } from './ingest-process.ts'
 
 export type JobFleet = { ctx: FleetContext; organizationId: string; groupId: string; deviceIds: string[] }
 
@@ -45,6 +48,7 @@ export async function createJobFleet(pool: Pool, deviceCount: number, clock = Da
       rateLimit: { key: 'test', perMinute: 1_000_000 },
     },
     plans: await loadPlans(),
+    keyring: createKeyring(new Secret(masterSecret)),
     clock,
     requestId: newId(),
   }

@@ -45,12 +45,12 @@ test('a process whose clock is ahead sees a device leave', async () => {
 
 test('a moment taken from a process whose clock is ahead names departures in another process', async () => {
   const { organization, deviceId, remove } = await organizationWithDevice()
-  const { pool, readers, plans } = api.services
+  const { pool, readers, plans, keyring } = api.services
   const read = async (clock: Clock, since?: string) => {
     const fleet = createFleetMaps({ pool, readers, clock })
     const rateLimit = { key: 'test', perMinute: 1_000 }
     const principal = { id: 'test', platform: true, homeOrganizationId: null, grants: new Map(), rateLimit }
-    const ctx: FleetContext = { pool, plans, clock, requestId: 'test', principal }
+    const ctx: FleetContext = { pool, plans, keyring, clock, requestId: 'test', principal }
     const query = { orgId: organization.id, sinceMinutes: 60, include: ['devices'], since } as unknown as GpsQuery
     try {
       return await readGps(ctx, fleet, readers.of('test'), await openGps(ctx, query))

@@ -83,12 +83,13 @@ async function handle(route: Route, c: AppContext, services: Services): Promise<
   const ctx: FleetContext = {
     pool: services.pool,
     plans: services.plans,
+    keyring: services.keyring,
     clock: services.clock,
     principal,
     requestId: c.get('requestId'),
   }
   const run = (within: FleetContext) => route.handle({ ctx: within, services, http: c, admission, ...parsed })
-  const answer = await answerOnce(route, c.req, parsed, ctx, services.keyring, run)
+  const answer = await answerOnce(route, c.req, parsed, ctx, run)
   return answer instanceof Response ? await streamed(answer, c) : await rendered(answer, c)
 }
 

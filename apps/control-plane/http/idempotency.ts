@@ -2,7 +2,6 @@ import type { HonoRequest } from 'hono'
 import { ServiceError } from '#core/errors'
 import { runOnce, type StoredResponse } from '#fleet/access/idempotency'
 import type { FleetContext } from '#fleet/context'
-import type { Keyring } from '#fleet/crypto/keyring'
 import type { ParsedRequest } from './request.ts'
 import type { Reply, Route } from './route.ts'
 
@@ -17,7 +16,6 @@ export async function answerOnce(
   request: HonoRequest,
   parsed: ParsedRequest,
   ctx: FleetContext,
-  keyring: Keyring,
   run: (ctx: FleetContext) => Promise<Reply | Response>,
 ): Promise<Reply | Response> {
   const key = request.header('idempotency-key')
@@ -27,7 +25,6 @@ export async function answerOnce(
   }
   const kept = await runOnce(
     ctx,
-    keyring,
     {
       key,
       method: request.method,

@@ -40,7 +40,7 @@ export const configApplyRoutes: Route[] = [
     },
     example: { body: { deviceIds: [exampleDevice.id] } },
     handle: async ({ ctx, params, body }) => {
-      const batch = await applyProfile(ctx, params.orgId, params.profileId, body)
+      const batch = await applyProfile(ctx, { organizationId: params.orgId, profileId: params.profileId, ...body })
       return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
     },
   }),

@@ -74,7 +74,8 @@ export const configRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Profiles with secrets redacted, newest first.', schema: pageOf(profileSchema) } },
-    handle: async (input) => pageReply(input, await listProfiles(input.ctx, input.params.orgId, pageRequest(input))),
+    handle: async (input) =>
+      pageReply(input, await listProfiles(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
   }),
   route({
     method: 'post',
@@ -87,8 +88,8 @@ export const configRoutes: Route[] = [
     idempotent: 'replay',
     answers: { 201: { ...one, headers: ['Location', 'ETag'] }, ...writeErrors },
     example: { body: { name: 'Depot', settings: { wifi: { ssid: 'depot', password: { $secret: 'correct horse' } } } } },
-    handle: async ({ ctx, services, params, body }) => {
-      const profile = await createProfile(ctx, services.keyring, params.orgId, body)
+    handle: async ({ ctx, params, body }) => {
+      const profile = await createProfile(ctx, { organizationId: params.orgId, ...body })
       const headers = { Location: `/orgs/${params.orgId}/configs/${profile.id}`, ETag: tagOf(profile) }
       return { status: 201, body: profile, headers }
     },
@@ -102,7 +103,7 @@ export const configRoutes: Route[] = [
     params: profileParams,
     answers: { 200: one, ...notModified },
     handle: async ({ ctx, params, http }) => {
-      const profile = await getProfile(ctx, params.orgId, params.id)
+      const profile = await getProfile(ctx, { organizationId: params.orgId, profileId: params.id })
       return entityReply(http, tagOf(profile), profile)
     },
   }),
@@ -121,8 +122,13 @@ export const configRoutes: Route[] = [
       .refine((change) => Object.keys(change).length > 0, 'Send at least one field to change.'),
     answers: { 200: one, ...writeErrors, ...preconditionFailed },
     example: { body: { settings: { wifi: { ssid: 'depot-2' } } } },
-    handle: async ({ ctx, services, params, body, http }) => {
-      const profile = await updateProfile(ctx, services.keyring, params.orgId, params.id, body, expecting(http, tagOf))
+    handle: async ({ ctx, params, body, http }) => {
+      const profile = await updateProfile(ctx, {
+        organizationId: params.orgId,
+        profileId: params.id,
+        change: body,
+        precondition: expecting(http, tagOf),
+      })
       return entityReply(http, tagOf(profile), profile)
     },
   }),
@@ -135,7 +141,11 @@ export const configRoutes: Route[] = [
     params: profileParams,
     answers: { 204: { description: 'The profile was deleted.' }, ...writeErrors, ...inUse, ...preconditionFailed },
     handle: async ({ ctx, params, http }) => {
-      await deleteProfile(ctx, params.orgId, params.id, expecting(http, tagOf))
+      await deleteProfile(ctx, {
+        organizationId: params.orgId,
+        profileId: params.id,
+        precondition: expecting(http, tagOf),
+      })
       return { status: 204 }
     },
   }),
@@ -149,6 +159,13 @@ export const configRoutes: Route[] = [
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Versions with secrets redacted, newest first.', schema: pageOf(versionSchema) } },
     handle: async (input) =>
-      pageReply(input, await listProfileVersions(input.ctx, input.params.orgId, input.params.id, pageRequest(input))),
+      pageReply(
+        input,
+        await listProfileVersions(input.ctx, {
+          organizationId: input.params.orgId,
+          profileId: input.params.id,
+          page: pageRequest(input),
+        }),
+      ),
   }),
 ]

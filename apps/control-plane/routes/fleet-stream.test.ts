@@ -146,10 +146,10 @@ describe('GET /fleet/gps/stream', () => {
 describe('streams whose clients stop reading', () => {
   const open = async (limits: Partial<StreamLimits>, count: number) => {
     const { organization } = await organizationWithDevice()
-    const { fleetMaps: fleet, readers, pool, plans, clock, authenticator } = api.services
+    const { fleetMaps: fleet, readers, pool, plans, keyring, clock, authenticator } = api.services
     const streams = createGpsStreams({ fleet, readers, limits: { ...streamLimits, ...limits } })
     const stillAllowed = () => authenticator.authenticate(`Bearer ${organization.key}`)
-    const ctx = { pool, plans, clock, principal: await stillAllowed(), requestId: 'test' }
+    const ctx = { pool, plans, keyring, clock, principal: await stillAllowed(), requestId: 'test' }
     const query = gpsQuery.parse({ include: 'devices' })
     const opened = Array.from({ length: count }, () =>
       streams.open({ ctx, query, stillAllowed, disconnect: () => false }).getReader(),

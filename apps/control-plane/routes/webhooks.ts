@@ -53,9 +53,9 @@ export const webhookRoutes: Route[] = [
       },
     },
     example: { body: { url: 'https://hooks.example.com/routers', events: ['device.status_changed'] } },
-    handle: async ({ ctx, services, params, body }) => ({
+    handle: async ({ ctx, params, body }) => ({
       status: 201,
-      body: await createWebhook(ctx, services.keyring, params.orgId, body),
+      body: await createWebhook(ctx, { organizationId: params.orgId, ...body }),
     }),
   }),
   route({
@@ -67,7 +67,8 @@ export const webhookRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Webhooks without their secrets, newest first.', schema: pageOf(webhookSchema) } },
-    handle: async (input) => pageReply(input, await listWebhooks(input.ctx, input.params.orgId, pageRequest(input))),
+    handle: async (input) =>
+      pageReply(input, await listWebhooks(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
   }),
   route({
     method: 'delete',
@@ -78,7 +79,7 @@ export const webhookRoutes: Route[] = [
     params: z.object({ orgId: uuid(), id: uuid() }),
     answers: { 204: { description: 'The webhook was deleted.' } },
     handle: async ({ ctx, params }) => {
-      await deleteWebhook(ctx, params.orgId, params.id)
+      await deleteWebhook(ctx, { organizationId: params.orgId, webhookId: params.id })
       return { status: 204 }
     },
   }),

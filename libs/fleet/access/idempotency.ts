@@ -43,7 +43,6 @@ const isScope = (word: string): word is Scope => (scopes as readonly string[]).i
  */
 export function runOnce(
   ctx: FleetContext,
-  keyring: Keyring,
   request: IdempotentRequest,
   work: (ctx: FleetContext) => Promise<StoredResponse>,
 ): Promise<{ answer: StoredResponse; replayed: boolean }> {
@@ -51,7 +50,7 @@ export function runOnce(
   const scopeHash = sha256(
     JSON.stringify([principal.homeOrganizationId, principal.id, request.method, request.path, request.key]),
   )
-  const hashes = hashRequest(keyring, scopeHash, request.request)
+  const hashes = hashRequest(ctx.keyring, scopeHash, request.request)
   return transaction(ctx.pool, async (connection) => {
     await lockKey(connection, scopeHash)
     const stored = await findRecord(connection, scopeHash)

@@ -1,6 +1,7 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
+import type { ProfileReference } from '#fleet/config-profiles/read'
 import type { FleetContext } from '#fleet/context'
 import { createBatch } from '#fleet/jobs/batches/create'
 import type { Batch, BatchTarget } from '#fleet/jobs/batches/read'
@@ -8,7 +9,7 @@ import type { Rollout } from '#fleet/jobs/model/rollout'
 import type { Schedule } from '#fleet/jobs/model/schedule'
 import { boundPool, type Queryable, transaction } from '#postgres/pool'
 
-type ApplyInput = {
+type ProfileApplication = ProfileReference & {
   target: BatchTarget
   schedule?: Schedule | undefined
   rollout?: Rollout | undefined
@@ -21,9 +22,7 @@ type ApplyInput = {
  */
 export async function applyProfile(
   ctx: FleetContext,
-  organizationId: string,
-  profileId: string,
-  input: ApplyInput,
+  { organizationId, profileId, ...input }: ProfileApplication,
 ): Promise<Batch> {
   await authorizeObject(ctx, organizationId, 'config:apply', 'profile', profileId)
   return transaction(ctx.pool, async (connection) => {

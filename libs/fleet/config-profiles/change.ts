@@ -3,12 +3,11 @@ import { isUuid, newId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
-import { type Profile, readProfile } from '#fleet/config-profiles/read'
+import { type Profile, type ProfileReference, readProfile } from '#fleet/config-profiles/read'
 import { loadSettings, sealSettings } from '#fleet/config-profiles/secrets'
 import { mergeSettings, readSettings } from '#fleet/config-profiles/settings'
 import { type Json, type SettingsObject, sameSettings } from '#fleet/config-profiles/settings-tree'
 import type { FleetContext } from '#fleet/context'
-import type { Keyring } from '#fleet/crypto/keyring'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
@@ -16,21 +15,23 @@ import type { Queryable } from '#postgres/pool'
 /** The fields of a profile that belong to a version. */
 type ProfileContent = { name: string; description: string | null; model: string | null; settings: SettingsObject }
 
-type NewProfile = {
-  name: string
+type NewProfile = ProfileChange & { organizationId: string; name: string }
+
+type ProfileChange = {
+  name?: string | undefined
   description?: string | null | undefined
   model?: string | null | undefined
   /** Default: empty. */
   settings?: Json | undefined
 }
 
+/** `precondition` receives the present profile and may throw 412. */
+type ProfileDeletion = ProfileReference & { precondition: (current: Profile) => void }
+
+type ProfileUpdate = ProfileDeletion & { change: ProfileChange }
+
 /** Creates a profile at version 1 (`config:write`). Throws 404, 403, 402, and 400 as `readSettings` does. */
-export async function createProfile(
-  ctx: FleetContext,
-  keyring: Keyring,
-  organizationId: string,
-  input: NewProfile,
-): Promise<Profile> {
+export async function createProfile(ctx: FleetContext, { organizationId, ...input }: NewProfile): Promise<Profile> {
   authorize(ctx.principal, organizationId, 'config:write')
   const settings = readSettings(input.settings ?? {}, ctx.clock())
   const id = newId()
@@ -42,7 +43,7 @@ export async function createProfile(
        VALUES ($1, $2, $3, $4, $5, uuid_extract_timestamp($1), uuid_extract_timestamp($1))`,
       [id, organizationId, content.name, content.description, content.model],
     )
-    await insertVersion(ctx, connection, keyring, { organizationId, profileId: id, version: 1 }, content)
+    await insertVersion(ctx, connection, { organizationId, profileId: id, version: 1 }, content)
     await auditProfile(ctx, connection, organizationId, id, 'profile.created', { name: content.name })
     return readProfile(connection, organizationId, id)
   })
@@ -50,16 +51,11 @@ export async function createProfile(
 
 /**
  * Changes a profile (`config:write`). `settings` is a JSON Merge Patch. A change creates a new version; a patch without
- * effect returns the present one. `precondition` receives the present profile and may throw 412. Throws 404, 402, and 400
- * as `mergeSettings` does.
+ * effect returns the present one. Throws 404, 402, and 400 as `mergeSettings` does.
  */
 export async function updateProfile(
   ctx: FleetContext,
-  keyring: Keyring,
-  organizationId: string,
-  profileId: string,
-  change: { [Field in keyof NewProfile]?: NewProfile[Field] | undefined },
-  precondition: (current: Profile) => void,
+  { organizationId, profileId, change, precondition }: ProfileUpdate,
 ): Promise<Profile> {
   await authorizeObject(ctx, organizationId, 'config:write', 'profile', profileId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
@@ -67,7 +63,7 @@ export async function updateProfile(
     await lockProfile(connection, organizationId, profileId)
     const current = await readProfile(connection, organizationId, profileId)
     const place = { organizationId, profileId, version: current.version }
-    const before = await loadSettings(connection, keyring, place)
+    const before = await loadSettings(connection, ctx.keyring, place)
     if (!before) throw new Error('The present version of the profile is missing.')
     const settings = change.settings === undefined ? before : mergeSettings(before, change.settings, ctx.clock())
     await requireActiveSubscription(ctx, connection, organizationId)
@@ -86,7 +82,7 @@ export async function updateProfile(
        WHERE organization_id = $1 AND id = $2`,
       [organizationId, profileId, content.name, content.description, content.model, version],
     )
-    await insertVersion(ctx, connection, keyring, { organizationId, profileId, version }, content)
+    await insertVersion(ctx, connection, { organizationId, profileId, version }, content)
     await auditProfile(ctx, connection, organizationId, profileId, 'profile.updated', { version, changed })
     return readProfile(connection, organizationId, profileId)
   })
@@ -103,9 +99,7 @@ const changedFields = (current: Profile, before: SettingsObject, content: Profil
  */
 export async function deleteProfile(
   ctx: FleetContext,
-  organizationId: string,
-  profileId: string,
-  precondition: (current: Profile) => void,
+  { organizationId, profileId, precondition }: ProfileDeletion,
 ): Promise<void> {
   await authorizeObject(ctx, organizationId, 'config:write', 'profile', profileId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
@@ -143,11 +137,10 @@ async function lockProfile(db: Queryable, organizationId: string, profileId: str
 async function insertVersion(
   ctx: FleetContext,
   db: Queryable,
-  keyring: Keyring,
-  place: { organizationId: string; profileId: string; version: number },
+  place: ProfileReference & { version: number },
   content: ProfileContent,
 ): Promise<void> {
-  const { settings, secrets } = await sealSettings(db, keyring, place, content.settings)
+  const { settings, secrets } = await sealSettings(db, ctx.keyring, place, content.settings)
   await db.query(
     `INSERT INTO config_profile_version
        (organization_id, profile_id, version, name, description, model, settings, secrets, created_by)

@@ -9,6 +9,8 @@ import { type Page, type PageRequest, pageBy, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 
+export type ProfileReference = { organizationId: string; profileId: string }
+
 /** A config profile with redacted secrets in `settings`. */
 export type Profile = {
   id: string
@@ -57,8 +59,7 @@ const toProfile = (row: ProfileRow): Profile => ({
 /** The organization's profiles, newest first (`config:read`). Throws 404 and 403. */
 export async function listProfiles(
   ctx: FleetContext,
-  organizationId: string,
-  page: PageRequest,
+  { organizationId, page }: { organizationId: string; page: PageRequest },
 ): Promise<Page<Profile>> {
   authorize(ctx.principal, organizationId, 'config:read')
   await requireOrganization(ctx, organizationId)
@@ -72,7 +73,7 @@ export async function listProfiles(
 }
 
 /** One profile (`config:read`). Throws 404 and 403. */
-export async function getProfile(ctx: FleetContext, organizationId: string, profileId: string): Promise<Profile> {
+export async function getProfile(ctx: FleetContext, { organizationId, profileId }: ProfileReference): Promise<Profile> {
   await authorizeObject(ctx, organizationId, 'config:read', 'profile', profileId)
   return tenantTransaction(ctx, [organizationId], (connection) => readProfile(connection, organizationId, profileId))
 }
@@ -90,9 +91,7 @@ export async function readProfile(db: Queryable, organizationId: string, profile
 /** All versions of a profile, newest first (`config:read`). Throws 404 and 403. */
 export async function listProfileVersions(
   ctx: FleetContext,
-  organizationId: string,
-  profileId: string,
-  page: PageRequest,
+  { organizationId, profileId, page }: ProfileReference & { page: PageRequest },
 ): Promise<Page<ProfileHistoryEntry>> {
   await authorizeObject(ctx, organizationId, 'config:read', 'profile', profileId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {

@@ -6,7 +6,6 @@ import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
-import type { Keyring } from '#fleet/crypto/keyring'
 import type { EventType } from '#fleet/events/publish'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
@@ -46,24 +45,27 @@ const toWebhook = (row: WebhookRow): Webhook => ({
   createdAt: row.created_at.toISOString(),
 })
 
+type NewWebhook = {
+  organizationId: string
+  url: string
+  events: EventType[]
+  description?: string | null | undefined
+}
+
 /** The place to which the encrypted signing secret of a webhook is bound. */
 export const webhookSecretPlace = (webhookId: string) => ['webhook', webhookId]
 
-/**
- * Creates a webhook (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is returned only here.
- */
+/** Creates a webhook (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is returned only here. */
 export async function createWebhook(
   ctx: FleetContext,
-  keyring: Keyring,
-  organizationId: string,
-  input: { url: string; events: EventType[]; description?: string | null | undefined },
+  { organizationId, ...input }: NewWebhook,
 ): Promise<Webhook & { secret: string }> {
   authorize(ctx.principal, organizationId, 'webhook:manage')
   await requireOrganization(ctx, organizationId)
   const id = newId()
   const secret = `whsec_${randomBytes(32).toString('base64')}`
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const key = await dataKeyOf(connection, keyring, organizationId)
+    const key = await dataKeyOf(connection, ctx.keyring, organizationId)
     const { rows } = await connection.query<WebhookRow>(
       `INSERT INTO webhook (id, organization_id, url, events, description, sealed_secret, created_at)
        VALUES ($1, $2, $3, $4, $5, $6, uuid_extract_timestamp($1)) RETURNING ${columns}`,
@@ -85,8 +87,7 @@ export async function createWebhook(
 /** The organization's webhooks, newest first, without their secrets (`webhook:manage`). */
 export async function listWebhooks(
   ctx: FleetContext,
-  organizationId: string,
-  page: PageRequest,
+  { organizationId, page }: { organizationId: string; page: PageRequest },
 ): Promise<Page<Webhook>> {
   authorize(ctx.principal, organizationId, 'webhook:manage')
   await requireOrganization(ctx, organizationId)
@@ -101,7 +102,10 @@ export async function listWebhooks(
 }
 
 /** Deletes a webhook and its pending deliveries (`webhook:manage`). Throws 404. */
-export async function deleteWebhook(ctx: FleetContext, organizationId: string, webhookId: string): Promise<void> {
+export async function deleteWebhook(
+  ctx: FleetContext,
+  { organizationId, webhookId }: { organizationId: string; webhookId: string },
+): Promise<void> {
   await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rowCount } = await connection.query('DELETE FROM webhook WHERE organization_id = $1 AND id = $2', [
