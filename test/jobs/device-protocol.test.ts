@@ -30,7 +30,7 @@ test('the shell client of docs/device-protocol.md enrolls, reports, takes a rebo
   await writeFile(file, script)
 
   const { ctx, organizationId } = await createJobFleet(service.pool, 0)
-  const { key } = await createEnrollmentKey(ctx, organizationId, { name: 'Shell', autoCreate: true })
+  const { key } = await createEnrollmentKey(ctx, { organizationId, name: 'Shell', autoCreate: true })
   const state = join(folder, 'state')
   const boot = () =>
     spawn('sh', [file], {

@@ -57,9 +57,10 @@ export const deviceFileRoutes: Route[] = [
       ...writeErrors,
     },
     example: { body: 'serial,name,model,tags\nSN-0042,Bus 42,RX-500,bus;night\n' },
-    handle: async ({ ctx, services, query, body, http }) => {
+    handle: async ({ ctx, services, query: { orgId: organizationId, ...options }, body, http }) => {
       const format = http.req.header('content-type')?.toLowerCase().startsWith('text/csv') ? 'csv' : 'ndjson'
-      const load = async () => importDevices(ctx, query.orgId, await readImportRows(body, format), query)
+      const load = async () =>
+        importDevices(ctx, { organizationId, rows: await readImportRows(body, format), ...options })
       const report = await services.importLine.run(ctx.principal.rateLimit.key, load, http.req.raw.signal)
       return { status: 200, body: report }
     },
@@ -83,7 +84,7 @@ export const deviceFileRoutes: Route[] = [
     },
     handle: async ({ ctx, services, http, query: { format, ...filter } }) => {
       const { mediaType, head, lines } = exportFormats[format]
-      const devices = await openDeviceExport(ctx, filter)
+      const devices = await openDeviceExport(ctx, { filter })
       let start: string = head
       const body = guardedStream(http, services, {
         check: async () => devices.check(await services.authenticator.authenticate(http.req.header('authorization'))),

@@ -43,7 +43,8 @@ export const deviceRoutes: Route[] = [
       404: { description: 'The organization does not exist, or you cannot read it.' },
     },
     example: { answer: { items: [exampleDevice], nextCursor: null } },
-    handle: async (input) => pageReply(input, await listDevices(input.ctx, input.query, pageRequest(input))),
+    handle: async (input) =>
+      pageReply(input, await listDevices(input.ctx, { filter: input.query, page: pageRequest(input) })),
   }),
   route({
     method: 'post',
@@ -70,8 +71,8 @@ export const deviceRoutes: Route[] = [
       },
       answer: { ...exampleDevice, status: 'provisioning', lastSeenAt: null, firmware: null, location: null },
     },
-    handle: async ({ ctx, body: { organizationId, ...input } }) => {
-      const created = await createDevice(ctx, organizationId, input)
+    handle: async ({ ctx, body }) => {
+      const created = await createDevice(ctx, body)
       const headers = { Location: `/devices/${created.device.id}`, ETag: created.tag }
       return { status: 201, body: created.device, headers }
     },
@@ -86,7 +87,7 @@ export const deviceRoutes: Route[] = [
     answers: { 200: one, ...notModified },
     example: { answer: exampleDevice },
     handle: async ({ ctx, params, http }) => {
-      const found = await getDevice(ctx, params.id)
+      const found = await getDevice(ctx, { deviceId: params.id })
       return entityReply(http, found.tag, found.device)
     },
   }),
@@ -108,7 +109,7 @@ export const deviceRoutes: Route[] = [
     answers: { 200: one, ...writeErrors, ...preconditionFailed },
     example: { body: { name: 'Bus 42 (depot)', status: 'disabled' } },
     handle: async ({ ctx, params, body, http }) => {
-      const updated = await updateDevice(ctx, params.id, body, ifUnchanged(http))
+      const updated = await updateDevice(ctx, { deviceId: params.id, change: body, precondition: ifUnchanged(http) })
       return { status: 200, body: updated.device, headers: { ETag: updated.tag } }
     },
   }),
@@ -135,7 +136,7 @@ export const deviceRoutes: Route[] = [
     },
     example: { body: { toOrgId: exampleDevice.organizationId, reason: 'Sold with the bus' } },
     handle: async ({ ctx, params, body, http }) => {
-      const moved = await transferDevice(ctx, params.id, body, ifUnchanged(http))
+      const moved = await transferDevice(ctx, { deviceId: params.id, ...body, precondition: ifUnchanged(http) })
       return { status: 200, body: moved.device, headers: { ETag: moved.tag } }
     },
   }),
@@ -148,7 +149,7 @@ export const deviceRoutes: Route[] = [
     params: deviceParams,
     answers: { 204: { description: 'The device was deleted.' }, ...preconditionFailed },
     handle: async ({ ctx, params, http }) => {
-      await deleteDevice(ctx, params.id, ifUnchanged(http))
+      await deleteDevice(ctx, { deviceId: params.id, precondition: ifUnchanged(http) })
       return { status: 204 }
     },
   }),
@@ -174,6 +175,9 @@ export const deviceRoutes: Route[] = [
       ...writeErrors,
     },
     example: { body: { revoke: true } },
-    handle: async ({ ctx, params, body }) => ({ status: 201, body: await issueDeviceToken(ctx, params.id, body) }),
+    handle: async ({ ctx, params, body }) => ({
+      status: 201,
+      body: await issueDeviceToken(ctx, { deviceId: params.id, ...body }),
+    }),
   }),
 ]

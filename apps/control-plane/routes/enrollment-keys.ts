@@ -48,7 +48,7 @@ export const enrollmentKeyRoutes: Route[] = [
     example: { body: { name: 'Workshop', autoCreate: true, models: ['RX-500'], maxDevices: 200 } },
     handle: async ({ ctx, params, body }) => ({
       status: 201,
-      body: await createEnrollmentKey(ctx, params.orgId, body),
+      body: await createEnrollmentKey(ctx, { organizationId: params.orgId, ...body }),
     }),
   }),
   route({
@@ -61,7 +61,10 @@ export const enrollmentKeyRoutes: Route[] = [
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Keys without their secrets, newest first.', schema: pageOf(enrollmentKeySchema) } },
     handle: async (input) =>
-      pageReply(input, await listEnrollmentKeys(input.ctx, input.params.orgId, pageRequest(input))),
+      pageReply(
+        input,
+        await listEnrollmentKeys(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) }),
+      ),
   }),
   route({
     method: 'delete',
@@ -72,7 +75,7 @@ export const enrollmentKeyRoutes: Route[] = [
     params: keyParams,
     answers: { 204: { description: 'The key was revoked.' } },
     handle: async ({ ctx, params }) => {
-      await revokeEnrollmentKey(ctx, params.orgId, params.id)
+      await revokeEnrollmentKey(ctx, { organizationId: params.orgId, keyId: params.id })
       return { status: 204 }
     },
   }),

@@ -40,7 +40,7 @@ export async function openHistory(
 ): Promise<History> {
   const nowMs = Math.max(cursor?.nowMs ?? 0, ctx.clock() - (cursor ? cursorHoldsMs : 0))
   const asked = requestedWindow(query, nowMs, defaultMinutes)
-  const device = await readableTelemetry(ctx, deviceId)
+  const device = await readableTelemetry(ctx, { deviceId })
   const earliestMs = planStartMs(Math.max(...device.intervals.map((interval) => interval.historyDays)), nowMs)
   const window = {
     ...asked,

@@ -16,7 +16,7 @@ const registryLagMs = 60_000
 
 /** The newest sample of each kind, null for kinds the device never reported. Throws 404 and 403. */
 export async function readLatest(ctx: FleetContext, reader: Reader, deviceId: string): Promise<LatestTelemetry> {
-  const device = await readableTelemetry(ctx, deviceId)
+  const device = await readableTelemetry(ctx, { deviceId })
   const nowMs = ctx.clock()
   // Search backwards from the last report of an offline router, not from now.
   const silent = device.lastSeenMs !== null && device.lastSeenMs < nowMs - registryLagMs

@@ -1,5 +1,5 @@
 import type { FleetContext } from '#fleet/context'
-import { auditDevice, findDevice, type TaggedDevice, tagDevice } from '#fleet/devices/device'
+import { auditDevice, type ConditionalChange, findDevice, tagDevice } from '#fleet/devices/device'
 import { publishEvents } from '#fleet/events/publish'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
 import { releaseQuota } from '#fleet/organizations/subscriptions'
@@ -9,11 +9,7 @@ import { tenantTransaction } from '#fleet/tenant'
  * Deletes a device and its history (`device:delete`), also without an active subscription. Deleting its ownership intervals
  * hides its telemetry from all readers at once. The erasure request removes the telemetry from storage later.
  */
-export async function deleteDevice(
-  ctx: FleetContext,
-  deviceId: string,
-  precondition: (current: TaggedDevice) => void,
-): Promise<void> {
+export async function deleteDevice(ctx: FleetContext, { deviceId, precondition }: ConditionalChange): Promise<void> {
   const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'device:delete')
   const formerOwners = await ctx.pool.query<{ organization_id: string }>(
     'SELECT DISTINCT organization_id FROM device_ownership WHERE device_id = $1',

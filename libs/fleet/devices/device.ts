@@ -72,6 +72,9 @@ export const toDevice = (row: DeviceRow): Device => ({
   updatedAt: row.updated_at.toISOString(),
 })
 
+/** Input of a verb that changes a device. `precondition` receives the device before the change and may throw 412. */
+export type ConditionalChange = { deviceId: string; precondition: (current: TaggedDevice) => void }
+
 /** A device with its entity tag and its revision. */
 export type TaggedDevice = { device: Device; tag: string; revision: string }
 

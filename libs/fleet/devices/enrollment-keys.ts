@@ -24,6 +24,7 @@ type EnrollmentKey = {
 }
 
 type NewEnrollmentKey = {
+  organizationId: string
   name: string
   autoCreate: boolean
   models?: string[] | undefined
@@ -60,8 +61,7 @@ const toEnrollmentKey = (row: EnrollmentKeyRow): EnrollmentKey => ({
 /** Creates an enrollment key (`org:write`). The plain key is returned only here. */
 export async function createEnrollmentKey(
   ctx: FleetContext,
-  organizationId: string,
-  input: NewEnrollmentKey,
+  { organizationId, ...input }: NewEnrollmentKey,
 ): Promise<EnrollmentKey & { key: string }> {
   authorize(ctx.principal, organizationId, 'org:write')
   await requireOrganization(ctx, organizationId)
@@ -92,8 +92,7 @@ export async function createEnrollmentKey(
 /** The organization's enrollment keys that are not revoked, newest first (`org:write`). */
 export async function listEnrollmentKeys(
   ctx: FleetContext,
-  organizationId: string,
-  page: PageRequest,
+  { organizationId, page }: { organizationId: string; page: PageRequest },
 ): Promise<Page<EnrollmentKey>> {
   authorize(ctx.principal, organizationId, 'org:write')
   await requireOrganization(ctx, organizationId)
@@ -108,7 +107,10 @@ export async function listEnrollmentKeys(
 }
 
 /** Revokes an enrollment key (`org:write`); routers that enrolled with it keep their own tokens. Throws 404. */
-export async function revokeEnrollmentKey(ctx: FleetContext, organizationId: string, keyId: string): Promise<void> {
+export async function revokeEnrollmentKey(
+  ctx: FleetContext,
+  { organizationId, keyId }: { organizationId: string; keyId: string },
+): Promise<void> {
   authorize(ctx.principal, organizationId, 'org:write')
   await requireOrganization(ctx, organizationId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {

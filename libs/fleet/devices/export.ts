@@ -13,11 +13,14 @@ type DeviceExport = {
 }
 
 /** Exports all devices that match the filter, newest first, in pages of 1,000 (`device:read`). Throws like `listDevices`. */
-export async function openDeviceExport(ctx: FleetContext, filter: DeviceListFilter): Promise<DeviceExport> {
+export async function openDeviceExport(
+  ctx: FleetContext,
+  { filter }: { filter: DeviceListFilter },
+): Promise<DeviceExport> {
   let ready: Device[] | undefined
   let after: string | null = null
   const read = async (): Promise<Device[]> => {
-    const page = await listDevices(ctx, filter, { limit: pageSize, after: after ?? undefined })
+    const page = await listDevices(ctx, { filter, page: { limit: pageSize, after: after ?? undefined } })
     after = page.nextAfter
     return page.items
   }

@@ -23,7 +23,7 @@ type ImportResult =
   | ({ index: number; status: 'failed' } & ImportFailure)
 type ImportReport = { created: number; results: ImportResult[] }
 
-type ImportOptions = { atomic: boolean; tokens: boolean }
+type DeviceImport = { organizationId: string; rows: readonly ImportRow[]; atomic: boolean; tokens: boolean }
 type Candidate = { index: number; device: NewDevice }
 
 /**
@@ -33,17 +33,15 @@ type Candidate = { index: number; device: NewDevice }
  */
 export async function importDevices(
   ctx: FleetContext,
-  organizationId: string,
-  rows: readonly ImportRow[],
-  options: ImportOptions,
+  { organizationId, rows, atomic, tokens }: DeviceImport,
 ): Promise<ImportReport> {
   authorize(ctx.principal, organizationId, 'device:create')
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
     const { creatable, failures } = await checkRows(connection, entitlement, rows)
-    if (options.atomic && failures.size > 0) throw refuseAll(rows, failures)
-    const created = await createAll(ctx, connection, entitlement, creatable, options.tokens)
+    if (atomic && failures.size > 0) throw refuseAll(rows, failures)
+    const created = await createAll(ctx, connection, entitlement, creatable, tokens)
     const results = rows.map((_, index): ImportResult => {
       const made = created.get(index)
       return made ? { index, status: 'created', ...made } : { index, status: 'failed', ...failureAt(failures, index) }

@@ -18,16 +18,15 @@ export type DeviceListFilter = {
 /** The organizations of a list. Throws 404 for an `orgId` in which the caller holds no scope, 403 without `device:read`. */
 async function listedOrganizations(ctx: FleetContext, orgId: string | undefined): Promise<string[] | 'all'> {
   if (orgId === undefined) return organizationsWith(ctx.principal, 'device:read')
-  await requireOrganization(ctx, orgId)
   authorize(ctx.principal, orgId, 'device:read')
+  await requireOrganization(ctx, orgId)
   return [orgId]
 }
 
 /** A page of devices, newest first (`device:read`). */
 export async function listDevices(
   ctx: FleetContext,
-  filter: DeviceListFilter,
-  page: PageRequest,
+  { filter, page }: { filter: DeviceListFilter; page: PageRequest },
 ): Promise<Page<Device>> {
   const organizations = await listedOrganizations(ctx, filter.orgId)
   const rows =

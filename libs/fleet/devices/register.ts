@@ -19,7 +19,10 @@ type Registrar = { actor: string; requestId: string }
  * Creates a device (`device:create`). Throws 404 for an unknown organization, 402 `subscription_inactive`, 403
  * `device_quota_exceeded`, 409 `serial_taken`.
  */
-export async function createDevice(ctx: FleetContext, organizationId: string, input: NewDevice): Promise<TaggedDevice> {
+export async function createDevice(
+  ctx: FleetContext,
+  { organizationId, ...input }: { organizationId: string } & NewDevice,
+): Promise<TaggedDevice> {
   authorize(ctx.principal, organizationId, 'device:create')
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {

@@ -54,7 +54,7 @@ const ownershipSql = `
  */
 export async function readableTelemetry(
   ctx: Pick<FleetContext, 'pool' | 'principal' | 'plans'>,
-  deviceId: string,
+  { deviceId }: { deviceId: string },
 ): Promise<ReadableDevice> {
   const { principal } = ctx
   if (!isUuid(deviceId)) throw notFound('device', deviceId)

@@ -13,16 +13,15 @@ type IssuedDeviceToken = { token: string; expiresAt: string | null }
  */
 export async function issueDeviceToken(
   ctx: FleetContext,
-  deviceId: string,
-  options: { revoke: boolean },
+  { deviceId, revoke }: { deviceId: string; revoke: boolean },
 ): Promise<IssuedDeviceToken> {
   const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'device:update')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await requireActiveSubscription(ctx, connection, organizationId)
     const device = await findDevice(ctx, connection, deviceId, 'device:update', true)
-    await retireTokens(connection, device.id, options.revoke)
+    await retireTokens(connection, device.id, revoke)
     const [token = ''] = await insertDeviceTokens(connection, device.organization_id, [device.id])
-    await auditDevice(ctx, connection, device, options.revoke ? 'device.token_replaced' : 'device.token_issued')
+    await auditDevice(ctx, connection, device, revoke ? 'device.token_replaced' : 'device.token_issued')
     return { token, expiresAt: null }
   })
 }

@@ -2,7 +2,14 @@ import { conflict, insufficientScope } from '#core/errors'
 import { holds } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { type DeviceRow, deviceColumns, findDevice, type TaggedDevice, tagDevice } from '#fleet/devices/device'
+import {
+  type ConditionalChange,
+  type DeviceRow,
+  deviceColumns,
+  findDevice,
+  type TaggedDevice,
+  tagDevice,
+} from '#fleet/devices/device'
 import { serialTaken } from '#fleet/devices/register'
 import { publishEvents } from '#fleet/events/publish'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
@@ -11,20 +18,15 @@ import { tenantTransaction } from '#fleet/tenant'
 import { isUniqueViolation } from '#postgres/errors'
 import type { Connection } from '#postgres/pool'
 
-type Transfer = { toOrgId: string; reason?: string | undefined }
+type Transfer = ConditionalChange & { toOrgId: string; reason?: string | undefined }
 
 /**
  * Transfers a device to another organization (`device:transfer` in both; 403 for any other destination, whether it exists or
  * not). The device loses its groups, profile, open jobs, tokens and last location. Its history remains with the old owner,
  * whose ownership interval ends.
  */
-export async function transferDevice(
-  ctx: FleetContext,
-  deviceId: string,
-  transfer: Transfer,
-  precondition: (current: TaggedDevice) => void,
-): Promise<TaggedDevice> {
-  const { toOrgId } = transfer
+export async function transferDevice(ctx: FleetContext, transfer: Transfer): Promise<TaggedDevice> {
+  const { deviceId, toOrgId, precondition } = transfer
   const { organization_id: fromOrgId } = await findDevice(ctx, ctx.pool, deviceId, 'device:transfer')
   await requireDestination(ctx, toOrgId)
   return tenantTransaction(ctx, [fromOrgId, toOrgId], async (connection) => {

@@ -2,6 +2,7 @@ import { badRequest } from '#core/errors'
 import type { FleetContext } from '#fleet/context'
 import {
   auditDevice,
+  type ConditionalChange,
   type DeviceRow,
   deviceColumns,
   findDevice,
@@ -15,7 +16,7 @@ import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
 /** One device (`device:read`). Throws 404. */
-export async function getDevice(ctx: FleetContext, deviceId: string): Promise<TaggedDevice> {
+export async function getDevice(ctx: FleetContext, { deviceId }: { deviceId: string }): Promise<TaggedDevice> {
   return tagDevice(await findDevice(ctx, ctx.pool, deviceId, 'device:read'))
 }
 
@@ -33,9 +34,7 @@ type DeviceChange = {
  */
 export async function updateDevice(
   ctx: FleetContext,
-  deviceId: string,
-  change: DeviceChange,
-  precondition: (current: TaggedDevice) => void,
+  { deviceId, change, precondition }: ConditionalChange & { change: DeviceChange },
 ): Promise<TaggedDevice> {
   const { organization_id: organizationId, serial } = await findDevice(ctx, ctx.pool, deviceId, 'device:update')
   refuseSerialChange(change, serial)
