@@ -75,7 +75,7 @@ async function measure({ ingest, fleet, tokens, jobs, waitSeconds }: Parts): Pro
       const router = Math.floor((index * tokens.length) / jobs)
       const heard = crowd.nextAnswer(router)
       const startMs = performance.now()
-      await createDeviceJob(fleet.ctx, fleet.deviceIds[router] ?? '', { kind: 'speed_test' })
+      await createDeviceJob(fleet.ctx, { deviceId: fleet.deviceIds[router] ?? '', kind: 'speed_test' })
       await heard
       latencies.push(performance.now() - startMs)
       await delay(20)

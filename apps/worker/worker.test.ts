@@ -20,7 +20,8 @@ onBothBackends('worker', (backend) => {
   })
   afterAll(() => scene.close())
 
-  const batchOf = (fleet: JobFleet, id: string) => getBatch(fleet.ctx, fleet.organizationId, id)
+  const batchOf = (fleet: JobFleet, id: string) =>
+    getBatch(fleet.ctx, { organizationId: fleet.organizationId, batchId: id })
   const take = async (fleet: JobFleet, deviceId: string) =>
     (await takeJobs({ pool, clock: systemClock }, [{ deviceId, organizationId: fleet.organizationId }])).get(deviceId)
   const report = (
@@ -71,10 +72,11 @@ onBothBackends('worker', (backend) => {
   test('the second reboot of a device waits for the first, a speed test does not', async () => {
     const fleet = await createJobFleet(pool, 1)
     const [deviceId = ''] = fleet.deviceIds
-    const first = await createDeviceJob(fleet.ctx, deviceId, { kind: 'reboot' })
-    const second = await createDeviceJob(fleet.ctx, deviceId, { kind: 'firmware_update' })
-    const speedTest = await createDeviceJob(fleet.ctx, deviceId, { kind: 'speed_test' })
-    const statusOf = async ({ id }: { id: string }) => (await getJob(fleet.ctx, fleet.organizationId, id)).status
+    const first = await createDeviceJob(fleet.ctx, { deviceId, kind: 'reboot' })
+    const second = await createDeviceJob(fleet.ctx, { deviceId, kind: 'firmware_update' })
+    const speedTest = await createDeviceJob(fleet.ctx, { deviceId, kind: 'speed_test' })
+    const statusOf = async ({ id }: { id: string }) =>
+      (await getJob(fleet.ctx, { organizationId: fleet.organizationId, jobId: id })).status
     await until('the first reboot and the speed test are dispatched', async () =>
       [await statusOf(first), await statusOf(speedTest)].every((status) => status === 'dispatched'),
     )
@@ -87,9 +89,13 @@ onBothBackends('worker', (backend) => {
 
   test('a job that no device takes expires', async () => {
     const fleet = await createJobFleet(pool, 1)
-    const job = await createDeviceJob(fleet.ctx, fleet.deviceIds[0] ?? '', { kind: 'reboot', expiresInSeconds: 1 })
+    const job = await createDeviceJob(fleet.ctx, {
+      deviceId: fleet.deviceIds[0] ?? '',
+      kind: 'reboot',
+      expiresInSeconds: 1,
+    })
     const expired = await until('expired', async () => {
-      const now = await getJob(fleet.ctx, fleet.organizationId, job.id)
+      const now = await getJob(fleet.ctx, { organizationId: fleet.organizationId, jobId: job.id })
       return now.status === 'expired' && now
     })
     expect(expired.error?.code).toBe('expired')
@@ -99,13 +105,13 @@ onBothBackends('worker', (backend) => {
   test('a missed deadline is retried as the next attempt', async () => {
     const fleet = await createJobFleet(pool, 1)
     const [deviceId = ''] = fleet.deviceIds
-    const job = await createDeviceJob(fleet.ctx, deviceId, { kind: 'speed_test' })
+    const job = await createDeviceJob(fleet.ctx, { deviceId, kind: 'speed_test' })
     await until('taken', () => take(fleet, deviceId))
     await pool.query(`UPDATE job SET deadline_at = now() - interval '1 minute', enqueued_at = NULL WHERE id = $1`, [
       job.id,
     ])
     const retried = await until('second attempt', async () => {
-      const now = await getJob(fleet.ctx, fleet.organizationId, job.id)
+      const now = await getJob(fleet.ctx, { organizationId: fleet.organizationId, jobId: job.id })
       return now.attempt === 2 && now
     })
     expect(retried.status).toBe('queued')
@@ -161,11 +167,11 @@ onBothBackends('worker', (backend) => {
     const [first = '', second = ''] = deviceIds
     const { id } = await createBatch(ctx, { organizationId, kind: 'speed_test', target: { groupId } })
     await until('dispatched', async () => (await batchOf(fleet, id)).counts.dispatched === 3)
-    expect((await pauseBatch(ctx, organizationId, id)).status).toBe('paused')
+    expect((await pauseBatch(ctx, { organizationId, batchId: id })).status).toBe('paused')
     expect(await take(fleet, first)).toBeUndefined()
-    expect((await resumeBatch(ctx, organizationId, id)).status).toBe('running')
+    expect((await resumeBatch(ctx, { organizationId, batchId: id })).status).toBe('running')
     const job = await until('handed out', () => take(fleet, first))
-    const cancelled = await cancelBatch(ctx, organizationId, id)
+    const cancelled = await cancelBatch(ctx, { organizationId, batchId: id })
     expect(cancelled).toMatchObject({ status: 'cancelled', finishedAt: null, counts: { cancelled: 2, inProgress: 1 } })
     expect(await take(fleet, second)).toBeUndefined()
     expect((await take(fleet, first))?.cancelRequested).toBe(true)

@@ -66,7 +66,7 @@ export async function openJobsScene({ devices, redis }: { devices: number; redis
     async progress(succeeded) {
       await until(
         `${succeeded} jobs succeeded`,
-        async () => (await getBatch(ctx, organizationId, batchId)).counts.succeeded >= succeeded,
+        async () => (await getBatch(ctx, { organizationId, batchId })).counts.succeeded >= succeeded,
         120_000,
       )
     },
@@ -90,7 +90,7 @@ async function verify(scene: JobsScene, crowd: RouterCrowd, published: Published
   const batch = await until(
     'the batch ends',
     async () => {
-      const now = await getBatch(ctx, organizationId, batchId)
+      const now = await getBatch(ctx, { organizationId, batchId })
       return now.status === 'finished' && now
     },
     300_000,

@@ -27,7 +27,11 @@ describe('GET /device/jobs/next', () => {
     const waiting = router.next(20)
     await delay(300)
     const madeMs = performance.now()
-    const job = await createDeviceJob(router.ctx, router.deviceId, { kind: 'reboot', parameters: { delaySeconds: 5 } })
+    const job = await createDeviceJob(router.ctx, {
+      deviceId: router.deviceId,
+      kind: 'reboot',
+      parameters: { delaySeconds: 5 },
+    })
     const answer = await waiting
     expect(performance.now() - madeMs).toBeLessThan(2_000)
     expect(answer.status).toBe(200)
@@ -43,7 +47,7 @@ describe('GET /device/jobs/next', () => {
 
   test('200 with the same job and attempt until it is reported, then 204', async () => {
     const router = await newRouter()
-    const job = await createDeviceJob(router.ctx, router.deviceId, { kind: 'reboot' })
+    const job = await createDeviceJob(router.ctx, { deviceId: router.deviceId, kind: 'reboot' })
     const first = await router.next(10)
     expect((await router.next()).body).toEqual(first.body)
     expect(await router.report(job.id, { attempt: 1, status: 'inProgress', progress: 10 })).toMatchObject({
@@ -87,7 +91,7 @@ describe('GET /device/jobs/next', () => {
     await service.pool.query(change, [router.deviceId])
     expect((await waiting).status).toBe(status)
     await service.pool.query(`UPDATE device SET status = 'offline' WHERE id = $1`, [router.deviceId])
-    const job = await createDeviceJob(router.ctx, router.deviceId, { kind: 'reboot' })
+    const job = await createDeviceJob(router.ctx, { deviceId: router.deviceId, kind: 'reboot' })
     const [token = ''] = await issueTestTokens(service.pool, router.organizationId, [router.deviceId])
     expect((await deviceCalls(service.ingest.url, token).next(10)).body).toMatchObject({ id: job.id, attempt: 1 })
   })
@@ -103,7 +107,7 @@ describe('GET /device/jobs/next', () => {
     await delay(200)
     hangUp.abort()
     await gone
-    const job = await createDeviceJob(router.ctx, router.deviceId, { kind: 'reboot' })
+    const job = await createDeviceJob(router.ctx, { deviceId: router.deviceId, kind: 'reboot' })
     expect((await router.next(10)).body).toMatchObject({ id: job.id, attempt: 1 })
   })
 })
@@ -111,7 +115,7 @@ describe('GET /device/jobs/next', () => {
 describe('POST /device/jobs/:id/status', () => {
   test('200 for the final report and for its repetition, 409 for another one after it', async () => {
     const router = await newRouter()
-    const job = await createDeviceJob(router.ctx, router.deviceId, { kind: 'speed_test' })
+    const job = await createDeviceJob(router.ctx, { deviceId: router.deviceId, kind: 'speed_test' })
     await router.next(10)
     const done = { attempt: 1, status: 'succeeded', detail: { downloadMbps: 87.2 } }
     expect(await router.report(job.id, done)).toMatchObject({ status: 200, body: { status: 'succeeded' } })
@@ -124,18 +128,18 @@ describe('POST /device/jobs/:id/status', () => {
 
   test('200 for a detail with what cannot be stored: the end counts, and the rest of the text', async () => {
     const router = await newRouter()
-    const job = await createDeviceJob(router.ctx, router.deviceId, { kind: 'collect_diagnostics' })
+    const job = await createDeviceJob(router.ctx, { deviceId: router.deviceId, kind: 'collect_diagnostics' })
     await router.next(10)
     const done = { attempt: 1, status: 'succeeded', detail: { log: 'boot\0ok', 'key\ud800': '\ud800' } }
     expect((await router.report(job.id, done)).status).toBe(200)
     expect((await router.report(job.id, done)).status).toBe(200)
-    const { result } = await getJob(router.ctx, router.organizationId, job.id)
+    const { result } = await getJob(router.ctx, { organizationId: router.organizationId, jobId: job.id })
     expect(result).toEqual({ log: 'boot\ufffdok', 'key\ufffd': '\ufffd' })
   })
 
   test('409 for another attempt than the present one, and for a job that was not taken', async () => {
     const router = await newRouter()
-    const job = await createDeviceJob(router.ctx, router.deviceId, { kind: 'speed_test' })
+    const job = await createDeviceJob(router.ctx, { deviceId: router.deviceId, kind: 'speed_test' })
     expect((await router.report(job.id, { attempt: 1, status: 'succeeded' })).body.code).toBe('job_not_taken')
     await router.next(10)
     expect(await router.report(job.id, { attempt: 2, status: 'succeeded' })).toMatchObject({
@@ -147,7 +151,7 @@ describe('POST /device/jobs/:id/status', () => {
   test('404 for a job of another device, an unknown one and a malformed id', async () => {
     const router = await newRouter()
     const other = await newRouter()
-    const job = await createDeviceJob(other.ctx, other.deviceId, { kind: 'reboot' })
+    const job = await createDeviceJob(other.ctx, { deviceId: other.deviceId, kind: 'reboot' })
     for (const id of [job.id, newId(), 'nonsense']) {
       expect((await router.report(id, { attempt: 1, status: 'succeeded' })).status).toBe(404)
     }
@@ -170,7 +174,7 @@ describe('the hint in the answer to a report', () => {
     const router = await newRouter()
     const report = () => router.call('POST', '/telemetry', { samples: [{ kind: 'system', ts: Date.now(), cpuPct: 1 }] })
     expect((await report()).body.jobsPending).toBe(0)
-    await createDeviceJob(router.ctx, router.deviceId, { kind: 'reboot' })
+    await createDeviceJob(router.ctx, { deviceId: router.deviceId, kind: 'reboot' })
     await until('the hint', async () => (await report()).body.jobsPending === 1)
   })
 })

@@ -57,11 +57,11 @@ test('the shell client of docs/device-protocol.md enrolls, reports, takes a rebo
   })
   expect((await stat(join(state, 'token'))).mode & 0o077).toBe(0)
 
-  const job = await createDeviceJob(ctx, device.id, { kind: 'reboot' })
+  const job = await createDeviceJob(ctx, { deviceId: device.id, kind: 'reboot' })
   expect(await restarted).toEqual([0, null])
   const again = boot()
   const confirmed = await until('the reboot is confirmed', async () => {
-    const now = await getJob(ctx, organizationId, job.id)
+    const now = await getJob(ctx, { organizationId, jobId: job.id })
     return now.status === 'succeeded' && now
   })
   if (again.pid) process.kill(-again.pid)

@@ -19,8 +19,9 @@ onBothBackends('jobs', (backend) => {
   })
   afterAll(() => scene.close())
 
-  const batchOf = (fleet: JobFleet, id: string) => getBatch(fleet.ctx, fleet.organizationId, id)
-  const jobOf = (fleet: JobFleet, id: string) => getJob(fleet.ctx, fleet.organizationId, id)
+  const batchOf = (fleet: JobFleet, id: string) =>
+    getBatch(fleet.ctx, { organizationId: fleet.organizationId, batchId: id })
+  const jobOf = (fleet: JobFleet, id: string) => getJob(fleet.ctx, { organizationId: fleet.organizationId, jobId: id })
   const statusIs = (fleet: JobFleet, id: string, status: string) =>
     until(`${id} is ${status}`, async () => {
       const job = await jobOf(fleet, id)
@@ -119,25 +120,28 @@ onBothBackends('jobs', (backend) => {
   test('cancelled while queued or dispatched a job ends; while in progress the device is asked and decides', async () => {
     const { fleet, deviceId } = await oneRouter()
     const { ctx, organizationId } = fleet
-    const running = await createDeviceJob(ctx, deviceId, { kind: 'reboot' })
+    const running = await createDeviceJob(ctx, { deviceId, kind: 'reboot' })
     await statusIs(fleet, running.id, 'dispatched')
-    const queued = await createDeviceJob(ctx, deviceId, { kind: 'reboot' })
-    const waiting = await createDeviceJob(ctx, deviceId, { kind: 'speed_test' })
+    const queued = await createDeviceJob(ctx, { deviceId, kind: 'reboot' })
+    const waiting = await createDeviceJob(ctx, { deviceId, kind: 'speed_test' })
     await statusIs(fleet, waiting.id, 'dispatched')
     const taken = await takenBy(fleet, deviceId)
     expect(taken.id).toBe(running.id)
-    expect((await cancelJob(ctx, organizationId, queued.id)).status).toBe('cancelled')
-    expect((await cancelJob(ctx, organizationId, waiting.id)).status).toBe('cancelled')
-    expect((await cancelJob(ctx, organizationId, running.id)).status).toBe('inProgress')
+    expect((await cancelJob(ctx, { organizationId, jobId: queued.id })).status).toBe('cancelled')
+    expect((await cancelJob(ctx, { organizationId, jobId: waiting.id })).status).toBe('cancelled')
+    expect((await cancelJob(ctx, { organizationId, jobId: running.id })).status).toBe('inProgress')
     expect(await report(fleet, deviceId, taken, 'inProgress')).toEqual({ status: 'inProgress', cancelRequested: true })
     await report(fleet, deviceId, taken, 'succeeded')
-    await expect(cancelJob(ctx, organizationId, running.id)).rejects.toMatchObject({ status: 409, code: 'job_final' })
+    await expect(cancelJob(ctx, { organizationId, jobId: running.id })).rejects.toMatchObject({
+      status: 409,
+      code: 'job_final',
+    })
     expect(await take(fleet, deviceId)).toBeUndefined()
   })
 
   test('a job whose deadlines all pass ends timedOut after its last attempt, waiting in between', async () => {
     const { fleet, deviceId } = await oneRouter()
-    const { id } = await createDeviceJob(fleet.ctx, deviceId, { kind: 'collect_diagnostics' })
+    const { id } = await createDeviceJob(fleet.ctx, { deviceId, kind: 'collect_diagnostics' })
     for (const attempt of [1, 2, 3]) {
       const taken = await takenBy(fleet, deviceId)
       expect(taken).toMatchObject({ id, attempt })
@@ -161,11 +165,14 @@ onBothBackends('jobs', (backend) => {
 
   test('a reboot that is not reported ends timedOut at once, and a person may have it done again', async () => {
     const { fleet, deviceId } = await oneRouter()
-    const { id } = await createDeviceJob(fleet.ctx, deviceId, { kind: 'reboot' })
+    const { id } = await createDeviceJob(fleet.ctx, { deviceId, kind: 'reboot' })
     await takenBy(fleet, deviceId)
     await letDeadlinePass(id)
     await statusIs(fleet, id, 'timedOut')
-    expect(await retryJob(fleet.ctx, fleet.organizationId, id)).toMatchObject({ status: 'queued', attempt: 2 })
+    expect(await retryJob(fleet.ctx, { organizationId: fleet.organizationId, jobId: id })).toMatchObject({
+      status: 'queued',
+      attempt: 2,
+    })
     const again = await takenBy(fleet, deviceId)
     expect(again).toMatchObject({ id, attempt: 2 })
     await report(fleet, deviceId, again, 'succeeded')
@@ -180,7 +187,7 @@ onBothBackends('jobs', (backend) => {
     const { fleet, deviceId } = await oneRouter()
     const { organizationId, groupId, ctx } = large
     const { id } = await createBatch(ctx, { organizationId, kind: 'speed_test', target: { groupId } })
-    const single = await createDeviceJob(fleet.ctx, deviceId, { kind: 'speed_test' })
+    const single = await createDeviceJob(fleet.ctx, { deviceId, kind: 'speed_test' })
     await statusIs(fleet, single.id, 'dispatched')
     const { rows } = await scene.pool.query<{ before: number }>(
       `SELECT count(*)::int AS before FROM job_event e JOIN job j ON j.id = e.job_id
@@ -188,6 +195,6 @@ onBothBackends('jobs', (backend) => {
       [id, single.id],
     )
     expect(rows[0]?.before).toBeLessThan(3_000)
-    await cancelBatch(ctx, organizationId, id)
+    await cancelBatch(ctx, { organizationId, batchId: id })
   })
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { FleetContext } from '#fleet/context'
 import { cancelBatch, pauseBatch, resumeBatch, retryBatch } from '#fleet/jobs/batches/control'
-import { type Batch, getBatch, listBatches } from '#fleet/jobs/batches/read'
+import { type Batch, type BatchReference, getBatch, listBatches } from '#fleet/jobs/batches/read'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
@@ -16,7 +16,7 @@ type Control = {
   verb: string
   summary: string
   access: 'job:cancel' | 'job:create'
-  change: (ctx: FleetContext, organizationId: string, batchId: string) => Promise<Batch>
+  change: (ctx: FleetContext, input: BatchReference) => Promise<Batch>
 }
 
 /** The three controls of a running batch differ in what they do, not in how they are called. */
@@ -29,7 +29,10 @@ const control = ({ verb, summary, access, change }: Control): Route =>
     access,
     params: batchParams,
     answers: { 200: one, 409: { description: 'The batch has ended (`batch_final`).' }, ...writeErrors },
-    handle: async ({ ctx, params }) => ({ status: 200, body: await change(ctx, params.orgId, params.id) }),
+    handle: async ({ ctx, params }) => ({
+      status: 200,
+      body: await change(ctx, { organizationId: params.orgId, batchId: params.id }),
+    }),
   })
 
 /** Following and steering batches. */
@@ -43,7 +46,8 @@ export const jobBatchRoutes: Route[] = [
     params: orgParams,
     query: z.strictObject(pageQuery),
     answers: { 200: { description: 'Batches, newest first.', schema: pageOf(batchSummarySchema) } },
-    handle: async (input) => pageReply(input, await listBatches(input.ctx, input.params.orgId, pageRequest(input))),
+    handle: async (input) =>
+      pageReply(input, await listBatches(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
   }),
   route({
     method: 'get',
@@ -53,7 +57,10 @@ export const jobBatchRoutes: Route[] = [
     access: 'job:read',
     params: batchParams,
     answers: { 200: one },
-    handle: async ({ ctx, params }) => ({ status: 200, body: await getBatch(ctx, params.orgId, params.id) }),
+    handle: async ({ ctx, params }) => ({
+      status: 200,
+      body: await getBatch(ctx, { organizationId: params.orgId, batchId: params.id }),
+    }),
   }),
   control({
     verb: 'cancel',
@@ -76,6 +83,9 @@ export const jobBatchRoutes: Route[] = [
       409: { description: 'The batch has no failed jobs (`nothing_to_retry`).' },
       ...writeErrors,
     },
-    handle: async ({ ctx, params }) => ({ status: 202, body: await retryBatch(ctx, params.orgId, params.id) }),
+    handle: async ({ ctx, params }) => ({
+      status: 202,
+      body: await retryBatch(ctx, { organizationId: params.orgId, batchId: params.id }),
+    }),
   }),
 ]

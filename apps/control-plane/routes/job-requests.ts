@@ -55,7 +55,7 @@ export const jobRequestRoutes: Route[] = [
     },
     example: { body: { kind: 'collect_diagnostics' } },
     handle: async ({ ctx, params, body }) => {
-      const job = await createDeviceJob(ctx, params.id, body)
+      const job = await createDeviceJob(ctx, { deviceId: params.id, ...body })
       return { status: 202, body: job, headers: { Location: `/orgs/${job.organizationId}/jobs/${job.id}` } }
     },
   }),
@@ -70,6 +70,9 @@ export const jobRequestRoutes: Route[] = [
     query: z.strictObject({ ...statusAndKind, ...pageQuery }),
     answers: { 200: { description: 'Jobs, newest first.', schema: pageOf(jobSchema) } },
     handle: async (input) =>
-      pageReply(input, await listDeviceJobs(input.ctx, input.params.id, input.query, pageRequest(input))),
+      pageReply(
+        input,
+        await listDeviceJobs(input.ctx, { deviceId: input.params.id, filter: input.query, page: pageRequest(input) }),
+      ),
   }),
 ]

@@ -34,7 +34,14 @@ export const jobRoutes: Route[] = [
     query: jobQuery,
     answers: { 200: { description: 'Jobs, newest first.', schema: pageOf(jobSchema) } },
     handle: async (input) =>
-      pageReply(input, await listJobs(input.ctx, input.params.orgId, input.query, pageRequest(input))),
+      pageReply(
+        input,
+        await listJobs(input.ctx, {
+          organizationId: input.params.orgId,
+          filter: input.query,
+          page: pageRequest(input),
+        }),
+      ),
   }),
   route({
     method: 'get',
@@ -44,7 +51,10 @@ export const jobRoutes: Route[] = [
     access: 'job:read',
     params: jobParams,
     answers: { 200: { description: 'The job.', schema: jobWithHistorySchema } },
-    handle: async ({ ctx, params }) => ({ status: 200, body: await getJob(ctx, params.orgId, params.id) }),
+    handle: async ({ ctx, params }) => ({
+      status: 200,
+      body: await getJob(ctx, { organizationId: params.orgId, jobId: params.id }),
+    }),
   }),
   route({
     method: 'post',
@@ -60,7 +70,10 @@ export const jobRoutes: Route[] = [
       409: { description: 'The job has ended (`job_final`).' },
       ...writeErrors,
     },
-    handle: async ({ ctx, params }) => ({ status: 200, body: await cancelJob(ctx, params.orgId, params.id) }),
+    handle: async ({ ctx, params }) => ({
+      status: 200,
+      body: await cancelJob(ctx, { organizationId: params.orgId, jobId: params.id }),
+    }),
   }),
   route({
     method: 'post',
@@ -76,6 +89,9 @@ export const jobRoutes: Route[] = [
       409: { description: 'The job has not ended or has succeeded (`job_not_retryable`), or the device is disabled.' },
       ...writeErrors,
     },
-    handle: async ({ ctx, params }) => ({ status: 202, body: await retryJob(ctx, params.orgId, params.id) }),
+    handle: async ({ ctx, params }) => ({
+      status: 202,
+      body: await retryJob(ctx, { organizationId: params.orgId, jobId: params.id }),
+    }),
   }),
 ]

@@ -8,13 +8,14 @@ import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import { wakeWorker } from '#fleet/jobs/notices'
-import { type Job, type JobFilter, listJobs, readJob } from '#fleet/jobs/read'
+import { type Job, type JobFilter, listJobs, type OrganizationJob, readJob } from '#fleet/jobs/read'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import type { Page, PageRequest } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
-type DeviceJobInput = {
+type NewDeviceJob = {
+  deviceId: string
   kind: JobKind
   parameters?: Record<string, unknown> | undefined
   expiresInSeconds?: number | undefined
@@ -23,7 +24,7 @@ type DeviceJobInput = {
 const deviceDisabled = () => conflict('device_disabled', 'The device is disabled and accepts no jobs.')
 
 /** Creates one job for one device (`job:create`). Throws 404, 402, and 409 `device_disabled`. */
-export async function createDeviceJob(ctx: FleetContext, deviceId: string, input: DeviceJobInput): Promise<Job> {
+export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }: NewDeviceJob): Promise<Job> {
   const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'job:create')
   const policy = policyOf(input.kind)
   const lifetimeS = input.expiresInSeconds ?? policy.lifetimeS
@@ -60,19 +61,17 @@ export async function createDeviceJob(ctx: FleetContext, deviceId: string, input
 /** The jobs of one device, newest first (`device:read` and `job:read`). Throws 404. */
 export async function listDeviceJobs(
   ctx: FleetContext,
-  deviceId: string,
-  filter: Pick<JobFilter, 'status' | 'kind'>,
-  page: PageRequest,
+  { deviceId, filter, page }: { deviceId: string; filter: Pick<JobFilter, 'status' | 'kind'>; page: PageRequest },
 ): Promise<Page<Job>> {
   const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'device:read')
-  return listJobs(ctx, organizationId, { ...filter, deviceId }, page)
+  return listJobs(ctx, { organizationId, filter: { ...filter, deviceId }, page })
 }
 
 /**
  * Cancels a job (`job:cancel`). For a job that its device has taken this sets `cancelRequested`, and the device's report
  * decides. Throws 404, 402, and 409 `job_final`.
  */
-export async function cancelJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<Job> {
+export async function cancelJob(ctx: FleetContext, { organizationId, jobId }: OrganizationJob): Promise<Job> {
   await authorizeObject(ctx, organizationId, 'job:cancel', 'job', jobId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const job = await lockJob(ctx, connection, organizationId, jobId)
@@ -89,7 +88,7 @@ export async function cancelJob(ctx: FleetContext, organizationId: string, jobId
  * Queues a job that ended without success again, as its next attempt (`job:create`). Throws 404, 402, and 409
  * `job_not_retryable`, `device_gone` or `device_disabled`.
  */
-export async function retryJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<Job> {
+export async function retryJob(ctx: FleetContext, { organizationId, jobId }: OrganizationJob): Promise<Job> {
   await authorizeObject(ctx, organizationId, 'job:create', 'job', jobId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const job = await lockJob(ctx, connection, organizationId, jobId)

@@ -23,22 +23,22 @@ const system = () => ({ pool, clock: () => nowMs })
 /** One router and its jobs. `dispatch` processes a queue entry as the worker does. */
 async function oneRouter() {
   const { ctx, organizationId, groupId, deviceIds } = await createJobFleet(pool, 1)
-  const statusOf = async (id: string) => (await getJob(ctx, organizationId, id)).status
+  const statusOf = async (id: string) => (await getJob(ctx, { organizationId, jobId: id })).status
   return {
     statusOf,
     async newBatch(): Promise<{ id: string; jobId: string }> {
       const { id, jobs } = await createBatch(ctx, { organizationId, kind: 'reboot', target: { groupId } })
       return { id, jobId: jobs[0]?.id ?? '' }
     },
-    newJob: async () => (await createDeviceJob(ctx, deviceIds[0] ?? '', { kind: 'reboot' })).id,
+    newJob: async () => (await createDeviceJob(ctx, { deviceId: deviceIds[0] ?? '', kind: 'reboot' })).id,
     async dispatch(jobId: string): Promise<string> {
       await dispatchJobs(system(), [{ jobId, attempt: 1 }])
       return statusOf(jobId)
     },
     holdOf: async (jobId: string) =>
       (await pool.query<{ hold: string | null }>('SELECT hold FROM job WHERE id = $1', [jobId])).rows[0]?.hold,
-    pause: (batchId: string) => pauseBatch(ctx, organizationId, batchId),
-    resume: (batchId: string) => resumeBatch(ctx, organizationId, batchId),
+    pause: (batchId: string) => pauseBatch(ctx, { organizationId, batchId }),
+    resume: (batchId: string) => resumeBatch(ctx, { organizationId, batchId }),
   }
 }
 

@@ -47,18 +47,20 @@ test('a batch is offered in slices that cover each of its jobs once', async () =
   ])
   expect(await relay()).toBe(0)
   await dispatchAll(slices())
-  expect(await getBatch(fleet.ctx, fleet.organizationId, batchId)).toMatchObject({ counts: { dispatched: 601 } })
+  expect(await getBatch(fleet.ctx, { organizationId: fleet.organizationId, batchId })).toMatchObject({
+    counts: { dispatched: 601 },
+  })
 })
 
 test('a repeated slice dispatches its jobs once and skips cancelled jobs', async () => {
   const fleet = await createJobFleet(pool, 3)
   const batch = await reboot(fleet)
   await relay()
-  await cancelJob(fleet.ctx, fleet.organizationId, batch.jobs[1]?.id ?? '')
+  await cancelJob(fleet.ctx, { organizationId: fleet.organizationId, jobId: batch.jobs[1]?.id ?? '' })
   await dispatchAll([...slices(), ...slices()])
   const { rows } = await pool.query("SELECT FROM job_event WHERE status = 'dispatched'")
   expect(rows).toHaveLength(2)
-  expect(await getBatch(fleet.ctx, fleet.organizationId, batch.id)).toMatchObject({
+  expect(await getBatch(fleet.ctx, { organizationId: fleet.organizationId, batchId: batch.id })).toMatchObject({
     counts: { dispatched: 2, cancelled: 1 },
   })
 })
@@ -100,7 +102,7 @@ test('an error in the turn of one organization does not affect the others', asyn
 
 test('after a loss of the queue, slices and single jobs are offered again', async () => {
   const fleet = await createJobFleet(pool, 2)
-  await createDeviceJob(fleet.ctx, fleet.deviceIds[0] ?? '', { kind: 'speed_test' })
+  await createDeviceJob(fleet.ctx, { deviceId: fleet.deviceIds[0] ?? '', kind: 'speed_test' })
   await reboot(fleet)
   await relay()
   const before = offered

@@ -21,7 +21,7 @@ beforeAll(async () => {
   fleet = await createJobFleet(pool, 3)
   const { ctx, organizationId, groupId, deviceIds } = fleet
   const stranger = await createJobFleet(pool, 2)
-  const single = async () => [(await createDeviceJob(ctx, deviceIds[0] ?? '', { kind: 'speed_test' })).id]
+  const single = async () => [(await createDeviceJob(ctx, { deviceId: deviceIds[0] ?? '', kind: 'speed_test' })).id]
   const batch = async (target: { groupId: string } | { deviceIds: string[] }) => {
     const { id, jobs } = await createBatch(ctx, { organizationId, kind: 'reboot', target })
     batchIds.push(id)
@@ -41,7 +41,7 @@ async function listed(filter: JobFilter, limit: number): Promise<string[]> {
   const ids: string[] = []
   let after: string | undefined
   do {
-    const page = await listJobs(fleet.ctx, fleet.organizationId, filter, { limit, after })
+    const page = await listJobs(fleet.ctx, { organizationId: fleet.organizationId, filter, page: { limit, after } })
     ids.push(...page.items.map(({ id }) => id))
     after = page.nextAfter ?? undefined
   } while (after !== undefined)
@@ -64,7 +64,11 @@ test.each([
 
 test('the jobs of a device include single and batch jobs', async () => {
   const { ctx, organizationId, deviceIds } = fleet
-  const page = await listJobs(ctx, organizationId, { deviceId: deviceIds[0] }, { limit: 10, after: undefined })
+  const page = await listJobs(ctx, {
+    organizationId,
+    filter: { deviceId: deviceIds[0] },
+    page: { limit: 10, after: undefined },
+  })
   expect(page.items.map(({ batchId }) => batchId)).toEqual([batchIds[1], null, null, batchIds[0], null])
   expect(new Set(page.items.map(({ deviceId }) => deviceId))).toEqual(new Set([deviceIds[0]]))
 })

@@ -30,6 +30,8 @@ export type Job = {
   finishedAt: string | null
 }
 
+export type OrganizationJob = { organizationId: string; jobId: string }
+
 /** One change of status, with its time and its actor (`key:…`, `user:…`, `device:…` or `system`). */
 type JobHistoryEntry = { status: JobStatus; at: string; by: string }
 
@@ -124,7 +126,7 @@ async function readHistory(db: Queryable, row: JobRow): Promise<JobHistoryEntry[
 }
 
 /** One job with its history, oldest entry first (`job:read`). Throws 404. */
-export async function getJob(ctx: FleetContext, organizationId: string, jobId: string): Promise<JobWithHistory> {
+export async function getJob(ctx: FleetContext, { organizationId, jobId }: OrganizationJob): Promise<JobWithHistory> {
   await authorizeObject(ctx, organizationId, 'job:read', 'job', jobId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const row = await readRow(connection, organizationId, jobId)
@@ -135,9 +137,7 @@ export async function getJob(ctx: FleetContext, organizationId: string, jobId: s
 /** The organization's jobs that match the filter, newest first (`job:read`). Throws 404 for a group of another organization. */
 export async function listJobs(
   ctx: FleetContext,
-  organizationId: string,
-  filter: JobFilter,
-  page: PageRequest,
+  { organizationId, filter, page }: { organizationId: string; filter: JobFilter; page: PageRequest },
 ): Promise<Page<Job>> {
   authorize(ctx.principal, organizationId, 'job:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {

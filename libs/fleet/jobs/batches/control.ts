@@ -4,7 +4,7 @@ import { authorizeObject } from '#fleet/access/authorize-object'
 import type { Scope } from '#fleet/access/scopes'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
-import { type Batch, type BatchStatus, jobOfBatchSql, readBatch } from '#fleet/jobs/batches/read'
+import { type Batch, type BatchReference, type BatchStatus, jobOfBatchSql, readBatch } from '#fleet/jobs/batches/read'
 import { holdJobs } from '#fleet/jobs/changes/holds'
 import { lockJobs } from '#fleet/jobs/changes/locking'
 import { type ChangeBy, changeJobs } from '#fleet/jobs/changes/state-change'
@@ -24,39 +24,39 @@ type FoundBatch = { status: BatchStatus; schedule: Schedule | null; gated: boole
  * Cancels the batch's jobs that no device has taken, and requests the cancellation of the others (`job:cancel`). Throws
  * 404, 402, 409 `batch_final`.
  */
-export async function cancelBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
-  await changeBatch(ctx, organizationId, batchId, 'job:cancel', 'job_batch.cancelled', () => 'cancelled')
-  const batch = { id: batchId, organizationId }
+export async function cancelBatch(ctx: FleetContext, batch: BatchReference): Promise<Batch> {
+  await changeBatch(ctx, batch, { scope: 'job:cancel', action: 'job_batch.cancelled', nextStatus: () => 'cancelled' })
   while ((await cancelSomeJobs(ctx, batch, changeByCaller(ctx))) === chunkSize);
-  return reread(ctx, organizationId, batchId)
+  return reread(ctx, batch)
 }
 
 /** Pauses a batch: devices take no more of its jobs (`job:cancel`). Throws 404, 402, 409 `batch_final`. */
-export async function pauseBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
-  await changeBatch(ctx, organizationId, batchId, 'job:cancel', 'job_batch.paused', () => 'paused')
-  return reread(ctx, organizationId, batchId)
+export async function pauseBatch(ctx: FleetContext, batch: BatchReference): Promise<Batch> {
+  await changeBatch(ctx, batch, { scope: 'job:cancel', action: 'job_batch.paused', nextStatus: () => 'paused' })
+  return reread(ctx, batch)
 }
 
 /** Resumes a paused batch (`job:create`). Throws 404, 402, 409 `batch_final`. */
-export async function resumeBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
-  const statusAfter = ({ status, schedule }: FoundBatch): BatchStatus => {
+export async function resumeBatch(ctx: FleetContext, batch: BatchReference): Promise<Batch> {
+  const nextStatus = ({ status, schedule }: FoundBatch): BatchStatus => {
     if (status !== 'paused') return status
     return scheduleAt(schedule, ctx.clock()).started ? 'running' : 'scheduled'
   }
-  await changeBatch(ctx, organizationId, batchId, 'job:create', 'job_batch.resumed', statusAfter)
-  return reread(ctx, organizationId, batchId)
+  await changeBatch(ctx, batch, { scope: 'job:create', action: 'job_batch.resumed', nextStatus })
+  return reread(ctx, batch)
 }
 
 /**
  * Retries the batch's jobs that ended without success, except on disabled devices (`job:create`). Throws 404, 402, and 409
  * `nothing_to_retry`.
  */
-export async function retryBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
+export async function retryBatch(ctx: FleetContext, batch: BatchReference): Promise<Batch> {
+  const { organizationId, batchId } = batch
   await authorizeObject(ctx, organizationId, 'job:create', 'job batch', batchId)
   let retried = 0
   for (;;) {
     const count = await tenantTransaction(ctx, [organizationId], async (connection) => {
-      const batch = await findBatch(connection, organizationId, batchId)
+      const { gated } = await findBatch(connection, batch)
       await requireActiveSubscription(ctx, connection, organizationId)
       const jobs = await lockJobs(
         connection,
@@ -67,10 +67,8 @@ export async function retryBatch(ctx: FleetContext, organizationId: string, batc
         [batchId],
       )
       await changeJobs(connection, jobs, retryOf(ctx), changeByCaller(ctx))
-      if (batch.gated) await holdJobs(connection, jobs, 'rollout')
-      if (retried === 0 && jobs.length > 0) {
-        await auditBatch(ctx, connection, organizationId, batchId, 'job_batch.retried')
-      }
+      if (gated) await holdJobs(connection, jobs, 'rollout')
+      if (retried === 0 && jobs.length > 0) await auditBatch(ctx, connection, batch, 'job_batch.retried')
       return jobs.length
     })
     retried += count
@@ -81,51 +79,52 @@ export async function retryBatch(ctx: FleetContext, organizationId: string, batc
       'nothing_to_retry',
       'The batch has no job to retry: none ended without success on an enabled device.',
     )
-  return reread(ctx, organizationId, batchId)
+  return reread(ctx, batch)
 }
 
 /** Cancels up to 2,000 open jobs of a cancelled batch. Returns how many. */
 export function cancelSomeJobs(
   ctx: Pick<FleetContext, 'pool'>,
-  batch: { id: string; organizationId: string },
+  { organizationId, batchId }: BatchReference,
   change: ChangeBy,
 ): Promise<number> {
-  return tenantTransaction(ctx, [batch.organizationId], async (connection) => {
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
     const jobs = await lockJobs(
       connection,
       `SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
        WHERE b.id = $1 AND (j.status IN ('queued', 'dispatched') OR j.status = 'inProgress' AND NOT j.cancel_requested)
        ORDER BY j.id LIMIT ${chunkSize}`,
-      [batch.id],
+      [batchId],
     )
     await changeJobs(connection, jobs, () => ({ type: 'cancel' }), change)
     return jobs.length
   })
 }
 
+/** The scope that a change requires, its audit action, and the status that follows the present one. */
+type BatchChange = { scope: Scope; action: string; nextStatus: (batch: FoundBatch) => BatchStatus }
+
 async function changeBatch(
   ctx: FleetContext,
-  organizationId: string,
-  batchId: string,
-  scope: Scope,
-  action: string,
-  nextStatus: (batch: FoundBatch) => BatchStatus,
+  batch: BatchReference,
+  { scope, action, nextStatus }: BatchChange,
 ): Promise<void> {
+  const { organizationId, batchId } = batch
   await authorizeObject(ctx, organizationId, scope, 'job batch', batchId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
-    const batch = await findBatch(connection, organizationId, batchId, 'FOR UPDATE')
+    const found = await findBatch(connection, batch, 'FOR UPDATE')
     await requireActiveSubscription(ctx, connection, organizationId)
-    if (batch.status === 'finished' || batch.status === 'cancelled') {
-      throw conflict('batch_final', `The batch has already ended: ${batch.status}.`)
+    if (found.status === 'finished' || found.status === 'cancelled') {
+      throw conflict('batch_final', `The batch has already ended: ${found.status}.`)
     }
-    const status = nextStatus(batch)
-    if (status === batch.status) return
+    const status = nextStatus(found)
+    if (status === found.status) return
     await connection.query('UPDATE job_batch SET status = $3 WHERE organization_id = $1 AND id = $2', [
       organizationId,
       batchId,
       status,
     ])
-    await auditBatch(ctx, connection, organizationId, batchId, action)
+    await auditBatch(ctx, connection, batch, action)
     await wakeWorker(connection)
     if (status === 'running') await wakeAllDevices(connection)
   })
@@ -133,8 +132,7 @@ async function changeBatch(
 
 async function findBatch(
   connection: Connection,
-  organizationId: string,
-  batchId: string,
+  { organizationId, batchId }: BatchReference,
   lock: 'FOR UPDATE' | '' = '',
 ): Promise<FoundBatch> {
   const { rows } = isUuid(batchId)
@@ -148,13 +146,12 @@ async function findBatch(
   return rows[0]
 }
 
-const reread = (ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> =>
+const reread = (ctx: FleetContext, { organizationId, batchId }: BatchReference): Promise<Batch> =>
   tenantTransaction(ctx, [organizationId], (connection) => readBatch(connection, organizationId, batchId))
 
 const auditBatch = (
   ctx: FleetContext,
   connection: Connection,
-  organizationId: string,
-  batchId: string,
+  { organizationId, batchId }: BatchReference,
   action: string,
 ) => auditCaller(ctx, connection, { organizationId, action, subjectType: 'job_batch', subjectId: batchId })

@@ -14,6 +14,8 @@ export type BatchStatus = (typeof batchStatuses)[number]
 
 export type BatchTarget = { groupId: string } | { deviceIds: string[] }
 
+export type BatchReference = { organizationId: string; batchId: string }
+
 /** A batch in a list. `total` is the number of jobs; it does not include skipped devices. */
 type BatchSummary = {
   id: string
@@ -113,7 +115,7 @@ export async function readBatch(db: Queryable, organizationId: string, batchId: 
 }
 
 /** One batch (`job:read`). Throws 404. */
-export async function getBatch(ctx: FleetContext, organizationId: string, batchId: string): Promise<Batch> {
+export async function getBatch(ctx: FleetContext, { organizationId, batchId }: BatchReference): Promise<Batch> {
   await authorizeObject(ctx, organizationId, 'job:read', 'job batch', batchId)
   if (!isUuid(batchId)) throw notFound('job batch', batchId)
   return tenantTransaction(ctx, [organizationId], (connection) => readBatch(connection, organizationId, batchId))
@@ -122,8 +124,7 @@ export async function getBatch(ctx: FleetContext, organizationId: string, batchI
 /** The organization's batches, newest first (`job:read`). */
 export async function listBatches(
   ctx: FleetContext,
-  organizationId: string,
-  page: PageRequest,
+  { organizationId, page }: { organizationId: string; page: PageRequest },
 ): Promise<Page<BatchSummary>> {
   authorize(ctx.principal, organizationId, 'job:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {

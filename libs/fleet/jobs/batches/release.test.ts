@@ -39,7 +39,9 @@ test('an error in one batch does not delay the others', async () => {
     poison.id,
   ])
   expect(await release(nowMs + hourMs)).toBe(2)
-  expect(await getBatch(other.ctx, other.organizationId, id)).toMatchObject({ status: 'running' })
+  expect(await getBatch(other.ctx, { organizationId: other.organizationId, batchId: id })).toMatchObject({
+    status: 'running',
+  })
   expect(errors).toHaveLength(1)
 })
 
@@ -62,5 +64,7 @@ test('a large aborted batch is cancelled in several rounds', async () => {
   expect(await release()).toBe(2_000)
   expect(await release()).toBe(1)
   expect(await release()).toBe(0)
-  expect(await getBatch(fleet.ctx, fleet.organizationId, id)).toMatchObject({ counts: { cancelled: 2_001 } })
+  expect(await getBatch(fleet.ctx, { organizationId: fleet.organizationId, batchId: id })).toMatchObject({
+    counts: { cancelled: 2_001 },
+  })
 })

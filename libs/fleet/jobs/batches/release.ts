@@ -58,7 +58,7 @@ export async function releaseBatches(
     if (batch.status !== 'cancelled' && !planStep(batch, nowMs).isDue) return 0
     const step = await transaction(system.pool, (connection) => stepBatch(connection, id, nowMs))
     if (step.status !== 'cancelled') return step.released
-    return step.released + (await cancelSomeJobs(system, { id, organizationId }, { by: 'system', nowMs }))
+    return step.released + (await cancelSomeJobs(system, { organizationId, batchId: id }, { by: 'system', nowMs }))
   }
   return sumOfEach(rows, advance, onError)
 }
