@@ -35,7 +35,7 @@ export function createDwellAnnouncer({
       let announced = 0
       try {
         for (; announced < taken.length; announced += announcedAtOnce) {
-          await publishDwells(pool, plans, taken.slice(announced, announced + announcedAtOnce))
+          await publishDwells({ pool, plans }, taken.slice(announced, announced + announcedAtOnce))
         }
         return true
       } catch (error) {

@@ -46,7 +46,7 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
   }
 
   async function write(reports: readonly DeviceReport[], nowMs: number): Promise<void> {
-    await applyDeviceReports(pool, reports)
+    await applyDeviceReports({ pool }, reports)
     for (const { deviceId } of reports) {
       writtenAtMs.delete(deviceId)
       writtenAtMs.set(deviceId, nowMs)

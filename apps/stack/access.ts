@@ -26,7 +26,7 @@ export async function grantAccess(grant: {
   const pool = openPool(grant.databases.POSTGRES_URL, { applicationName: 'stack', maxConnections: 1 })
   try {
     const existing = await readAccess(grant.folder.accessFile)
-    const { demoEnrollmentKey, ...keys } = await ensureAccess(pool, { demo: grant.demo, existing })
+    const { demoEnrollmentKey, ...keys } = await ensureAccess({ pool }, { demo: grant.demo, existing })
     const access: AccessFile = { baseUrl: grant.baseUrl, ...keys }
     await writePrivate(grant.folder.accessFile, `${JSON.stringify(access, undefined, 2)}\n`)
     return { access, demoEnrollmentKey }

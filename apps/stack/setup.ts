@@ -17,7 +17,7 @@ console.error(applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'The schem
 
 if (values['admin-key']) {
   const pool = openPool(POSTGRES_URL, { applicationName: 'setup', maxConnections: 1 })
-  const { adminKey } = await ensureAccess(pool, { demo: false })
+  const { adminKey } = await ensureAccess({ pool }, { demo: false })
   await pool.end()
   console.log(adminKey)
 }

@@ -25,11 +25,15 @@ export const periodicTasks = ({ system, backend, webhooks, erasure, erasureHourU
   { name: 'end_overdue_jobs', everyMs: 5_000, run: () => endMissedDeadlines(system) },
   { name: 'refill_queues', everyMs: 2_000, run: () => refillEmptiedQueues(system, backend) },
   { name: 'reconcile_jobs', everyMs: 30_000, run: () => reconcileOffers(system) },
-  { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(system.pool)).length },
-  { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system.pool) },
+  { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(system)).length },
+  { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
   { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries(system) },
-  { name: 'erase_deleted_devices', everyMs: 5 * minuteMs, run: () => eraseNightly(erasure, erasureHourUtc) },
+  {
+    name: 'erase_deleted_devices',
+    everyMs: 5 * minuteMs,
+    run: () => eraseNightly(erasure, { hourUtc: erasureHourUtc }),
+  },
 ]
 
 /** Offers all jobs again when the store of the queues has lost its data. */

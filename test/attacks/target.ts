@@ -120,7 +120,7 @@ async function start(
     if (signal.aborted) for (const pid of Object.values(apps.pids())) signalTo(pid, 'SIGKILL')
     await apps.stop()
   })
-  const { adminKey } = await ensureAccess(pool, { demo: false })
+  const { adminKey } = await ensureAccess({ pool }, { demo: false })
   return {
     folder,
     url,

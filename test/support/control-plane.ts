@@ -60,7 +60,7 @@ export async function startControlPlane(
   })
   const { services, close } = await openServices(config)
   const app = createApp(routes, services)
-  const { adminKey } = await ensureAccess(services.pool, { demo: false })
+  const { adminKey } = await ensureAccess(services, { demo: false })
   const newKey: TestControlPlane['newKey'] = (organizationIds, held) => insertKey(services, organizationIds, held)
   return {
     services,

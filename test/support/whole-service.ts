@@ -25,7 +25,7 @@ export async function startWholeService(): Promise<WholeService> {
   const database = await createTestDatabase()
   const pool = openPool(database.url, { applicationName: 'test' })
   const folder = await mkdtemp(join(tmpdir(), 'routerfleet-service-'))
-  const { adminKey } = await ensureAccess(pool, { demo: false })
+  const { adminKey } = await ensureAccess({ pool }, { demo: false })
   const questdb = questdbConnection()
   const environment = { ...workerEnvironment(database.url), QUESTDB_URL: questdb.httpUrl, LOG_LEVEL: 'debug' }
   const [ingest, worker] = await Promise.all([

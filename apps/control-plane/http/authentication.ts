@@ -40,7 +40,7 @@ const maxCached = 50_000
  * provider's tokens until min(exp, 60 s). `forget` applies a revocation immediately.
  */
 export function createAuthenticator(parts: Parts): Authenticator {
-  const { db, plans, clock, keys, tokens, provider } = parts
+  const { clock, keys, tokens, provider } = parts
   const providerTokens = new LRUCache<string, Principal>({ max: maxCached, perf: { now: clock } })
 
   const principalOf = (key: FoundKey | undefined): Principal => {
@@ -57,7 +57,7 @@ export function createAuthenticator(parts: Parts): Authenticator {
     const known = providerTokens.get(name)
     if (known) return known
     const payload = await provider.identity.verify(token, clock()).catch(refuseOrExcuse)
-    const principal = await principalFromClaims(db, plans, payload, provider.organizationsClaim)
+    const principal = await principalFromClaims(parts, { payload, organizationsClaim: provider.organizationsClaim })
     const lifetimeMs = Math.min(providerTokenLifetimeMs, (payload.exp ?? 0) * 1000 - clock())
     if (lifetimeMs > 0) providerTokens.set(name, principal, { ttl: lifetimeMs })
     return principal

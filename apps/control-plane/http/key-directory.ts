@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { Counter, type Registry } from 'prom-client'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
-import { type FoundKey, findKeysByHash, findKeysById } from '#fleet/access/key-lookup'
+import { type FoundKey, findKeysByHash, findKeysById, type KeySource } from '#fleet/access/key-lookup'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
@@ -41,15 +41,13 @@ export function createKeyDirectory({ db, plans, clock, registry }: Parts): KeyDi
     registers: [registry],
   })
   const gate = createGate()
-  const directoryOf = (
-    find: (db: Queryable, plans: Plans, names: readonly string[]) => Promise<Map<string, FoundKey>>,
-  ) => {
+  const directoryOf = (find: (source: KeySource, names: readonly string[]) => Promise<Map<string, FoundKey>>) => {
     // Two caches, so that invented keys do not evict existing keys.
     const known = new LRUCache<string, FoundKey>({ max: maxRemembered, perf: { now: clock } })
     const unknown = new LRUCache<string, true>({ max: maxRemembered, ttl: unknownForMs, perf: { now: clock } })
     const pending = new Map<string, Promise<FoundKey | undefined>>()
     const findOne = coalesce(async (names: readonly string[]) => {
-      const found = await find(db, plans, names)
+      const found = await find({ db, plans }, names)
       return (name: string) => found.get(name)
     }, lookedUpTogether)
 

@@ -101,7 +101,7 @@ describe('PATCH /devices/:id', () => {
     const { id } = await create(organization)
     const tag = (await api.call('GET', `/devices/${id}`, { token: organization.key })).headers.get('etag') ?? ''
     const report = { deviceId: id, organizationId: organization.id, seenAtMs: Date.now() }
-    await applyDeviceReports(api.services.pool, [report])
+    await applyDeviceReports(api.services, [report])
     expect((await patch(organization, id, { name: 'One' }, { 'if-match': tag })).status).toBe(200)
     expect(await patch(organization, id, { name: 'Two' }, { 'if-match': tag })).toMatchObject({
       status: 412,
@@ -143,13 +143,13 @@ describe('automatic status', () => {
     const { id } = await create(organization)
     const { pool } = api.services
     const report = (more = {}, ageMs = 0) =>
-      applyDeviceReports(pool, [
+      applyDeviceReports({ pool }, [
         { deviceId: id, organizationId: organization.id, seenAtMs: Date.now() - ageMs, ...more },
       ])
     const location = { lat: 51.9, lon: -8.5, tsMs: Date.now() + minute }
     await report({ firmware: '4.2', location }, 30 * minute)
     expect(await statusOf(organization, id)).toBe('online')
-    await sweepOffline(pool)
+    await sweepOffline({ pool })
     expect(await statusOf(organization, id)).toBe('offline')
     await report({ fault: 'SIM removed' })
     expect(await statusOf(organization, id)).toBe('error')
@@ -172,9 +172,11 @@ describe('automatic status', () => {
     const { id } = await create(organization)
     const { pool } = api.services
     for (const ageMs of [50 * minute, 30 * minute, 10 * minute]) {
-      await applyDeviceReports(pool, [{ deviceId: id, organizationId: organization.id, seenAtMs: Date.now() - ageMs }])
+      await applyDeviceReports({ pool }, [
+        { deviceId: id, organizationId: organization.id, seenAtMs: Date.now() - ageMs },
+      ])
     }
-    await sweepOffline(pool)
+    await sweepOffline({ pool })
     expect(await statusOf(organization, id)).toBe('online')
   })
 
@@ -182,7 +184,7 @@ describe('automatic status', () => {
     const [one, other] = [await api.newOrganization(), await api.newOrganization()]
     const [odd, plain] = [await create(one), await create(other)]
     const seenAtMs = Date.now()
-    await applyDeviceReports(api.services.pool, [
+    await applyDeviceReports(api.services, [
       { deviceId: odd.id, organizationId: one.id, seenAtMs, firmware: '4.2\0', fault: 'a\ud800\0' },
       { deviceId: plain.id, organizationId: other.id, seenAtMs },
     ])

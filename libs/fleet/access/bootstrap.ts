@@ -1,7 +1,8 @@
 import { hashToken, issueToken, parseToken } from '#core/tokens'
 import { scopesOfRole } from '#fleet/access/scopes'
+import type { SystemContext } from '#fleet/context'
 import { insertOrganization } from '#fleet/organizations/organizations'
-import { type Connection, type Pool, type Queryable, transaction } from '#postgres/pool'
+import { type Connection, type Queryable, transaction } from '#postgres/pool'
 
 /** Keys in plain text. The database stores only their hashes. */
 type Access = {
@@ -14,6 +15,11 @@ type Access = {
   demoEnrollmentKey: string | null
 }
 
+type WantedAccess = {
+  demo: boolean
+  existing?: { adminKey?: string | null | undefined; demoKey?: string | null | undefined }
+}
+
 const demoName = 'Demo fleet'
 
 /**
@@ -21,10 +27,9 @@ const demoName = 'Demo fleet'
  * Keeps the keys of `existing` that are still valid and issues new ones for the others.
  */
 export function ensureAccess(
-  pool: Pool,
-  options: { demo: boolean; existing?: { adminKey?: string | null | undefined; demoKey?: string | null | undefined } },
+  { pool }: Pick<SystemContext, 'pool'>,
+  { demo, existing = {} }: WantedAccess,
 ): Promise<Access> {
-  const { demo, existing = {} } = options
   return transaction(pool, async (connection) => {
     await connection.query("SELECT pg_advisory_xact_lock(hashtext('ensure access'))")
     const adminKey = (await keyIfValid(connection, existing.adminKey, null)) ?? (await issueKey(connection, null))

@@ -102,10 +102,8 @@ const isRole = (word: string): word is RoleName => (roleNames as readonly string
  * nor role, such as `platform`. Its requests count towards the rate limit of the first organization in the claim.
  */
 export async function principalFromClaims(
-  db: Queryable,
-  plans: Plans,
-  payload: JWTPayload,
-  organizationsClaim: string,
+  { db, plans }: { db: Queryable; plans: Plans },
+  { payload, organizationsClaim }: { payload: JWTPayload; organizationsClaim: string },
 ): Promise<Principal> {
   const claimed = claimSchema.safeParse(payload[organizationsClaim] ?? {})
   const wanted = Object.entries(claimed.success ? claimed.data : {}).filter(([id]) => isUuid(id))

@@ -16,6 +16,8 @@ type KeyRow = {
   grants: Record<string, Scope[]> | null
 }
 
+export type KeySource = { db: Queryable; plans: Plans }
+
 export type FoundKey = { id: string; principal: Principal; expiresAtMs: number | null }
 
 const selectKey = `
@@ -27,26 +29,20 @@ const selectKey = `
    WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`
 
 /** Finds keys by their token hashes (base64). Returns them by hash, without unknown, expired and revoked ones. */
-export const findKeysByHash = (
-  db: Queryable,
-  plans: Plans,
-  hashes: readonly string[],
-): Promise<Map<string, FoundKey>> =>
+export const findKeysByHash = (source: KeySource, hashes: readonly string[]): Promise<Map<string, FoundKey>> =>
   findKeys(
-    db,
-    plans,
+    source,
     'k.token_hash = ANY($1::bytea[])',
     hashes.map((hash) => Buffer.from(hash, 'base64')),
     (row) => row.token_hash.toString('base64'),
   )
 
 /** Finds keys by their public ids, for access tokens. Returns them by id, without unknown, expired and revoked ones. */
-export const findKeysById = (db: Queryable, plans: Plans, ids: readonly string[]): Promise<Map<string, FoundKey>> =>
-  findKeys(db, plans, 'k.id = ANY($1::text[])', ids, (row) => row.id)
+export const findKeysById = (source: KeySource, ids: readonly string[]): Promise<Map<string, FoundKey>> =>
+  findKeys(source, 'k.id = ANY($1::text[])', ids, (row) => row.id)
 
 async function findKeys(
-  db: Queryable,
-  plans: Plans,
+  { db, plans }: KeySource,
   condition: string,
   values: readonly unknown[],
   nameOf: (row: KeyRow) => string,

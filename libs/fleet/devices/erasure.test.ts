@@ -78,9 +78,9 @@ test('two workers do not erase at the same time', async () => {
 
 test('the nightly erasure runs once, in its hour', async () => {
   await request()
-  expect(await eraseNightly(erasure(), 3)).toBe(0)
+  expect(await eraseNightly(erasure(), { hourUtc: 3 })).toBe(0)
   nowMs = Date.UTC(2026, 10, 22, 3, 10)
-  expect(await eraseNightly(erasure(), 3)).toBe(1)
+  expect(await eraseNightly(erasure(), { hourUtc: 3 })).toBe(1)
   nowMs += 600_000
-  expect(await eraseNightly(erasure(), 3)).toBe(0)
+  expect(await eraseNightly(erasure(), { hourUtc: 3 })).toBe(0)
 })

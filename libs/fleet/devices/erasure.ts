@@ -74,7 +74,7 @@ async function nextRequests(connection: Connection, startedAt: Date): Promise<st
  * Runs `eraseDeletedDevices` once a day, in the given hour (UTC). To be called every few minutes; any number of workers may
  * do so.
  */
-export async function eraseNightly(erasure: Erasure, hourUtc: number): Promise<number> {
+export async function eraseNightly(erasure: Erasure, { hourUtc }: { hourUtc: number }): Promise<number> {
   const nowMs = erasure.clock()
   const dueMs = new Date(nowMs).setUTCHours(hourUtc, 0, 0, 0)
   if (nowMs < dueMs || nowMs >= dueMs + hourMs) return 0

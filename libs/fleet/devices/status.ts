@@ -1,7 +1,8 @@
 import { storable } from '#core/text'
 import { recordAudit } from '#fleet/audit/record'
+import type { SystemContext } from '#fleet/context'
 import { publishEvents } from '#fleet/events/publish'
-import { type Connection, type Pool, transaction } from '#postgres/pool'
+import { type Connection, transaction } from '#postgres/pool'
 
 export const deviceStatuses = ['online', 'offline', 'provisioning', 'error', 'disabled'] as const
 export type DeviceStatus = (typeof deviceStatuses)[number]
@@ -34,7 +35,10 @@ type Cause = { actor: string; reason: string; requestId?: string }
  * The reporting interval grows by at most half and shrinks by at most a fifth per report, so that one outage does not make a
  * frequently reporting router look like one that reports rarely.
  */
-export function applyDeviceReports(pool: Pool, reports: readonly DeviceReport[]): Promise<StatusChange[]> {
+export function applyDeviceReports(
+  { pool }: Pick<SystemContext, 'pool'>,
+  reports: readonly DeviceReport[],
+): Promise<StatusChange[]> {
   const newest = [...foldReports(reports).values()]
   if (newest.length === 0) return Promise.resolve([])
   return transaction(pool, async (connection) => {
@@ -123,7 +127,10 @@ const applyReportsSql = `
  * Marks online devices as offline that have not reported for three of their reporting intervals and for at least 5 minutes.
  * Changes at most `limit` devices and skips locked rows; call again while it returns `limit` changes.
  */
-export function sweepOffline(pool: Pool, limit = 1_000): Promise<StatusChange[]> {
+export function sweepOffline(
+  { pool }: Pick<SystemContext, 'pool'>,
+  { limit = 1_000 }: { limit?: number } = {},
+): Promise<StatusChange[]> {
   return transaction(pool, async (connection) => {
     const { rows } = await connection.query<ChangedRow>(
       `WITH silent AS (

@@ -135,7 +135,7 @@ describe('publishDwells', () => {
       { ...dwell(0, null), ...device },
       { ...dwell(0, 9), ...device },
     ]
-    await Promise.all([publishDwells(pool, plans, written), publishDwells(pool, plans, written)])
+    await Promise.all([publishDwells({ pool, plans }, written), publishDwells({ pool, plans }, written)])
     const place = { deviceId: device.deviceId, dwellId: 'dwell-0', lat: 50, lon: 8, radiusM: 20 }
     expect(await published(device.organizationId)).toEqual([
       { type: 'dwell.started', payload: { ...place, arrivedAt: '2026-01-02T00:00:00.000Z' } },
@@ -152,7 +152,7 @@ describe('publishDwells', () => {
     const gone = await newDevice()
     await pool.query('DELETE FROM device_ownership WHERE device_id = $1', [gone.deviceId])
     await pool.query('DELETE FROM device WHERE id = $1', [gone.deviceId])
-    await publishDwells(pool, plans, [
+    await publishDwells({ pool, plans }, [
       { ...dwell(0, 9), deviceId: device.deviceId, organizationId: former },
       { ...dwell(0, 9), ...gone },
       { ...dwell(20, null), ...device },
@@ -165,11 +165,11 @@ describe('publishDwells', () => {
   test('publishes nothing on a plan without fleet GPS, also not after an upgrade', async () => {
     const device = await newDevice()
     await pool.query("UPDATE organization SET plan = 'free' WHERE id = $1", [device.organizationId])
-    await publishDwells(pool, plans, [{ ...dwell(0, null), ...device }])
+    await publishDwells({ pool, plans }, [{ ...dwell(0, null), ...device }])
     await pool.query("UPDATE organization SET plan = 'pro' WHERE id = $1", [device.organizationId])
-    await publishDwells(pool, plans, [{ ...dwell(0, null, { seen: 7 }), ...device }])
+    await publishDwells({ pool, plans }, [{ ...dwell(0, null, { seen: 7 }), ...device }])
     expect(await published(device.organizationId)).toEqual([])
-    await publishDwells(pool, plans, [{ ...dwell(20, null, { lat: 51 }), ...device }])
+    await publishDwells({ pool, plans }, [{ ...dwell(20, null, { lat: 51 }), ...device }])
     expect((await types(device.organizationId)).at(-1)).toBe('dwell.started')
   })
 })

@@ -93,7 +93,10 @@ function roughDistanceM(a: { lat: number; lon: number }, b: { lat: number; lon: 
  * Publishes `dwell.started` and `dwell.ended` in the order in which the dwells were written, each once. Publishes only to the
  * present owner of a device, and only when the dwell began under that owner and their plan includes fleet GPS.
  */
-export async function publishDwells(pool: Pool, plans: Plans, written: readonly WrittenDwell[]): Promise<void> {
+export async function publishDwells(
+  { pool, plans }: { pool: Pool; plans: Plans },
+  written: readonly WrittenDwell[],
+): Promise<void> {
   // Most written dwells only extend an open one. This check avoids locks for them.
   const devices = await readDevices(pool, written.map(deviceIdOf), '')
   const changed = new Set(stepsOf(devices, plans, written).map(({ device }) => device.id))

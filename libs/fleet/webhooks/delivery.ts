@@ -43,7 +43,7 @@ export type Delivery = {
 }
 
 /** Creates a delivery for each event and subscribed webhook, and deletes the events. Returns how many events. */
-export async function relayEvents(pool: Queryable): Promise<number> {
+export async function relayEvents({ pool }: Pick<WebhookWorker, 'pool'>): Promise<number> {
   const { rowCount } = await pool.query(
     `WITH taken AS MATERIALIZED (
        DELETE FROM outbox_event WHERE id IN (

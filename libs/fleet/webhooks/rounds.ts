@@ -37,7 +37,7 @@ export function createWebhookRounds(worker: WebhookWorker, onError: (error: unkn
 
   return {
     async next() {
-      const relayed = await relayEvents(worker.pool)
+      const relayed = await relayEvents(worker)
       const due = await claimDue(worker, [...inProgress.keys()])
       const over = new AbortController()
       const ended = Promise.all(due.map(start)).then(() => over.abort())
