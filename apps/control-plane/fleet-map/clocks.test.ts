@@ -3,12 +3,12 @@ import type { Clock } from '#core/clock'
 import { newId } from '#core/ids'
 import type { FleetContext } from '#fleet/context'
 import { createLiveMaps } from '#fleet-map/live-maps'
+import type { GpsQuery } from '#fleet-map/queries'
 import { createRevisions } from '#fleet-map/revisions'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { createFleetMaps } from './fleet-maps.ts'
 import { readGps } from './gps.ts'
 import { openGps } from './gps-request.ts'
-import type { GpsQuery } from './query.ts'
 
 const tenMinutesMs = 10 * 60_000
 const ahead: Clock = () => Date.now() + tenMinutesMs

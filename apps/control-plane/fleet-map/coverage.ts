@@ -1,11 +1,11 @@
 import type { FleetContext } from '#fleet/context'
 import { groupMembers } from '#fleet-map/access'
 import { answerTime, openCoverage } from '#fleet-map/coverage-scope'
+import type { CoverageQuery } from '#fleet-map/queries'
 import { databaseNowMs } from '#fleet-map/registry'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
 import type { Reader } from '#questdb/readers'
 import type { FleetMaps } from './fleet-maps.ts'
-import type { CoverageQuery } from './query.ts'
 import { thresholds } from './thresholds.ts'
 
 /** The coverage of the caller's organizations, all that is known of each cell. Throws 404 and 403. */

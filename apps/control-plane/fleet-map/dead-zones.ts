@@ -3,10 +3,10 @@ import { groupMembers } from '#fleet-map/access'
 import { answerTime, openCoverage } from '#fleet-map/coverage-scope'
 import type { ZoneDetails } from '#fleet-map/dead-zone-lists'
 import { contains } from '#fleet-map/filter'
+import type { DeadZonesQuery } from '#fleet-map/queries'
 import type { Reader } from '#questdb/readers'
 import { type DeadZone, deadZoneResolution, worstFirst } from '#telemetry/dead-zones'
 import type { FleetMaps } from './fleet-maps.ts'
-import type { DeadZonesQuery } from './query.ts'
 
 /** The end of a page, and the time at which its list was made. */
 type Position = { madeMs: number; noServiceS: number; samples: number; id: string }

@@ -1,7 +1,7 @@
 import { isSliceOver, nextSlice } from '#core/slices'
 import type { FleetContext } from '#fleet/context'
+import type { GpsQuery } from '#fleet-map/queries'
 import type { Chunks } from '#http/chunked-body'
-import type { GpsQuery } from './query.ts'
 
 /** Who listens to a stream of fleet GPS, and to what. */
 export type Listener = {

@@ -46,8 +46,6 @@ export const forecastRequest = z.strictObject({
   plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
 })
 
-export type ForecastRequest = z.infer<typeof forecastRequest>
-
 const decibels = z.number().nullable()
 const metres = z.number().describe('Metres from the start of the path.')
 const share = z.number().min(0).max(1)

@@ -1,5 +1,6 @@
 import type { FleetContext } from '#fleet/context'
 import { answerTime, openCoverage } from '#fleet-map/coverage-scope'
+import type { ForecastRequest } from '#fleet-map/queries'
 import { databaseNowMs } from '#fleet-map/registry'
 import { voteFilters } from '#fleet-map/vote-filters'
 import type { Reader } from '#questdb/readers'
@@ -7,7 +8,6 @@ import { forecastSegments, placeSegments } from '#telemetry/forecast'
 import { summarizeForecast } from '#telemetry/forecast-summary'
 import { pathLengthM, routeSegments } from '#telemetry/route-path'
 import type { FleetMaps } from './fleet-maps.ts'
-import type { ForecastRequest } from './forecast-schemas.ts'
 
 // In a window of at least this length, counting devices by whole hours is accurate enough.
 const longWindowMs = 86_400_000

@@ -1,8 +1,8 @@
 import type { FleetContext } from '#fleet/context'
 import { groupMembers, type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
+import type { GpsQuery, Included } from '#fleet-map/queries'
 import { type Moment, parseMomentToken } from '#fleet-map/revisions'
 import type { DevicePosition } from '#fleet-map/selection'
-import type { GpsQuery, Included } from './query.ts'
 
 /** The end of a page of devices, and the moment that its response describes. */
 export type GpsCursor = { asOf: string; after: DevicePosition }
@@ -41,7 +41,7 @@ export async function openGps(ctx: FleetContext, query: GpsQuery, cursor?: GpsCu
   const isLimited = organizations.some(({ windowMs }) => windowMs < query.sinceMinutes * minuteMs)
   return {
     query,
-    include: new Set<Included>((query.include as Included[] | undefined) ?? defaultInclude),
+    include: new Set<Included>(query.include ?? defaultInclude),
     organizations,
     members,
     since,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { deviceFieldNames } from '#fleet-map/device-columns'
 import type { BoundingBox } from '#fleet-map/filter'
+import { includable } from '#fleet-map/queries'
 import { fieldTable } from '#telemetry/fields'
 import { distinct, flag, instantIn, pageQuery, repeatable, text, uuid } from '../http/schemas.ts'
 
@@ -24,7 +25,7 @@ const boundingBox = z
   .meta({ example: '-8.6,51.8,-8.3,52.0' })
 
 /** A list of words, separated by commas or in repeated parameters. */
-const wordList = (words: readonly [string, ...string[]]) =>
+const wordList = <Word extends string>(words: readonly [Word, ...Word[]]) =>
   z.preprocess(
     (value) => [value].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part])),
     distinct(z.enum(words), 64),
@@ -55,9 +56,6 @@ const coverageFilter = {
   plmn: operatorCode.optional(),
 }
 
-const includable = ['devices', 'coverage', 'dwells', 'trails'] as const
-export type Included = (typeof includable)[number]
-
 export const gpsQuery = z
   .strictObject({
     ...coverageFilter,
@@ -82,10 +80,7 @@ export const gpsQuery = z
     message: 'zoom is required with cluster.',
   })
 
-export type GpsQuery = z.infer<typeof gpsQuery>
-
 export const coverageQuery = z.strictObject({ ...coverageFilter, ...window })
-export type CoverageQuery = z.infer<typeof coverageQuery>
 
 export const deadZonesQuery = z.strictObject({
   ...deviceFilter,
@@ -93,7 +88,6 @@ export const deadZonesQuery = z.strictObject({
   plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
   ...pageQuery,
 })
-export type DeadZonesQuery = z.infer<typeof deadZonesQuery>
 
 export const dwellsQuery = z.strictObject({
   ...deviceFilter,
@@ -111,4 +105,3 @@ export const dwellsQuery = z.strictObject({
   ongoing: flag().optional(),
   ...pageQuery,
 })
-export type DwellsQuery = z.infer<typeof dwellsQuery>

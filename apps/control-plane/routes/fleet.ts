@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { throwIfClosed } from '#core/errors'
+import type { GpsQuery } from '#fleet-map/queries'
 import { chunkedResponse } from '#http/chunked-body'
 import { chooseCoding } from '#http/compression'
 import { matchesNone } from '#http/etag'
@@ -12,7 +13,7 @@ import { forecastRequest, forecastSchema } from '../fleet-map/forecast-schemas.t
 import { readGps } from '../fleet-map/gps.ts'
 import { gpsBody, gpsContentTypes } from '../fleet-map/gps-formats.ts'
 import { type GpsCursor, openGps } from '../fleet-map/gps-request.ts'
-import { coverageQuery, deadZonesQuery, dwellsQuery, type GpsQuery, gpsQuery } from '../fleet-map/query.ts'
+import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery } from '../fleet-map/query.ts'
 import {
   coverageSchema,
   deadZonePageSchema,
