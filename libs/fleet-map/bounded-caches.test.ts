@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { createKeptSelections } from '#fleet-map/kept-selections'
-import { createOrganizationMap } from '#fleet-map/organization-map'
+import { createKeptSelections } from '#fleet-map/gps/kept-selections'
+import { createSeenDevices } from '#fleet-map/gps/seen-devices'
+import { type Selection, selectDevices } from '#fleet-map/gps/selection'
+import { createOrganizationMap } from '#fleet-map/live/organization-map'
 import { createRevisions } from '#fleet-map/revisions'
-import { createSeenDevices } from '#fleet-map/seen-devices'
-import { type Selection, selectDevices } from '#fleet-map/selection'
 
 const maxBytes = 100_000
 

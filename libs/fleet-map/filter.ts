@@ -1,5 +1,5 @@
+import type { DeviceState } from '#fleet-map/live/device-state'
 import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
-import type { DeviceState } from './device-state.ts'
 
 /** minLon, minLat, maxLon, maxLat; minLon > maxLon spans the antimeridian. */
 export type BoundingBox = readonly [minLon: number, minLat: number, maxLon: number, maxLat: number]

@@ -1,4 +1,4 @@
-import type { RegistryEntry } from '#fleet-map/device-state'
+import type { RegistryEntry } from '#fleet-map/live/device-state'
 import type { Queryable } from '#postgres/pool'
 
 type EntryRow = { id: string; name: string | null; status: string; tags: string[]; owned_from: Date | null }

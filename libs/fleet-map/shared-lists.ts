@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import { forEachInSlices, mapInSlices } from '#core/slices'
 import type { Revisions } from '#fleet-map/revisions'
-import { createSharedWork, type SharedWork } from './shared-work.ts'
+import { createSharedWork, type SharedWork } from '#fleet-map/shared-work'
 
 /** `revision`: of the item's last change. `isGone`: the item was removed from the list. */
 type Stamped<Item> = { item: Item; revision: number; isGone: boolean }

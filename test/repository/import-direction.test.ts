@@ -10,7 +10,7 @@ const mayImport: Record<string, readonly string[]> = {
   postgres: ['core'],
   fleet: ['core', 'postgres'],
   'device-edge': ['core', 'fleet'],
-  'fleet-map': ['core', 'telemetry', 'questdb', 'postgres', 'fleet'],
+  'fleet-map': ['core', 'http', 'telemetry', 'questdb', 'postgres', 'fleet'],
   queue: ['core', 'postgres', 'fleet'],
   http: ['core'],
   'telemetry-writer': ['core', 'http', 'telemetry', 'telemetry-log', 'questdb', 'fleet'],

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createGpsStreams } from '#fleet-map/streams/gps-streams'
+import { type StreamLimits, streamLimits } from '#fleet-map/streams/stream-limits'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { registerDevice } from '#test/registered-device'
 import { storeRows } from '#test/telemetry-rows'
 import { until } from '#test/until'
-import { createGpsStreams } from '../fleet-map/gps-streams.ts'
-import { gpsQuery } from '../fleet-map/query.ts'
-import { type StreamLimits, streamLimits } from '../fleet-map/stream-limits.ts'
+import { gpsQuery } from './fleet-query.ts'
 
 let api: TestControlPlane
 beforeAll(async () => {

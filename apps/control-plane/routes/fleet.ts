@@ -1,32 +1,26 @@
 import { z } from 'zod'
 import { throwIfClosed } from '#core/errors'
+import { readCoverage } from '#fleet-map/coverage/coverage'
+import { listDeadZones } from '#fleet-map/coverage/dead-zones'
+import { readForecast } from '#fleet-map/coverage/forecast'
+import { listDwells } from '#fleet-map/dwells/dwells'
+import { gpsBody, gpsContentTypes } from '#fleet-map/gps/gps-formats'
+import { readGps } from '#fleet-map/gps/gps-picture'
+import { type GpsCursor, openGps } from '#fleet-map/gps/gps-request'
 import type { GpsQuery } from '#fleet-map/queries'
+import { thresholds } from '#fleet-map/thresholds'
 import { chunkedResponse } from '#http/chunked-body'
 import { chooseCoding } from '#http/compression'
 import { matchesNone } from '#http/etag'
 import { jsonChunks } from '#http/json-chunks'
-import { readCoverage } from '../fleet-map/coverage.ts'
-import { listDeadZones } from '../fleet-map/dead-zones.ts'
-import { listDwells } from '../fleet-map/dwells.ts'
-import { readForecast } from '../fleet-map/forecast.ts'
-import { forecastRequest, forecastSchema } from '../fleet-map/forecast-schemas.ts'
-import { readGps } from '../fleet-map/gps.ts'
-import { gpsBody, gpsContentTypes } from '../fleet-map/gps-formats.ts'
-import { type GpsCursor, openGps } from '../fleet-map/gps-request.ts'
-import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery } from '../fleet-map/query.ts'
-import {
-  coverageSchema,
-  deadZonePageSchema,
-  dwellPageSchema,
-  gpsSchema,
-  thresholdsSchema,
-} from '../fleet-map/schemas.ts'
-import { thresholds } from '../fleet-map/thresholds.ts'
 import { notModified } from '../http/entity-tags.ts'
 import { disconnect } from '../http/outgoing.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { requestReader } from '../http/request-reader.ts'
 import { type Route, type RouteInput, route } from '../http/route.ts'
+import { forecastRequest, forecastSchema } from './fleet-forecast-schemas.ts'
+import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery } from './fleet-query.ts'
+import { coverageSchema, deadZonePageSchema, dwellPageSchema, gpsSchema, thresholdsSchema } from './fleet-schemas.ts'
 
 const tag = 'Fleet GPS'
 const planned = {

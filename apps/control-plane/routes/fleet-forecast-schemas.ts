@@ -3,8 +3,8 @@ import { forecastResolutions } from '#telemetry/forecast'
 import { qualities } from '#telemetry/quality'
 import { pathLengthM } from '#telemetry/route-path'
 import { uuid } from '../http/schemas.ts'
-import { operatorCode, sinceMinutes } from './query.ts'
-import { windowSchema } from './schemas.ts'
+import { operatorCode, sinceMinutes } from './fleet-query.ts'
+import { windowSchema } from './fleet-schemas.ts'
 
 const maxPoints = 5_000
 const maxLengthM = 2_000_000

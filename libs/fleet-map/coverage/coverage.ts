@@ -1,12 +1,12 @@
 import type { FleetContext } from '#fleet/context'
 import { groupMembers } from '#fleet-map/access'
-import { answerTime, openCoverage } from '#fleet-map/coverage-scope'
+import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
+import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { CoverageQuery } from '#fleet-map/queries'
 import { databaseNowMs } from '#fleet-map/registry'
+import { thresholds } from '#fleet-map/thresholds'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
 import type { Reader } from '#questdb/readers'
-import type { FleetMaps } from './fleet-maps.ts'
-import { thresholds } from './thresholds.ts'
 
 /** The coverage of the caller's organizations, all that is known of each cell. Throws 404 and 403. */
 export async function readCoverage(ctx: FleetContext, fleet: FleetMaps, reader: Reader, query: CoverageQuery) {

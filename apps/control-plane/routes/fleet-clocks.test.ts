@@ -2,13 +2,13 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { Clock } from '#core/clock'
 import { newId } from '#core/ids'
 import type { FleetContext } from '#fleet/context'
-import { createLiveMaps } from '#fleet-map/live-maps'
+import { createFleetMaps } from '#fleet-map/fleet-maps'
+import { readGps } from '#fleet-map/gps/gps-picture'
+import { openGps } from '#fleet-map/gps/gps-request'
+import { createLiveMaps } from '#fleet-map/live/live-maps'
 import type { GpsQuery } from '#fleet-map/queries'
 import { createRevisions } from '#fleet-map/revisions'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
-import { createFleetMaps } from './fleet-maps.ts'
-import { readGps } from './gps.ts'
-import { openGps } from './gps-request.ts'
 
 const tenMinutesMs = 10 * 60_000
 const ahead: Clock = () => Date.now() + tenMinutesMs

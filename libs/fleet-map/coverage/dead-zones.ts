@@ -1,12 +1,12 @@
 import type { FleetContext } from '#fleet/context'
 import { groupMembers } from '#fleet-map/access'
-import { answerTime, openCoverage } from '#fleet-map/coverage-scope'
-import type { ZoneDetails } from '#fleet-map/dead-zone-lists'
+import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
+import type { ZoneDetails } from '#fleet-map/coverage/dead-zone-lists'
 import { contains } from '#fleet-map/filter'
+import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { DeadZonesQuery } from '#fleet-map/queries'
 import type { Reader } from '#questdb/readers'
 import { type DeadZone, deadZoneResolution, worstFirst } from '#telemetry/dead-zones'
-import type { FleetMaps } from './fleet-maps.ts'
 
 /** The end of a page, and the time at which its list was made. */
 type Position = { madeMs: number; noServiceS: number; samples: number; id: string }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { MapWindow, Selection } from './selection.ts'
+import type { MapWindow, Selection } from '#fleet-map/gps/selection'
 
 /** Selections of readers who come back while nothing changed: looking through a large fleet takes longer than its 304. */
 export type KeptSelections = {

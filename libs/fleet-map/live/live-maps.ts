@@ -1,8 +1,9 @@
 import type { Clock } from '#core/clock'
-import { createOrganizationMap, type OrganizationMap } from '#fleet-map/organization-map'
-import { createPacer, type Pacer } from '#fleet-map/pacer'
+import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/organization-map'
+import { createPacer, type Pacer } from '#fleet-map/live/pacer'
 import { databaseNowMs, registryChanges, registryEntries } from '#fleet-map/registry'
 import type { Revisions } from '#fleet-map/revisions'
+import { clockAheadMs } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
 import { ongoingDwells } from '#questdb/dwells'
 import {
@@ -15,7 +16,6 @@ import {
 } from '#questdb/fleet-gps'
 import type { Readers } from '#questdb/readers'
 import type { QuestdbSql } from '#questdb/sql'
-import { clockAheadMs } from './window.ts'
 
 /** Live maps of organizations, shared by all concurrent readers. */
 export type LiveMaps = {

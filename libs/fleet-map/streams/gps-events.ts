@@ -1,12 +1,12 @@
 import { ServiceError } from '#core/errors'
+import type { FleetSources } from '#fleet-map/fleet-sources'
+import { gpsBody } from '#fleet-map/gps/gps-formats'
+import { readGpsSince } from '#fleet-map/gps/gps-picture'
+import { openGps, sinceRequest } from '#fleet-map/gps/gps-request'
+import type { EventStream, Listener } from '#fleet-map/streams/event-stream'
 import { type Chunks, collect } from '#http/chunked-body'
 import { jsonChunks } from '#http/json-chunks'
 import type { Readers } from '#questdb/readers'
-import type { EventStream, Listener } from './event-stream.ts'
-import type { FleetSources } from './fleet-sources.ts'
-import { readGpsSince } from './gps.ts'
-import { gpsBody } from './gps-formats.ts'
-import { openGps, sinceRequest } from './gps-request.ts'
 
 // Proxies close silent connections. A comment keeps them open and is not an event.
 export const silenceMs = 15_000

@@ -1,4 +1,4 @@
-import type { ShownDevice } from './filter.ts'
+import type { ShownDevice } from '#fleet-map/filter'
 
 type Read = (shown: ShownDevice, nowMs: number) => unknown
 

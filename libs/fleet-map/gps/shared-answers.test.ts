@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { createSharedAnswers } from '#fleet-map/gps/shared-answers'
 import { type Chunks, lengthOf } from '#http/chunked-body'
-import { createSharedAnswers } from './shared-answers.ts'
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text)

@@ -1,8 +1,8 @@
 import { ServiceError } from '#core/errors'
 import type { Principal } from '#fleet/access/principal'
 import { maxWaitingEventBytes } from '#fleet-map/memory-limits'
+import type { EventStream } from '#fleet-map/streams/event-stream'
 import { lengthOf } from '#http/chunked-body'
-import type { EventStream } from './event-stream.ts'
 
 /**
  * The number of streams that can be open in this process: for one principal, for all keys of one organization, and in

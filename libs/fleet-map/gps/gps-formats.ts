@@ -1,12 +1,12 @@
-import { clusterDevices } from '#fleet-map/clusters'
-import { deviceColumns, deviceShaper, selectPaths } from '#fleet-map/device-columns'
-import { dwellPaths, dwellView } from '#fleet-map/dwell-view'
-import { cellFeature, columnar, lineFeature, pointFeature } from '#fleet-map/formats'
+import { dwellPaths, dwellView } from '#fleet-map/dwells/dwell-view'
+import { clusterDevices } from '#fleet-map/gps/clusters'
+import { deviceColumns, deviceShaper, selectPaths } from '#fleet-map/gps/device-columns'
+import { cellFeature, columnar, lineFeature, pointFeature } from '#fleet-map/gps/formats'
+import type { GpsPicture } from '#fleet-map/gps/gps-picture'
+import type { GpsRequest } from '#fleet-map/gps/gps-request'
+import { thresholds } from '#fleet-map/thresholds'
 import { type LazyArray, lazily } from '#http/json-chunks'
 import type { CoverageCell } from '#questdb/coverage-cells'
-import type { GpsPicture } from './gps.ts'
-import type { GpsRequest } from './gps-request.ts'
-import { thresholds } from './thresholds.ts'
 
 export const gpsContentTypes = {
   json: 'application/json',

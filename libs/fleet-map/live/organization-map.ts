@@ -1,7 +1,7 @@
+import type { DeviceState, RegistryEntry } from '#fleet-map/live/device-state'
 import type { Revisions } from '#fleet-map/revisions'
 import type { OngoingDwellRow } from '#questdb/dwells'
 import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
-import type { DeviceState, RegistryEntry } from './device-state.ts'
 
 type Located<State> = { deviceId: string; state: State }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Selection } from '#fleet-map/selection'
-import type { FleetSources } from './fleet-sources.ts'
-import { type GpsRequest, windowsOf } from './gps-request.ts'
+import type { FleetSources } from '#fleet-map/fleet-sources'
+import { type GpsRequest, windowsOf } from '#fleet-map/gps/gps-request'
+import type { Selection } from '#fleet-map/gps/selection'
 
 type Entry = { revision: number; isGone: boolean }
 

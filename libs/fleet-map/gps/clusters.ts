@@ -1,4 +1,4 @@
-import type { ShownDevice } from './filter.ts'
+import type { ShownDevice } from '#fleet-map/filter'
 
 export type Cluster = {
   /** Mean position of its devices. */

@@ -1,8 +1,8 @@
 import type { FleetContext } from '#fleet/context'
 import { mappedOrganizations } from '#fleet-map/access'
+import type { OrganizationWindow } from '#fleet-map/coverage/vote-filters'
 import { momentToken, type Revisions } from '#fleet-map/revisions'
-import type { OrganizationWindow } from './vote-filters.ts'
-import { clockAheadMs } from './window.ts'
+import { clockAheadMs } from '#fleet-map/window'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000

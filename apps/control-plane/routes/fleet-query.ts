@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { deviceFieldNames } from '#fleet-map/device-columns'
 import type { BoundingBox } from '#fleet-map/filter'
+import { deviceFieldNames } from '#fleet-map/gps/device-columns'
 import { includable } from '#fleet-map/queries'
 import { fieldTable } from '#telemetry/fields'
 import { distinct, flag, instantIn, pageQuery, repeatable, text, uuid } from '../http/schemas.ts'

@@ -1,13 +1,13 @@
 import type { FleetContext } from '#fleet/context'
-import { answerTime, openCoverage } from '#fleet-map/coverage-scope'
+import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
+import { voteFilters } from '#fleet-map/coverage/vote-filters'
+import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { ForecastRequest } from '#fleet-map/queries'
 import { databaseNowMs } from '#fleet-map/registry'
-import { voteFilters } from '#fleet-map/vote-filters'
 import type { Reader } from '#questdb/readers'
 import { forecastSegments, placeSegments } from '#telemetry/forecast'
 import { summarizeForecast } from '#telemetry/forecast-summary'
 import { pathLengthM, routeSegments } from '#telemetry/route-path'
-import type { FleetMaps } from './fleet-maps.ts'
 
 // In a window of at least this length, counting devices by whole hours is accurate enough.
 const longWindowMs = 86_400_000

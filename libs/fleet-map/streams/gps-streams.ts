@@ -1,9 +1,9 @@
 import type { Principal } from '#fleet/access/principal'
+import type { FleetSources } from '#fleet-map/fleet-sources'
+import { createEventStream, type EventStream, type Listener } from '#fleet-map/streams/event-stream'
+import { errorEvent, sendChanges, silenceMs } from '#fleet-map/streams/gps-events'
+import { dropStalled, requireRoom, type StreamLimits, streamLimits } from '#fleet-map/streams/stream-limits'
 import type { Readers } from '#questdb/readers'
-import { createEventStream, type EventStream, type Listener } from './event-stream.ts'
-import type { FleetSources } from './fleet-sources.ts'
-import { errorEvent, sendChanges, silenceMs } from './gps-events.ts'
-import { dropStalled, requireRoom, type StreamLimits, streamLimits } from './stream-limits.ts'
 
 export type GpsStreams = {
   /** Throws 429 `too_many_streams` if the principal cannot open another stream. */

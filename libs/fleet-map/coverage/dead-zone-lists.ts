@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
+import { type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
 import type { Pool } from '#postgres/pool'
 import { deadCells, zoneOperators, zoneVoters } from '#questdb/dead-cells'
 import type { Reader } from '#questdb/readers'
 import { type DeadZone, joinDeadZones, rankOperators } from '#telemetry/dead-zones'
-import { type VoteRequest, voteFilters } from './vote-filters.ts'
 
 /** Whose dead zones, in which window; `groupId` stands for `members` in the key of a list. */
 type DeadZoneRequest = VoteRequest & { groupId: string | undefined }

@@ -1,5 +1,7 @@
 import type { Clock } from '#core/clock'
+import { type OrganizationWindow, voteFilters } from '#fleet-map/coverage/vote-filters'
 import { type BoundingBox, contains } from '#fleet-map/filter'
+import { cacheBytes, maxCells } from '#fleet-map/memory-limits'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
 import type { Pool } from '#postgres/pool'
@@ -8,8 +10,6 @@ import type { CoverageCell } from '#questdb/coverage-cells'
 import { readCells } from '#questdb/coverage-read'
 import { cellsAt, finestFitting } from '#questdb/coverage-resolution'
 import type { Reader, Readers } from '#questdb/readers'
-import { cacheBytes, maxCells } from './memory-limits.ts'
-import { type OrganizationWindow, voteFilters } from './vote-filters.ts'
 
 /** A request for coverage cells. */
 type CoverageRequest = {

@@ -1,13 +1,13 @@
 import type { FleetContext } from '#fleet/context'
 import { groupMembers, mappedOrganizations } from '#fleet-map/access'
-import { visibleDwells } from '#fleet-map/dwell-lists'
-import { dwellView } from '#fleet-map/dwell-view'
+import { visibleDwells } from '#fleet-map/dwells/dwell-lists'
+import { dwellView } from '#fleet-map/dwells/dwell-view'
+import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { DwellsQuery } from '#fleet-map/queries'
 import { deviceIdsWith } from '#fleet-map/registry'
 import { planStartMs, requestedWindow } from '#fleet-map/window'
 import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/dwells'
 import type { Reader } from '#questdb/readers'
-import type { FleetMaps } from './fleet-maps.ts'
 
 /** A dwell's position in the list, which is sorted by arrival, newest first, then by device id. */
 type Place = { arrivedAtMs: number; deviceId: string }

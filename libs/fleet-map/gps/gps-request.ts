@@ -1,8 +1,8 @@
 import type { FleetContext } from '#fleet/context'
 import { groupMembers, type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
+import type { DevicePosition } from '#fleet-map/gps/selection'
 import type { GpsQuery, Included } from '#fleet-map/queries'
 import { type Moment, parseMomentToken } from '#fleet-map/revisions'
-import type { DevicePosition } from '#fleet-map/selection'
 
 /** The end of a page of devices, and the moment that its response describes. */
 export type GpsCursor = { asOf: string; after: DevicePosition }

@@ -1,5 +1,5 @@
-import { type DeviceFilter, matches, type ShownDevice, shownDevice } from './filter.ts'
-import type { OrganizationMap } from './organization-map.ts'
+import { type DeviceFilter, matches, type ShownDevice, shownDevice } from '#fleet-map/filter'
+import type { OrganizationMap } from '#fleet-map/live/organization-map'
 
 /** One organization's map and where the answer's window begins in it. */
 export type MapWindow = { map: OrganizationMap; fromMs: number }
