@@ -1,0 +1,77 @@
+import type { Clock } from '#core/clock'
+import { createDwellFeed } from '#fleet-map/live/dwell-feed'
+import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/organization-map'
+import { createRegistryFeed } from '#fleet-map/live/registry-feed'
+import { createTelemetryFeed } from '#fleet-map/live/telemetry-feed'
+import type { Revisions } from '#fleet-map/revisions'
+import type { Pool } from '#postgres/pool'
+import type { QuestdbSql } from '#questdb/sql'
+
+/** The map of one organization, with the feeds that keep it up to date. */
+export type LiveMap = {
+  /**
+   * The map with data since `fromMs`: the currently registered devices, with telemetry that is at most one second old, or
+   * five seconds for a large fleet. Refreshes it if necessary.
+   */
+  read(questdb: QuestdbSql, fromMs: number): Promise<OrganizationMap>
+  /** Refreshes the window that the map covers, unless a refresh is running. Resolves when the map is refreshed. */
+  refresh(questdb: QuestdbSql): Promise<void>
+  /** Pause between two refreshes. */
+  pauseMs(): number
+}
+
+const freshMs = 1_000
+const stalestMs = 5_000
+// Refreshes use at most this share of the time, so a large fleet is refreshed less often.
+const followShare = 0.1
+
+/** Owns when the map was refreshed, and the refresh that is running. */
+export function createLiveMap(
+  organizationId: string,
+  { pool, clock, revisions }: { pool: Pool; clock: Clock; revisions: Revisions },
+): LiveMap {
+  const map = createOrganizationMap(organizationId, revisions)
+  const registry = createRegistryFeed(pool, map)
+  const telemetry = createTelemetryFeed(map, clock)
+  const dwells = createDwellFeed(map, clock)
+  /** Start of the last complete refresh; 0 before the first. */
+  let refreshedAtMs = 0
+  let refreshing: Promise<void> | undefined
+
+  const refreshFeeds = async (questdb: QuestdbSql, fromMs: number): Promise<void> => {
+    const nowMs = clock()
+    await telemetry.refresh(questdb, fromMs)
+    await dwells.refreshIfDue(questdb)
+    refreshedAtMs = nowMs
+  }
+  const refreshOnce = (questdb: QuestdbSql, fromMs: number): Promise<void> => {
+    refreshing ??= refreshFeeds(questdb, fromMs).finally(() => {
+      refreshing = undefined
+    })
+    return refreshing
+  }
+  const readNewcomers = async (questdb: QuestdbSql, deviceIds: readonly string[]): Promise<void> => {
+    const areLocated = await telemetry.readDevices(questdb, deviceIds)
+    if (areLocated) await dwells.refresh(questdb)
+    registry.admit(deviceIds)
+  }
+  const pauseMs = (): number => Math.min(stalestMs / 2, Math.max(freshMs / 2, telemetry.lookMs() / followShare))
+  /** The age up to which a reader gets the map without waiting, because a refresh is running or starts soon. */
+  const toleratedMs = (): number =>
+    refreshing ? stalestMs : Math.min(stalestMs, Math.max(freshMs, pauseMs() + 2 * telemetry.lookMs()))
+
+  return {
+    async read(questdb, fromMs) {
+      const nowMs = clock()
+      await registry.refresh()
+      while (refreshedAtMs < nowMs - toleratedMs() || telemetry.reachesBackToMs() > fromMs) {
+        await refreshOnce(questdb, fromMs)
+      }
+      const newcomers = registry.newcomers()
+      if (newcomers.length > 0) await readNewcomers(questdb, newcomers)
+      return map
+    },
+    refresh: (questdb) => refreshOnce(questdb, telemetry.reachesBackToMs()),
+    pauseMs,
+  }
+}

@@ -1,0 +1,73 @@
+import type { OrganizationMap } from '#fleet-map/live/organization-map'
+import {
+  type DeviceRow,
+  type FleetRange,
+  fleetPositions,
+  fleetSignals,
+  type PositionRow,
+  type SignalRow,
+} from '#questdb/fleet-gps'
+import type { QuestdbSql } from '#questdb/sql'
+
+export type NewestRows = { positions: DeviceRow<PositionRow>[]; signals: DeviceRow<SignalRow>[] }
+
+const maxIdsAtOnce = 500
+const maxIds = 4 * maxIdsAtOnce
+
+/** Applies each device's newest fix and signal in the range to the map, and returns them. */
+export async function readNewest(questdb: QuestdbSql, map: OrganizationMap, range: FleetRange): Promise<NewestRows> {
+  const [positions, signals] = await Promise.all([
+    fleetPositions(questdb, map.organizationId, range),
+    fleetSignals(questdb, map.organizationId, range),
+  ])
+  map.applyLocations(positions)
+  map.applySignals(signals)
+  return { positions, signals }
+}
+
+/** `readNewest` for these devices; for all devices of the map if they are too many. Returns whether any has a fix. */
+export async function readNewestOf(
+  questdb: QuestdbSql,
+  map: OrganizationMap,
+  deviceIds: readonly string[],
+  range: FleetRange,
+): Promise<boolean> {
+  let areLocated = false
+  for (const part of deviceIds.length > maxIds ? [undefined] : inParts(deviceIds)) {
+    const { positions } = await readNewest(questdb, map, part ? { ...range, deviceIds: part } : range)
+    areLocated ||= positions.length > 0
+  }
+  return areLocated
+}
+
+/**
+ * A new fix can realign an earlier signal, which keeps its arrival time. Reads the signals again for fixes that are
+ * newer than the known signal, and with `withLate` also for late fixes that are older.
+ */
+export async function readRealigned(
+  questdb: QuestdbSql,
+  map: OrganizationMap,
+  { positions, signals }: NewestRows,
+  { withLate, ...range }: FleetRange & { withLate: boolean },
+): Promise<void> {
+  const isFresh = new Set(signals.map(({ deviceId }) => deviceId))
+  const newer: string[] = []
+  const late: string[] = []
+  for (const { deviceId, state } of positions) {
+    const signal = map.device(deviceId)?.signal
+    if (!signal) continue
+    if (state.tsMs > signal.tsMs) newer.push(deviceId)
+    else if (withLate && !isFresh.has(deviceId)) late.push(deviceId)
+  }
+  for (const deviceIds of inParts([...newer, ...late].slice(0, maxIds))) {
+    map.applySignals(await fleetSignals(questdb, map.organizationId, { ...range, deviceIds }))
+  }
+}
+
+function inParts(deviceIds: readonly string[]): string[][] {
+  const parts: string[][] = []
+  for (let start = 0; start < deviceIds.length; start += maxIdsAtOnce) {
+    parts.push(deviceIds.slice(start, start + maxIdsAtOnce))
+  }
+  return parts
+}
