@@ -9,6 +9,7 @@ import { createLiveMaps } from '#fleet-map/live/live-maps'
 import type { GpsQuery } from '#fleet-map/queries'
 import { createRevisions } from '#fleet-map/revisions'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { storeRows } from '#test/telemetry-rows'
 
 const tenMinutesMs = 10 * 60_000
 const ahead: Clock = () => Date.now() + tenMinutesMs
@@ -40,6 +41,28 @@ test('a process whose clock is ahead sees a device leave', async () => {
   await live.read(organization.id, ahead() - tenMinutesMs, 'test')
   expect(map.device(deviceId)).toBeUndefined()
   expect(map.goneSince(0)).toEqual([deviceId])
+  live.close()
+})
+
+test('a read with a longer window returns telemetry that arrived since the previous read', async () => {
+  const { organization, deviceId } = await organizationWithDevice()
+  const { pool, readers, questdb } = api.services
+  let nowMs = Date.now()
+  const live = createLiveMaps({ pool, readers, clock: () => nowMs, revisions: createRevisions() })
+  await live.read(organization.id, nowMs - tenMinutesMs, 'test')
+  const row = {
+    tsMs: nowMs + 1_000,
+    deviceId,
+    organizationId: organization.id,
+    lat: 10,
+    lon: 20,
+    fix: '3d',
+    usable: true,
+  }
+  await storeRows(questdb, 'location', [row])
+  nowMs += 60_000
+  const map = await live.read(organization.id, nowMs - 3 * 86_400_000, 'test')
+  expect(map.device(deviceId)?.location).toMatchObject({ lat: 10, lon: 20 })
   live.close()
 })
 

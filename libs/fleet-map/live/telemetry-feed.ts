@@ -62,8 +62,10 @@ export function createTelemetryFeed(map: OrganizationMap, clock: Clock): Telemet
   return {
     async refresh(questdb, fromMs) {
       const nowMs = clock()
+      const isFirst = asOfMs === 0
       if (reachesBackToMs > fromMs) await reachBack(questdb, Math.min(fromMs, nowMs - dayMs), nowMs)
-      else await readArrivals(questdb, nowMs)
+      // The first reach back reads the whole window, a later one only what lies before it.
+      if (!isFirst) await readArrivals(questdb, nowMs)
       asOfMs = nowMs
     },
     readDevices: (questdb, deviceIds) =>
