@@ -1,7 +1,7 @@
 import { ServiceError } from '#core/errors'
 import { authorize, organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
-import { effectiveMembersSql, findEffectiveGroup } from '#fleet/groups/effective-members'
+import { effectiveMemberIds } from '#fleet/groups/effective-members'
 import { type Plan, planNamed } from '#fleet/organizations/plans'
 import { type Feature, featureNotInPlan } from '#fleet/organizations/subscriptions'
 
@@ -39,18 +39,13 @@ export async function mappedOrganizations(
     }))
 }
 
-/** The effective members of a group. Throws 404 if the caller cannot see the group. */
+/** The effective members of a query's group; undefined without a group. Throws 404 if the caller cannot see the group. */
 export async function groupMembers(
   ctx: Pick<FleetContext, 'pool' | 'plans'>,
   organizations: readonly MappedOrganization[],
-  groupId: string,
-): Promise<Set<string>> {
-  const ids = organizations.map(({ organizationId }) => organizationId)
-  const group = await findEffectiveGroup(ctx, ctx.pool, ids, groupId)
-  const { rows } = await ctx.pool.query<{ device_id: string }>(effectiveMembersSql('$1', '$2', '$3'), [
-    group.organizationId,
-    group.id,
-    group.smartTags,
-  ])
-  return new Set(rows.map((row) => row.device_id))
+  groupId: string | undefined,
+): Promise<Set<string> | undefined> {
+  if (groupId === undefined) return undefined
+  const organizationIds = organizations.map(({ organizationId }) => organizationId)
+  return effectiveMemberIds(ctx, ctx.pool, { organizationIds, groupId })
 }

@@ -24,7 +24,7 @@ export async function listDeadZones(
 ) {
   const position = after === undefined ? undefined : (JSON.parse(after) as Position)
   const scope = await openCoverage(ctx, query.orgId, query.sinceMinutes)
-  const members = query.groupId === undefined ? undefined : await groupMembers(ctx, scope.found, query.groupId)
+  const members = await groupMembers(ctx, scope.found, query.groupId)
   const { bbox, groupId, tag: tags, plmn, limit } = query
   const request = { organizations: scope.organizations, groupId, members, tags, plmn }
   const madeMs = position && Math.max(position.madeMs, ctx.clock() - cursorHoldsMs)

@@ -27,7 +27,7 @@ export async function listDwells(
   const nowMs = position?.nowMs ?? ctx.clock()
   const window = requestedWindow(query, nowMs, defaultMinutes)
   const organizations = await mappedOrganizations(ctx, query.orgId, ['fleetGps'])
-  const members = query.groupId === undefined ? undefined : await groupMembers(ctx, organizations, query.groupId)
+  const members = await groupMembers(ctx, organizations, query.groupId)
   const { tag, deviceId } = query
   const perOrganization = await Promise.all(
     organizations.map(async ({ organizationId, historyDays }): Promise<FoundDwells> => {

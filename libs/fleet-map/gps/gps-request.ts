@@ -33,7 +33,7 @@ export async function openGps(ctx: FleetContext, query: GpsQuery, cursor?: GpsCu
     query.orgId,
     isAskedFor('coverage') ? ['fleetGps', 'coverage'] : ['fleetGps'],
   )
-  const members = query.groupId === undefined ? undefined : await groupMembers(ctx, found, query.groupId)
+  const members = await groupMembers(ctx, found, query.groupId)
   const organizations = found.map((organization) => ({
     ...organization,
     windowMs: Math.min(query.sinceMinutes * minuteMs, organization.historyDays * dayMs),

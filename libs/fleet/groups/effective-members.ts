@@ -24,6 +24,8 @@ export const isEffectiveMemberSql = (organizationId: string, groupId: string, sm
   `(d.tags && ${smartTags} OR d.id IN (SELECT explicit.device_id FROM device_group_member explicit
     WHERE explicit.organization_id = ${organizationId} AND explicit.group_id = ${groupId}))`
 
+type GroupInOrganizations = { organizationIds: readonly string[]; groupId: string }
+
 type EffectiveGroup = {
   id: string
   organizationId: string
@@ -31,25 +33,36 @@ type EffectiveGroup = {
   smartTags: string[]
 }
 
-/**
- * Finds a group in these organizations ('all' for the platform), for `effectiveMembersSql`. The verb must authorize the
- * caller. Throws 404.
- */
+/** Finds a group in these organizations, for `effectiveMembersSql`. The verb must authorize the caller. Throws 404. */
 export async function findEffectiveGroup(
   ctx: Pick<FleetContext, 'plans'>,
   db: Queryable,
-  organizationIds: readonly string[] | 'all',
-  groupId: string,
+  { organizationIds, groupId }: GroupInOrganizations,
 ): Promise<EffectiveGroup> {
   if (!isUuid(groupId)) throw notFound('group', groupId)
   const { rows } = await db.query<{ id: string; organization_id: string; smart_tags: string[]; plan: string }>(
     `SELECT g.id, g.organization_id, g.smart_tags, o.plan
      FROM device_group g JOIN organization o ON o.id = g.organization_id
-     WHERE g.id = $1 AND ($2::uuid[] IS NULL OR g.organization_id = ANY ($2))`,
-    [groupId, organizationIds === 'all' ? null : organizationIds],
+     WHERE g.id = $1 AND g.organization_id = ANY ($2::uuid[])`,
+    [groupId, organizationIds],
   )
   const row = rows[0]
   if (!row) throw notFound('group', groupId)
   const smartTags = planNamed(ctx.plans, row.plan).smartTagGroups ? row.smart_tags : []
   return { id: row.id, organizationId: row.organization_id, smartTags }
+}
+
+/** Returns the device ids of a group's effective members. The verb must authorize the caller. Throws 404. */
+export async function effectiveMemberIds(
+  ctx: Pick<FleetContext, 'plans'>,
+  db: Queryable,
+  wanted: GroupInOrganizations,
+): Promise<Set<string>> {
+  const { id, organizationId, smartTags } = await findEffectiveGroup(ctx, db, wanted)
+  const { rows } = await db.query<{ device_id: string }>(effectiveMembersSql('$1', '$2', '$3'), [
+    organizationId,
+    id,
+    smartTags,
+  ])
+  return new Set(rows.map((row) => row.device_id))
 }

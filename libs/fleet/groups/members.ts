@@ -39,7 +39,7 @@ export async function listGroupMembers(
 ): Promise<Page<GroupMember>> {
   await authorizeObject(ctx, organizationId, 'group:read', 'group', groupId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const { smartTags } = await findEffectiveGroup(ctx, connection, [organizationId], groupId)
+    const { smartTags } = await findEffectiveGroup(ctx, connection, { organizationIds: [organizationId], groupId })
     const { rows } = await connection.query<DeviceRow & { membership: Membership }>(memberPageSql, [
       organizationId,
       groupId,

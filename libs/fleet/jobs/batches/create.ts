@@ -70,7 +70,8 @@ async function targetMembers(
   { organizationId, target }: BatchInput,
 ): Promise<Members> {
   if ('groupId' in target) {
-    const group = await findEffectiveGroup(ctx, connection, [organizationId], target.groupId)
+    const { groupId } = target
+    const group = await findEffectiveGroup(ctx, connection, { organizationIds: [organizationId], groupId })
     return { condition: isEffectiveMemberSql('$1', '$2', '$3::text[]'), values: [group.id, group.smartTags] }
   }
   const { rows } = await connection.query<{ id: string }>(
