@@ -4,9 +4,10 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context } from 'hono'
 import { Pool } from 'undici'
 import { ServiceError } from '#core/errors'
+import { maxReportBytes } from '#device-edge/contract'
 import { type BodyTerms, startDeadline } from '#http/body'
 
-/** `maxBytes`: the device edge's body limit. `onRefused`: called when the device edge returns 401. */
+/** `maxBytes`: the device edge's body limit, by default that of a report. `onRefused`: called when the device edge returns 401. */
 type ForwardTerms = BodyTerms & { maxBytes?: number; onRefused?: () => void }
 
 export type DeviceEdge = {
@@ -43,9 +44,6 @@ const hopHeaders = new Set([
 /** Internal path of the device edge that returns 204 for a valid token. */
 const tokenCheckPath = '/device/token'
 
-/** One byte more is forwarded, so that the edge returns 413 in its own order of checks. */
-const edgeBodyLimitBytes = 1024 * 1024
-
 /** Long enough for a router's long-poll of 55 s. */
 const answerLimitMs = 70_000
 
@@ -59,7 +57,7 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
     pipelining: 1,
   })
   return {
-    async forward(c, requestId, { maxBytes = edgeBodyLimitBytes, onRefused, ...terms }) {
+    async forward(c, requestId, { maxBytes = maxReportBytes, onRefused, ...terms }) {
       const { incoming, outgoing } = c.env as NodeBindings
       // Do not use Hono's path, which is decoded.
       const { pathname, search } = new URL(c.req.url)
@@ -68,6 +66,7 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
       const leaving = new EventEmitter()
       outgoing.once('close', () => leaving.emit('abort'))
       try {
+        // One byte more is forwarded, so that the edge returns 413 in its own order of checks.
         const body = hasBody ? await readStart(incoming, maxBytes + 1, terms) : null
         await pool.stream(
           {

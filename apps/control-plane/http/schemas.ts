@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { instantOut, text, uuid } from '#core/schemas'
-
-export { instantOut, text, uuid }
+import { text, uuid } from '#core/schemas'
 
 /**
  * A list of at most `maxEntries` for a request body. Rejects a longer list before it validates the entries: a body can

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
 import { createApiKey, listApiKeys, revokeApiKey } from '#fleet/access/api-keys'
 import { roleNames, scopes, scopesOfRole } from '#fleet/access/scopes'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { instantIn, instantOut, listOf, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
+import { instantIn, listOf, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 
 const tag = 'Access'
 

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
 import { listAudit } from '#fleet/audit/list'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
+import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 
 const auditSchema = z
   .object({

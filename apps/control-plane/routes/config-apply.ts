@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { uuid } from '#core/schemas'
 import { applyProfile } from '#fleet/config-profiles/apply'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { type Route, route } from '../http/route.ts'
-import { distinct, uuid } from '../http/schemas.ts'
+import { distinct } from '../http/schemas.ts'
 import { exampleDevice } from './device-schemas.ts'
 import { batchOptions, batchSchema } from './job-batch-schema.ts'
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
 import { createProfile, deleteProfile, updateProfile } from '#fleet/config-profiles/change'
 import { getProfile, listProfiles, listProfileVersions, type Profile } from '#fleet/config-profiles/read'
 import { maxPatchBytes, maxSettingsBytes, settingsTooLarge } from '#fleet/config-profiles/settings'
@@ -9,7 +10,7 @@ import { entityReply, expecting, notModified, preconditionFailed } from '../http
 import { writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
+import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 
 const redactedSettings = z
   .record(z.string(), z.unknown())

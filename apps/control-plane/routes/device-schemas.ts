@@ -1,9 +1,10 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
 import type { TaggedDevice } from '#fleet/devices/device'
 import { deviceStatuses } from '#fleet/devices/status'
 import { requireMatch } from '#http/etag'
-import { distinct, instantOut, repeatable, tags, text, uuid } from '../http/schemas.ts'
+import { distinct, repeatable, tags } from '../http/schemas.ts'
 
 export const deviceSchema = z
   .object({

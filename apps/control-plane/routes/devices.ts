@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
 import { deleteDevice } from '#fleet/devices/delete'
 import { listDevices } from '#fleet/devices/list'
 import { createDevice } from '#fleet/devices/register'
@@ -10,7 +11,7 @@ import { entityReply, notModified, preconditionFailed } from '../http/entity-tag
 import { writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { instantOut, pageOf, pageQuery, tags, text, uuid } from '../http/schemas.ts'
+import { pageOf, pageQuery, tags } from '../http/schemas.ts'
 import {
   deviceFilter,
   deviceParams,

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
 import { createEnrollmentKey, listEnrollmentKeys, revokeEnrollmentKey } from '#fleet/devices/enrollment-keys'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { distinct, instantIn, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
+import { distinct, instantIn, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 
 const tag = 'Access'
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { uuid } from '#core/schemas'
 import { forecastResolutions } from '#telemetry/forecast'
 import { qualities } from '#telemetry/quality'
 import { pathLengthM } from '#telemetry/route-path'
-import { uuid } from '../http/schemas.ts'
 import { operatorCode, sinceMinutes } from './fleet-query.ts'
 import { windowSchema } from './fleet-schemas.ts'
 

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { text, uuid } from '#core/schemas'
 import type { BoundingBox } from '#fleet-map/filter'
 import { deviceFieldNames } from '#fleet-map/gps/device-columns'
 import { includable } from '#fleet-map/queries'
 import { fieldTable } from '#telemetry/fields'
-import { distinct, flag, instantIn, pageQuery, repeatable, text, uuid } from '../http/schemas.ts'
+import { distinct, flag, instantIn, pageQuery, repeatable } from '../http/schemas.ts'
 
 const maxMinutes = 129_600
 // The retention of dwells.

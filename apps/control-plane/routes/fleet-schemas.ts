@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { instantOut } from '#core/schemas'
 import { qualities } from '#telemetry/quality'
-import { instantOut, pageOf } from '../http/schemas.ts'
+import { pageOf } from '../http/schemas.ts'
 
 const quality = z.enum(qualities).nullable()
 const decibels = z.number().nullable()

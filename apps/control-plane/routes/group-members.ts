@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { uuid } from '#core/schemas'
 import { addGroupMembers, listGroupMembers, removeGroupMember } from '#fleet/groups/members'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { distinct, pageOf, pageQuery, uuid } from '../http/schemas.ts'
+import { distinct, pageOf, pageQuery } from '../http/schemas.ts'
 import { deviceSchema, exampleDevice } from './device-schemas.ts'
 import { groupParams } from './groups.ts'
 

@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
 import { createGroup, deleteGroup, updateGroup } from '#fleet/groups/change'
 import { type GroupRevision, getGroup, listGroups } from '#fleet/groups/read'
 import { entityReply, expecting, notModified, preconditionFailed } from '../http/entity-tags.ts'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { instantOut, orgParams, pageOf, pageQuery, tags, text, uuid } from '../http/schemas.ts'
+import { orgParams, pageOf, pageQuery, tags } from '../http/schemas.ts'
 
 const groupSchema = z
   .object({

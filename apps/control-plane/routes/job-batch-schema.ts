@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { instantOut, uuid } from '#core/schemas'
 import { batchStatuses } from '#fleet/jobs/batches/read'
 import { jobKinds, maxExpiresInSeconds } from '#fleet/jobs/model/kinds'
 import { rolloutSchema } from '#fleet/jobs/model/rollout'
 import { scheduleSchema } from '#fleet/jobs/model/schedule'
 import { jobStatuses } from '#fleet/jobs/model/states'
-import { instantOut, uuid } from '../http/schemas.ts'
 
 export const batchSummarySchema = z
   .object({

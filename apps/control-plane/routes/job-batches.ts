@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { uuid } from '#core/schemas'
 import type { FleetContext } from '#fleet/context'
 import { cancelBatch, pauseBatch, resumeBatch, retryBatch } from '#fleet/jobs/batches/control'
 import { type Batch, type BatchReference, getBatch, listBatches } from '#fleet/jobs/batches/read'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { orgParams, pageOf, pageQuery, uuid } from '../http/schemas.ts'
+import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 import { batchSchema, batchSummarySchema } from './job-batch-schema.ts'
 
 const tag = 'Jobs'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { instantOut, uuid } from '#core/schemas'
 import { jobKinds } from '#fleet/jobs/model/kinds'
 import { jobStatuses } from '#fleet/jobs/model/states'
-import { instantOut, uuid } from '../http/schemas.ts'
 
 export const jobSchema = z
   .object({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
 import {
   createOrganization,
   getOrganization,
@@ -8,7 +9,7 @@ import {
 } from '#fleet/organizations/organizations'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
+import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 
 export const organizationSchema = z
   .object({

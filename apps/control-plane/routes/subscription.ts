@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { text } from '#core/schemas'
 import { setSubscription, subscriptionStatuses } from '#fleet/organizations/organizations'
 import { type Route, route } from '../http/route.ts'
-import { orgParams, text } from '../http/schemas.ts'
+import { orgParams } from '../http/schemas.ts'
 import { organizationSchema } from './organizations.ts'
 
 export const subscriptionRoutes: Route[] = [

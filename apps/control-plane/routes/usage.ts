@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { uuid } from '#core/schemas'
 import { deviceStatuses } from '#fleet/devices/status'
 import { readUsage } from '#fleet/organizations/usage'
 import { type Route, route } from '../http/route.ts'
-import { orgParams, uuid } from '../http/schemas.ts'
+import { orgParams } from '../http/schemas.ts'
 
 const usageSchema = z
   .object({

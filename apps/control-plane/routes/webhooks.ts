@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { refusalOfUrl } from '#core/public-address'
+import { instantOut, text, uuid } from '#core/schemas'
 import { eventTypes } from '#fleet/events/publish'
 import { createWebhook, deleteWebhook, listWebhooks } from '#fleet/webhooks/webhooks'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { distinct, instantOut, orgParams, pageOf, pageQuery, text, uuid } from '../http/schemas.ts'
+import { distinct, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 
 const webhookSchema = z
   .object({
