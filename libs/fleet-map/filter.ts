@@ -1,8 +1,6 @@
 import type { DeviceState } from '#fleet-map/live/device-state'
 import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
-
-/** minLon, minLat, maxLon, maxLat; minLon > maxLon spans the antimeridian. */
-export type BoundingBox = readonly [minLon: number, minLat: number, maxLon: number, maxLat: number]
+import type { BoundingBox } from '#telemetry/geo'
 
 /** Selects devices. A filter without members selects all devices. */
 export type DeviceFilter = {

@@ -1,5 +1,5 @@
-import type { BoundingBox } from '#fleet-map/filter'
 import type { WindowQuery } from '#fleet-map/window'
+import type { BoundingBox } from '#telemetry/geo'
 
 /** Which devices a query is about; without `orgId`, devices of all organizations that the caller can read. */
 type DeviceQuery = {

@@ -1,9 +1,8 @@
 import { cellToLatLng, getHexagonEdgeLengthAvg, POLYGON_TO_CELLS_FLAGS, polygonToCellsExperimental, UNITS } from 'h3-js'
+import { coarsestResolution } from '#questdb/coverage-resolution'
+import { areaResolution, longOfH3 } from '#questdb/h3-index'
+import type { BoundingBox } from '#telemetry/geo'
 
-type Box = readonly [minLon: number, minLat: number, maxLon: number, maxLat: number]
-
-const areaResolution = 5
-const coarsestResolution = 4
 const degreeM = 111_320
 // A longer list costs more than it saves.
 const maxAreas = 400
@@ -14,7 +13,7 @@ const areaM2 = 252.9e6
  * index. Undefined if the box is too large. Cells extend beyond the box and their children beyond the cells, so the box is
  * widened by the edges of both.
  */
-export function coverageAreas(box: Box): string[] | undefined {
+export function coverageAreas(box: BoundingBox): string[] | undefined {
   const marginM = edgeM(coarsestResolution) + edgeM(areaResolution)
   const areas = new Set<string>()
   for (const part of partsOf(box)) {
@@ -31,7 +30,7 @@ export function coverageAreas(box: Box): string[] | undefined {
       [maxLat, minLon],
     ]
     const flag = POLYGON_TO_CELLS_FLAGS.containmentOverlapping
-    for (const h3 of polygonToCellsExperimental([ring], areaResolution, flag)) areas.add(BigInt(`0x${h3}`).toString())
+    for (const h3 of polygonToCellsExperimental([ring], areaResolution, flag)) areas.add(longOfH3(h3))
   }
   return [...areas]
 }
@@ -41,7 +40,7 @@ export const cellCentre = (h3: string): [lat: number, lon: number] => cellToLatL
 
 const edgeM = (resolution: number) => getHexagonEdgeLengthAvg(resolution, UNITS.m)
 
-const partsOf = ([minLon, minLat, maxLon, maxLat]: Box): Box[] =>
+const partsOf = ([minLon, minLat, maxLon, maxLat]: BoundingBox): BoundingBox[] =>
   minLon <= maxLon
     ? [[minLon, minLat, maxLon, maxLat]]
     : [
@@ -49,7 +48,7 @@ const partsOf = ([minLon, minLat, maxLon, maxLat]: Box): Box[] =>
         [-180, minLat, maxLon, maxLat],
       ]
 
-function widened([minLon, minLat, maxLon, maxLat]: Box, marginM: number): Box {
+function widened([minLon, minLat, maxLon, maxLat]: BoundingBox, marginM: number): BoundingBox {
   const lat = marginM / degreeM
   const lon = lat / Math.max(0.05, Math.cos((Math.max(Math.abs(minLat), Math.abs(maxLat)) * Math.PI) / 180))
   return [minLon - lon, Math.max(-90, minLat - lat), maxLon + lon, Math.min(90, maxLat + lat)]

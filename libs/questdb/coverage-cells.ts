@@ -1,3 +1,4 @@
+import { addTo } from '#core/counts'
 import { forEachInSlices, mapInSlices } from '#core/slices'
 import type { SinrCount, VoteCount } from '#questdb/coverage'
 import { type CoverageCell as CellOfTally, coverageCell, emptyTally, hasService } from '#telemetry/coverage'
@@ -22,7 +23,7 @@ export async function coverageCells(
   })
   await forEachInSlices(sinrCounts, ({ h3, sinrBin, votes }) => {
     const tally = tallies.get(h3)
-    if (tally) add(tally.sinr, sinrBin, votes)
+    if (tally) addTo(tally.sinr, sinrBin, votes)
   })
   return mapInSlices(tallies.values(), (tally) => {
     const { lastAtMs, ...cell } = coverageCell({ ...tally, devices: { size: voters.get(tally.h3) ?? 0 } })
@@ -33,17 +34,13 @@ export async function coverageCells(
 function addCount(tally: ReturnType<typeof emptyTally>, vote: VoteCount): void {
   tally.samples += vote.votes
   tally.lastAtMs = Math.max(tally.lastAtMs, vote.lastAtMs)
-  add(tally.byRat, vote.rat ?? 'unknown', vote.votes)
+  addTo(tally.byRat, vote.rat ?? 'unknown', vote.votes)
   if (!hasService(vote)) return
   tally.inService += vote.votes
-  if (vote.rsrpBin !== null) add(tally.rsrp, vote.rsrpBin, vote.votes)
+  if (vote.rsrpBin !== null) addTo(tally.rsrp, vote.rsrpBin, vote.votes)
   if (vote.plmn === null) return
   const operator = tally.byPlmn.get(vote.plmn) ?? { samples: 0, rsrp: new Map() }
   tally.byPlmn.set(vote.plmn, operator)
   operator.samples += vote.votes
-  if (vote.rsrpBin !== null) add(operator.rsrp, vote.rsrpBin, vote.votes)
-}
-
-function add<Key>(counts: Map<Key, number>, key: Key, votes: number): void {
-  counts.set(key, (counts.get(key) ?? 0) + votes)
+  if (vote.rsrpBin !== null) addTo(operator.rsrp, vote.rsrpBin, vote.votes)
 }

@@ -4,11 +4,7 @@ import { type CoverageCell, coverageCells } from '#questdb/coverage-cells'
 import { type ChosenCells, listCells } from '#questdb/coverage-resolution'
 import type { VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
-
-// Number of cells per query.
-const cellsAtOnce = 5_000
-// A count takes about 250 bytes until its cell is computed.
-const countsAtOnce = 400_000
+import { cellsAtOnce, countsAtOnce } from '#questdb/vote-limits'
 
 /** Counts the chosen cells in parts, so that memory does not grow with the number of votes. */
 export async function readCells(
@@ -62,12 +58,8 @@ async function count(
     for (const vote of await countVotes(questdb, filter, resolution, limit)) votes.push(vote)
     if (votes.length > countsAtOnce) return undefined
   }
-  const ofEach = <Counted>(read: (questdb: QuestdbSql, filter: VoteFilter, resolution: number) => Promise<Counted>) =>
-    Promise.all(filters.map((filter) => read(questdb, filter, resolution)))
-  const sinrCounts = await ofEach(countSinr)
-  const counted = await ofEach(countVoters)
-  const voters = new Map<string, number>()
-  for (const [h3, devices] of counted.flatMap((counts) => [...counts])) voters.set(h3, (voters.get(h3) ?? 0) + devices)
+  const sinrCounts = await Promise.all(filters.map((filter) => countSinr(questdb, filter, resolution)))
+  const voters = await countVoters(questdb, filters, resolution)
   return coverageCells(votes, sinrCounts.flat(), voters)
 }
 

@@ -4,7 +4,7 @@ import { countCells, votedCells } from '#questdb/coverage'
 import type { VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
-const coarsestResolution = 4
+export const coarsestResolution = 4
 const resolutions = [10, 9, 8, 7, 6, 5, coarsestResolution]
 
 const fewCells = 5_000

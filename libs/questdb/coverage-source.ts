@@ -1,5 +1,6 @@
 import { isUuid } from '#core/ids'
-import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
+import { longOfH3 } from '#questdb/h3-index'
+import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 
 /** Which votes to count. */
 export type VoteFilter = {
@@ -90,7 +91,7 @@ function conditions(filter: VoteFilter, bind: Bind): string {
   const all = [`org_id = ${literalId(filter.organizationId)}`]
   if (filter.areas) all.push(`h3_5 IN (${filter.areas.map((area) => BigInt(area)).join(', ')})`)
   if (filter.cells) {
-    const longs = filter.cells.h3.map((h3) => BigInt(`0x${h3}`))
+    const longs = filter.cells.h3.map(longOfH3)
     all.push(longs.length > 0 ? `${parentCell(filter.cells.resolution)} IN (${longs.join(', ')})` : 'false')
   }
   if (filter.rat !== undefined) all.push(`rat = ${bind(filter.rat)}`)
@@ -126,7 +127,7 @@ export async function earlyVoters(
     const some = owned.slice(start, start + votersAtOnce)
     const rows = await questdb.queryArrays<[string, number]>(
       `SELECT device_id, min(voted_at) FROM coverage_vote_1m
-       WHERE org_id = $1 AND ts >= $2 AND device_id IN (${some.map((_, index) => `$${index + 3}`).join(', ')})
+       WHERE org_id = $1 AND ts >= $2 AND device_id IN (${placeholders(some.length, 3)})
        GROUP BY device_id`,
       [organizationId, timestampParameter(fromMs - minuteMs), ...some.map(({ deviceId }) => deviceId)],
     )

@@ -1,5 +1,7 @@
+import { addTo } from '#core/counts'
 import { forEachInSlices, mapInSlices } from '#core/slices'
 import { parentCell, type VoteFilter, voteParts, voterSource } from '#questdb/coverage-source'
+import { h3OfLong } from '#questdb/h3-index'
 import type { QuestdbSql } from '#questdb/sql'
 
 /** Votes of one cell that agree in RAT, operator and RSRP; bins are whole dB. */
@@ -68,18 +70,26 @@ export async function countSinr(questdb: QuestdbSql, filter: VoteFilter, resolut
   return perPart.flat()
 }
 
-/** How many devices voted in each cell of a resolution, by H3 index. */
+/**
+ * How many devices voted in each cell of a resolution, by H3 index, without cells that have no votes. A device counts once
+ * for each filter that it matches.
+ */
 export async function countVoters(
   questdb: QuestdbSql,
-  filter: VoteFilter,
+  filters: readonly VoteFilter[],
   resolution: number,
 ): Promise<Map<string, number>> {
-  const source = voterSource(filter)
-  const rows = await questdb.queryArrays<[string, string]>(
-    `SELECT ${parentCell(resolution)} cell, count_distinct(device_id) devices FROM ${source.text} GROUP BY cell`,
-    source.values,
-  )
-  return new Map(await mapInSlices(rows, ([cell, devices]) => [hexadecimal(cell), Number(devices)] as const))
+  const voters = new Map<string, number>()
+  const addVoters = async (filter: VoteFilter) => {
+    const source = voterSource(filter)
+    const rows = await questdb.queryArrays<[string, string]>(
+      `SELECT ${parentCell(resolution)} cell, count_distinct(device_id) devices FROM ${source.text} GROUP BY cell`,
+      source.values,
+    )
+    await forEachInSlices(rows, ([cell, devices]) => addTo(voters, h3OfLong(cell), Number(devices)))
+  }
+  await Promise.all(filters.map(addVoters))
+  return voters
 }
 
 /**
@@ -102,18 +112,16 @@ export async function votedCells(questdb: QuestdbSql, filter: VoteFilter, resolu
     `SELECT DISTINCT ${parentCell(resolution)} cell FROM ${source.text}`,
     source.values,
   )
-  return mapInSlices(rows, ([cell]) => hexadecimal(cell))
+  return mapInSlices(rows, ([cell]) => h3OfLong(cell))
 }
 
-const hexadecimal = (long: string): string => BigInt(long).toString(16)
-
-/** The same for many rows of few cells: each cell is converted once. */
+/** `h3OfLong` for many rows of few cells: each cell is converted once. */
 function hexadecimals(): (long: string) => string {
   const known = new Map<string, string>()
   return (long) => {
     let h3 = known.get(long)
     if (h3 === undefined) {
-      h3 = hexadecimal(long)
+      h3 = h3OfLong(long)
       known.set(long, h3)
     }
     return h3

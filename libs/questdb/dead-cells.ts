@@ -1,4 +1,6 @@
+import { addTo } from '#core/counts'
 import { parentCell, unionOf, type VoteFilter, voteParts, voterSource, voteSource } from '#questdb/coverage-source'
+import { h3OfLong, longOfH3 } from '#questdb/h3-index'
 import type { QuestdbSql } from '#questdb/sql'
 import {
   type DeadCell,
@@ -43,7 +45,7 @@ export async function deadCells(questdb: QuestdbSql, filters: readonly VoteFilte
     source.values,
   )
   return rows.map(([cell, samples, inService, lastAtMs]) => ({
-    h3: BigInt(cell).toString(16),
+    h3: h3OfLong(cell),
     samples: Number(samples),
     inService: Number(inService),
     lastAtMs,
@@ -75,7 +77,7 @@ export async function zoneOperators(
     operator.samples += votes
     if (!isServed) continue
     operator.inService += votes
-    if (rsrpBin !== null) operator.rsrp.set(rsrpBin, (operator.rsrp.get(rsrpBin) ?? 0) + votes)
+    if (rsrpBin !== null) addTo(operator.rsrp, rsrpBin, votes)
   }
   return byZone.map((operators) => [...operators.values()])
 }
@@ -102,6 +104,6 @@ const cellColumn = `${parentCell(deadZoneResolution)} cell`
 
 /** The zone of a vote as SQL: its place in the list. QuestDB compares a column in CASE, but no expression. */
 function zoneNumber(zones: readonly (readonly string[])[]): string {
-  const branches = zones.flatMap((cells, zone) => cells.map((h3) => `WHEN ${BigInt(`0x${h3}`)} THEN ${zone}`))
+  const branches = zones.flatMap((cells, zone) => cells.map((h3) => `WHEN ${longOfH3(h3)} THEN ${zone}`))
   return `CASE cell ${branches.join(' ')} ELSE -1 END`
 }

@@ -1,8 +1,5 @@
-import { type QuestdbSql, timestampParameter } from '#questdb/sql'
+import { placeholders, type QuestdbSql, timestampParameter } from '#questdb/sql'
 import { type Kind, kinds } from '#telemetry/fields'
-
-const placeholders = (count: number, first: number) =>
-  Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')
 
 /**
  * The newest stored sample time of each device and kind since `sinceMs`, from reports received before

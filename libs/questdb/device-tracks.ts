@@ -1,4 +1,4 @@
-import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
+import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 import type { TimeRange } from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
 import type { CellularRow } from '#telemetry/rows'
@@ -26,8 +26,8 @@ function filter(deviceIds: readonly string[], { fromMs, toMs, receivedBeforeMs }
     timestampParameter(receivedBeforeMs ?? farFuture),
     ...deviceIds,
   ]
-  const names = deviceIds.map((_, index) => `$${index + 4}`).join(', ')
-  return { where: `ts >= $1 AND ts <= $2 AND received_at < $3 AND device_id IN (${names})`, values }
+  const devices = placeholders(deviceIds.length, 4)
+  return { where: `ts >= $1 AND ts <= $2 AND received_at < $3 AND device_id IN (${devices})`, values }
 }
 
 /** How many rows a query may give, and which first; a page of rows in order of time ends with a full one. */
@@ -55,27 +55,26 @@ export async function readFixReports(
       WHERE ${where} AND usable ${orderOf(page)}`,
     values,
   )
-  const reports = new Map<string, StoredFixReport[]>()
-  for (const [
-    deviceId,
-    tsMs,
-    lat,
-    lon,
-    fixTs,
-    accuracyM,
-    hdop,
-    speedMps,
-    headingDeg,
-    organizationId,
-    receivedAtMs,
-  ] of rows) {
+  return byDevice(rows, ([deviceId, tsMs, lat, lon, fixTs, accuracyM, hdop, speedMps, headingDeg, ...arrival]) => {
+    const [organizationId, receivedAtMs] = arrival
     const fix = { tsMs, lat, lon, fixTs, accuracyM: fixAccuracyM({ accuracyM, hdop }), speedMps, headingDeg }
-    const report = { ...fix, organizationId, receivedAtMs }
-    const known = reports.get(deviceId)
-    if (known) known.push(report)
-    else reports.set(deviceId, [report])
+    return [deviceId, { ...fix, organizationId, receivedAtMs }]
+  })
+}
+
+/** Lists by device, in the order of the rows. */
+function byDevice<Row, Item>(
+  rows: readonly Row[],
+  itemOf: (row: Row) => [deviceId: string, item: Item],
+): Map<string, Item[]> {
+  const lists = new Map<string, Item[]>()
+  for (const row of rows) {
+    const [deviceId, item] = itemOf(row)
+    const list = lists.get(deviceId)
+    if (list) list.push(item)
+    else lists.set(deviceId, [item])
   }
-  return reports
+  return lists
 }
 
 export type StoredAmount = { rows: number; cellsCharacters: number }
@@ -129,15 +128,11 @@ export async function readCellularRows(
     `SELECT ${cellularSelection} FROM cellular WHERE ${where} ${orderOf(page)}`,
     values,
   )
-  const rows = new Map<string, StoredCellularRow[]>()
-  for (const [deviceId, tsMs, organizationId, ...members] of found) {
+  return byDevice(found, ([deviceId, tsMs, organizationId, ...members]) => {
     const row: Record<string, unknown> = { kind: 'cellular', tsMs, organizationId }
     for (const [index, column] of cellularColumns.entries()) row[column.key] = memberOf(column, members[index])
-    const known = rows.get(String(deviceId))
-    if (known) known.push(row as StoredCellularRow)
-    else rows.set(String(deviceId), [row as StoredCellularRow])
-  }
-  return rows
+    return [String(deviceId), row as StoredCellularRow]
+  })
 }
 
 function memberOf({ type }: Column, value: unknown): unknown {
@@ -166,18 +161,14 @@ export async function readDwells(
     `SELECT device_id, ts, org_id, received_at, last_inside_at, withdrawn FROM dwell WHERE ${where} ${orderOf(page)}`,
     values,
   )
-  const dwells = new Map<string, StoredDwell[]>()
-  for (const row of found) {
-    const dwell = {
+  return byDevice(found, (row) => [
+    row.device_id,
+    {
       arrivedAtMs: row.ts,
       lastInsideAtMs: row.last_inside_at,
       withdrawn: row.withdrawn,
       organizationId: row.org_id,
       receivedAtMs: row.received_at,
-    }
-    const known = dwells.get(row.device_id)
-    if (known) known.push(dwell)
-    else dwells.set(row.device_id, [dwell])
-  }
-  return dwells
+    },
+  ])
 }

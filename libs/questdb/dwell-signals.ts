@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { addTo } from '#core/counts'
 import { throwIfClosed } from '#core/errors'
 import type { DwellRow } from '#questdb/dwells'
 import type { Reader } from '#questdb/readers'
@@ -96,6 +97,6 @@ async function readSignal(questdb: QuestdbSql, dwell: DwellRow, toMs: number): P
 
 function median(counted: readonly (readonly [bin: number | null, samples: number])[]): number | null {
   const histogram = new Map<number, number>()
-  for (const [bin, samples] of counted) if (bin !== null) histogram.set(bin, (histogram.get(bin) ?? 0) + samples)
+  for (const [bin, samples] of counted) if (bin !== null) addTo(histogram, bin, samples)
   return nearestRank(histogram, 0.5)
 }

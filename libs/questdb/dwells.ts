@@ -1,6 +1,7 @@
 import { isUuid } from '#core/ids'
 import { mapInSlices } from '#core/slices'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
+import type { BoundingBox } from '#telemetry/geo'
 
 /** The current dwell of a device. */
 export type OngoingDwellRow = { arrivedAtMs: number; arrivedAt: string; lat: number; lon: number; radiusM: number }
@@ -49,8 +50,8 @@ export type DwellRange = {
   nowMs: number
   minDurationMs?: number | undefined
   ongoing?: boolean | undefined
-  /** Dwells whose centre lies inside; minLon > maxLon spans the antimeridian. */
-  bbox?: readonly [minLon: number, minLat: number, maxLon: number, maxLat: number] | undefined
+  /** Dwells whose centre lies inside. */
+  bbox?: BoundingBox | undefined
   /** Only dwells after this one in the order of the list. */
   after?: { arrivedAtMs: number; deviceId: string } | undefined
   limit?: number | undefined

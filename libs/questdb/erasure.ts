@@ -1,4 +1,4 @@
-import { type QuestdbSql, timestampParameter } from '#questdb/sql'
+import { placeholders, type QuestdbSql, timestampParameter } from '#questdb/sql'
 import { type Table, tables } from '#telemetry/tables'
 
 const dayMs = 86_400_000
@@ -19,7 +19,7 @@ export async function eraseTelemetry(questdb: QuestdbSql, deviceIds: readonly st
 
 /** Selects rows that are not erased. An erased row has no time of receipt. */
 const ofDevices = (deviceIds: readonly string[]) =>
-  `device_id IN (${deviceIds.map((_, index) => `$${index + 1}`).join(', ')}) AND received_at IS NOT NULL`
+  `device_id IN (${placeholders(deviceIds.length, 1)}) AND received_at IS NOT NULL`
 
 async function eraseFrom(questdb: QuestdbSql, table: Table, deviceIds: readonly string[]): Promise<number> {
   let erased = 0

@@ -1,14 +1,9 @@
-import { cellToParent } from 'h3-js'
 import { countSinr, countVoters } from '#questdb/coverage'
 import { parentCell, type VoteFilter, voteParts } from '#questdb/coverage-source'
+import { areasOf, longOfH3 } from '#questdb/h3-index'
 import type { QuestdbSql } from '#questdb/sql'
+import { cellsAtOnce, countsAtOnce } from '#questdb/vote-limits'
 import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
-
-const areaResolution = 5
-
-// Limits on the cells per query and the different votes in memory, of about 250 bytes each.
-const cellsAtOnce = 5_000
-const countsAtOnce = 400_000
 
 /** The tally of each of these cells of one resolution, the votes of all filters together; empty where there are none. */
 export async function signalTallies(
@@ -45,7 +40,7 @@ async function addCells(
     return
   }
   // Rows name their cell by the decimal text of its index: it is looked up as it is.
-  const byLong = new Map(cells.map((h3) => [BigInt(`0x${h3}`).toString(), tallies.get(h3)]))
+  const byLong = new Map(cells.map((h3) => [longOfH3(h3), tallies.get(h3)]))
   for (const [cell, rat, plmn, rsrpBin, votes] of groups) {
     const tally = byLong.get(cell)
     if (tally) addVoteGroup(tally, { rat, plmn, rsrpBin, votes: Number(votes) })
@@ -79,17 +74,13 @@ export async function votersOfCells(
   resolution: number,
   cells: readonly string[],
 ): Promise<Map<string, number>> {
-  const voters = new Map(cells.map((h3) => [h3, 0]))
-  if (cells.length === 0) return voters
-  const counts = await Promise.all(
-    filters.map((filter) => countVoters(questdb, withinCells(filter, resolution, cells), resolution)),
-  )
-  for (const [h3, devices] of counts.flatMap((count) => [...count])) voters.set(h3, (voters.get(h3) ?? 0) + devices)
-  return voters
+  if (cells.length === 0) return new Map()
+  const inCells = filters.map((filter) => withinCells(filter, resolution, cells))
+  const voters = await countVoters(questdb, inCells, resolution)
+  return new Map(cells.map((h3) => [h3, voters.get(h3) ?? 0]))
 }
 
 /** The areas are compared first: they are stored, while the cell of a resolution is computed for each row. */
 function withinCells(filter: VoteFilter, resolution: number, cells: readonly string[]): VoteFilter {
-  const areas = new Set(cells.map((h3) => BigInt(`0x${cellToParent(h3, areaResolution)}`).toString()))
-  return { ...filter, areas: [...areas], cells: { resolution, h3: cells } }
+  return { ...filter, areas: areasOf(cells), cells: { resolution, h3: cells } }
 }

@@ -92,6 +92,10 @@ async function runQuery(pool: pg.Pool, statement: Statement, signal: AbortSignal
 
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
+/** `$first, …` for a list of this many values. */
+export const placeholders = (count: number, first: number): string =>
+  Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')
+
 /** Epoch milliseconds as the text QuestDB takes for a timestamp parameter; it knows four digits of a year. */
 export const timestampParameter = (ms: number): string => new Date(Math.min(Math.max(ms, 0), latestMs)).toISOString()
 

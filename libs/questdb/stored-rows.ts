@@ -1,4 +1,4 @@
-import { type QuestdbSql, timestampParameter } from '#questdb/sql'
+import { placeholders, type QuestdbSql, timestampParameter } from '#questdb/sql'
 import { tables } from '#telemetry/tables'
 
 /** What a table holds under a row's key: nothing, an erased row, or a row with the time it was received. */
@@ -22,7 +22,7 @@ export async function readStoredRows(
     const part = timesMs.slice(first, first + timesPerQuery)
     const rows = await questdb.query<{ ts: number; received_at: number | null }>(
       `SELECT ts, received_at FROM ${table}
-       WHERE device_id = $1 AND ts IN (${part.map((_, index) => `$${index + 2}`).join(', ')})`,
+       WHERE device_id = $1 AND ts IN (${placeholders(part.length, 2)})`,
       [deviceId, ...part.map(timestampParameter)],
     )
     for (const { ts, received_at } of rows) found.set(ts, received_at)

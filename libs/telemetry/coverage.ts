@@ -1,4 +1,5 @@
 import { cellToParent } from 'h3-js'
+import { addTo } from '#core/counts'
 import { type Quality, type SignalThresholds, signalQuality } from './quality.ts'
 import type { CellularRow } from './rows.ts'
 
@@ -67,10 +68,6 @@ export function coverageVotes(rows: Iterable<CellularRow & { deviceId: string }>
 }
 
 export const hasService = ({ rat }: Pick<CoverageVote, 'rat'>): boolean => rat !== 'none'
-
-function addTo<Key>(counts: Map<Key, number>, key: Key, count = 1): void {
-  counts.set(key, (counts.get(key) ?? 0) + count)
-}
 
 /** A bin holds the values that round to it, halves upwards. */
 export const dbBin = (value: number): number => Math.floor(value + 0.5)

@@ -1,5 +1,6 @@
 import { cellArea, cellToBoundary, cellToLatLng, gridDisk, UNITS } from 'h3-js'
 import { type Histogram, nearestRank } from './coverage.ts'
+import type { BoundingBox } from './geo.ts'
 import { normalizeLongitude } from './geo.ts'
 import { signalThresholds } from './quality.ts'
 
@@ -25,7 +26,7 @@ export type DeadZone = {
   id: string
   lat: number
   lon: number
-  bbox: [minLon: number, minLat: number, maxLon: number, maxLat: number]
+  bbox: BoundingBox
   cells: string[]
   areaKm2: number
   samples: number

@@ -1,3 +1,4 @@
+import { addTo } from '#core/counts'
 import { dbBin, nearestRank } from './coverage.ts'
 
 /** Signal during a dwell. Medians are nearest rank over whole dB, null where nothing was measured. */
@@ -7,9 +8,7 @@ type RadioSample = { tsMs: number; rat: string | null; rsrpDbm: number | null; s
 
 function median(values: readonly (number | null)[]): number | null {
   const histogram = new Map<number, number>()
-  for (const value of values) {
-    if (value !== null) histogram.set(dbBin(value), (histogram.get(dbBin(value)) ?? 0) + 1)
-  }
+  for (const value of values) if (value !== null) addTo(histogram, dbBin(value))
   return nearestRank(histogram, 0.5)
 }
 

@@ -1,5 +1,8 @@
 export type Point = { lat: number; lon: number }
 
+/** minLon, minLat, maxLon, maxLat; minLon > maxLon spans the antimeridian. */
+export type BoundingBox = readonly [minLon: number, minLat: number, maxLon: number, maxLat: number]
+
 /** Mean radius of the Earth in metres (IUGG). */
 export const earthRadiusM = 6_371_008.8
 const radians = Math.PI / 180

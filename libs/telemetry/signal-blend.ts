@@ -1,3 +1,4 @@
+import { addTo } from '#core/counts'
 import { createMixture, massOf, type Spread } from './signal-mixture.ts'
 import type { SignalTally, TalliedPart } from './signal-tally.ts'
 
@@ -78,7 +79,7 @@ function blendRats(chain: CellChain, base: number, serviceRatio: number): Blende
     if (!tally) return
     const weight = voteWeight(tally.inService, level, base)
     for (const [rat, { samples }] of tally.byRat) {
-      votesOf.set(rat, (votesOf.get(rat) ?? 0) + samples * weight)
+      addTo(votesOf, rat, samples * weight)
       total += samples * weight
     }
   })

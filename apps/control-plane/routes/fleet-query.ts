@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { text, uuid } from '#core/schemas'
-import type { BoundingBox } from '#fleet-map/filter'
 import { deviceFieldNames } from '#fleet-map/gps/device-columns'
 import { includable } from '#fleet-map/queries'
 import { fieldTable } from '#telemetry/fields'
+import type { BoundingBox } from '#telemetry/geo'
 import { distinct, flag, instantIn, pageQuery, repeatable } from '../http/schemas.ts'
 
 const maxMinutes = 129_600

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { addTo } from '#core/counts'
 import { existingDevices } from '#fleet-map/registry'
 import type { Queryable } from '#postgres/pool'
 import type { IlpTransport } from '#questdb/ilp-transport'
@@ -55,7 +56,7 @@ export async function replayDeadLetters(parts: ReplayParts): Promise<Map<Fate, n
     const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)
     await untilApplied(parts.questdb)
     for (const [line, fate] of await fatesOf(parts, logged, lines)) {
-      fates.set(fate, (fates.get(fate) ?? 0) + 1)
+      addTo(fates, fate)
       if (!leaves(fate)) kept.push(line)
     }
     keepOnly(path, kept)

@@ -1,6 +1,6 @@
 import type { Clock } from '#core/clock'
 import { type OrganizationWindow, voteFilters } from '#fleet-map/coverage/vote-filters'
-import { type BoundingBox, contains } from '#fleet-map/filter'
+import { contains } from '#fleet-map/filter'
 import { cacheBytes, maxCells } from '#fleet-map/memory-limits'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
@@ -10,6 +10,7 @@ import type { CoverageCell } from '#questdb/coverage-cells'
 import { readCells } from '#questdb/coverage-read'
 import { cellsAt, finestFitting } from '#questdb/coverage-resolution'
 import type { Reader, Readers } from '#questdb/readers'
+import type { BoundingBox } from '#telemetry/geo'
 
 /** A request for coverage cells. */
 type CoverageRequest = {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
+import { addTo } from '#core/counts'
 import { type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
 import type { Pool } from '#postgres/pool'
 import { deadCells, zoneOperators, zoneVoters } from '#questdb/dead-cells'
@@ -91,7 +92,7 @@ function mergeOperators(operators: Operators): Operators {
     merged.set(plmn, sum)
     sum.samples += samples
     sum.inService += inService
-    for (const [bin, votes] of rsrp) sum.rsrp.set(bin, (sum.rsrp.get(bin) ?? 0) + votes)
+    for (const [bin, votes] of rsrp) addTo(sum.rsrp, bin, votes)
   }
   return [...merged.values()]
 }

@@ -2,7 +2,6 @@ import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
 import { filterInSlices, mapInSlices } from '#core/slices'
 import type { OrganizationWindow } from '#fleet-map/coverage/vote-filters'
-import type { BoundingBox } from '#fleet-map/filter'
 import { cacheBytes, maxDwells } from '#fleet-map/memory-limits'
 import { deviceIdsWith, ownershipOf } from '#fleet-map/registry'
 import type { Revisions } from '#fleet-map/revisions'
@@ -13,6 +12,7 @@ import type { DwellSignals } from '#questdb/dwell-signals'
 import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/dwells'
 import type { Reader, Readers } from '#questdb/readers'
 import type { DwellSignal } from '#telemetry/dwell-signal'
+import type { BoundingBox } from '#telemetry/geo'
 
 type DwellRequest = {
   /** The caller whose share is used, unless the list is already being made for another caller. */
