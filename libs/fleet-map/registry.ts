@@ -135,12 +135,13 @@ export async function ownershipOf(
   return intervals
 }
 
-/** Ids of the organization's devices that carry all these tags and are among the members. */
+/** Ids of the organization's devices that have all these tags and are among the members. Undefined without a filter. */
 export async function deviceIdsWith(
   db: Queryable,
   organizationId: string,
   filter: { tags?: readonly string[] | undefined; members?: ReadonlySet<string> | undefined },
-): Promise<string[]> {
+): Promise<string[] | undefined> {
+  if (!filter.tags && !filter.members) return undefined
   const { rows } = await db.query<{ id: string }>(
     'SELECT id FROM device WHERE organization_id = $1 AND tags @> $2 AND ($3::uuid[] IS NULL OR id = ANY ($3::uuid[]))',
     [organizationId, filter.tags ?? [], filter.members ? [...filter.members] : null],

@@ -26,5 +26,42 @@ export function requestedWindow(query: WindowQuery, nowMs: number, defaultMinute
 /** Where a plan lets history begin. */
 export const planStartMs = (historyDays: number, nowMs: number): number => nowMs - historyDays * dayMs
 
+/** An organization, and how far back its plan and the request look. */
+export type OrganizationWindow = { organizationId: string; windowMs: number }
+
+/** The windows of a request. `limitedBy`: whether the plan of an organization made one shorter than requested. */
+export type PlanWindows<Organization> = {
+  organizations: (Organization & OrganizationWindow)[]
+  limitedBy: 'plan' | null
+}
+
+/** The window of each organization: as requested, but at most as long as the history in its plan. */
+export function planWindows<Organization extends { organizationId: string; historyDays: number }>(
+  found: readonly Organization[],
+  sinceMinutes: number,
+): PlanWindows<Organization> {
+  const requestedMs = sinceMinutes * minuteMs
+  const organizations = found.map((organization) => ({
+    ...organization,
+    windowMs: Math.min(requestedMs, organization.historyDays * dayMs),
+  }))
+  const isLimited = organizations.some(({ windowMs }) => windowMs < requestedMs)
+  return { organizations, limitedBy: isLimited ? 'plan' : null }
+}
+
+/** The windows alone, for the keys of shared work. */
+export const windowsOf = (organizations: readonly OrganizationWindow[]): OrganizationWindow[] =>
+  organizations.map(({ organizationId, windowMs }) => ({ organizationId, windowMs }))
+
+/** The member `window` of a response whose windows end at `nowMs`: the longest window. */
+export function windowView({ organizations, limitedBy }: PlanWindows<unknown>, nowMs: number) {
+  const longestMs = Math.max(0, ...organizations.map(({ windowMs }) => windowMs))
+  return {
+    from: new Date(nowMs - longestMs).toISOString(),
+    to: new Date(nowMs + clockAheadMs).toISOString(),
+    limitedBy,
+  }
+}
+
 const wrongWindow = (pointer: string, detail: string) =>
   badRequest(detail, [{ pointer, code: 'invalid_window', detail }])

@@ -10,7 +10,7 @@ import type { Reader } from '#questdb/readers'
 
 /** The coverage of the caller's organizations, all that is known of each cell. Throws 404 and 403. */
 export async function readCoverage(ctx: FleetContext, fleet: FleetMaps, reader: Reader, query: CoverageQuery) {
-  const scope = await openCoverage(ctx, query.orgId, query.sinceMinutes)
+  const scope = await openCoverage(ctx, query)
   const members = await groupMembers(ctx, scope.found, query.groupId)
   const { bbox, groupId, tag, rat, plmn, zoom } = query
   const { organizations } = scope

@@ -23,7 +23,7 @@ export async function listDeadZones(
   after: string | undefined,
 ) {
   const position = after === undefined ? undefined : (JSON.parse(after) as Position)
-  const scope = await openCoverage(ctx, query.orgId, query.sinceMinutes)
+  const scope = await openCoverage(ctx, query)
   const members = await groupMembers(ctx, scope.found, query.groupId)
   const { bbox, groupId, tag: tags, plmn, limit } = query
   const request = { organizations: scope.organizations, groupId, members, tags, plmn }

@@ -15,7 +15,7 @@ const longWindowMs = 86_400_000
 /** Forecasts the signal along a route from the samples of the caller's organizations. Throws 404 and 403. */
 export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: Reader, request: ForecastRequest) {
   const { path, everyM, plmn } = request
-  const scope = await openCoverage(ctx, request.orgId, request.sinceMinutes)
+  const scope = await openCoverage(ctx, request)
   const { organizations } = scope
   const nowMs = ctx.clock()
   const segments = placeSegments(routeSegments(path, everyM))

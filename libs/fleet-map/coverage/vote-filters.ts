@@ -1,10 +1,8 @@
 import { deviceIdsWith, latecomers } from '#fleet-map/registry'
+import type { OrganizationWindow } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
 import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
-
-/** An organization and how far back its plan and the reader look. */
-export type OrganizationWindow = { organizationId: string; windowMs: number }
 
 /** Which votes a reader may see and asks for. */
 export type VoteRequest = {
@@ -24,7 +22,7 @@ export function voteFilters(
   return Promise.all(
     organizations.map(async ({ organizationId, windowMs }): Promise<VoteFilter> => {
       const fromMs = nowMs - windowMs
-      const deviceIds = tags || members ? await deviceIdsWith(pool, organizationId, { tags, members }) : undefined
+      const deviceIds = await deviceIdsWith(pool, organizationId, { tags, members })
       const late = await latecomers(pool, organizationId, fromMs)
       const notBefore = late.length > 0 ? await earlyVoters(questdb, organizationId, fromMs, late) : undefined
       return { organizationId, fromMs, deviceIds, rat, plmn, notBefore }

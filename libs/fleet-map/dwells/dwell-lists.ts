@@ -1,12 +1,11 @@
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
 import { filterInSlices, mapInSlices } from '#core/slices'
-import type { OrganizationWindow } from '#fleet-map/coverage/vote-filters'
 import { cacheBytes, maxDwells } from '#fleet-map/memory-limits'
 import { deviceIdsWith, ownershipOf } from '#fleet-map/registry'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
-import { clockAheadMs } from '#fleet-map/window'
+import { clockAheadMs, type OrganizationWindow } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
 import type { DwellSignals } from '#questdb/dwell-signals'
 import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/dwells'
@@ -59,7 +58,7 @@ async function readDwells({ pool, dwellSignals, clock }: Sources, reader: Reader
   const perOrganization = await Promise.all(
     request.organizations.map(async ({ organizationId, windowMs }) => {
       const range = { organizationId, fromMs: nowMs - windowMs, toMs: nowMs + clockAheadMs, nowMs, bbox }
-      const deviceIds = tags || members ? await deviceIdsWith(pool, organizationId, { tags, members }) : undefined
+      const deviceIds = await deviceIdsWith(pool, organizationId, { tags, members })
       const visible: DwellRow[] = []
       for await (const page of dwellPages(reader, { ...range, deviceIds })) {
         for (const row of await visibleDwells(pool, organizationId, page)) visible.push(row)

@@ -31,8 +31,7 @@ export async function listDwells(
   const { tag, deviceId } = query
   const perOrganization = await Promise.all(
     organizations.map(async ({ organizationId, historyDays }): Promise<FoundDwells> => {
-      const filter = { tags: tag, members }
-      const wanted = tag || members ? await deviceIdsWith(ctx.pool, organizationId, filter) : undefined
+      const wanted = await deviceIdsWith(ctx.pool, organizationId, { tags: tag, members })
       const range: DwellRange = {
         organizationId,
         fromMs: Math.max(window.fromMs, planStartMs(historyDays, nowMs)),

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { FleetSources } from '#fleet-map/fleet-sources'
-import { type GpsRequest, windowsOf } from '#fleet-map/gps/gps-request'
+import type { GpsRequest } from '#fleet-map/gps/gps-request'
 import type { Selection } from '#fleet-map/gps/selection'
+import { windowsOf } from '#fleet-map/window'
 
 type Entry = { revision: number; isGone: boolean }
 

@@ -4,12 +4,12 @@ import type { DwellLists } from '#fleet-map/dwells/dwell-lists'
 import { type DeviceFilter, isOpen } from '#fleet-map/filter'
 import type { FleetSources } from '#fleet-map/fleet-sources'
 import { etagOf } from '#fleet-map/gps/gps-etag'
-import { filterKey, type GpsCursor, type GpsRequest, scopeOf, windowsOf } from '#fleet-map/gps/gps-request'
+import { filterKey, type GpsCursor, type GpsRequest, scopeOf } from '#fleet-map/gps/gps-request'
 import { type MapWindow, type Seen, type Selection, selectDevices } from '#fleet-map/gps/selection'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { databaseNowMs, departedSince, existingDevices } from '#fleet-map/registry'
 import { type Moment, momentToken } from '#fleet-map/revisions'
-import { clockAheadMs } from '#fleet-map/window'
+import { clockAheadMs, windowsOf, windowView } from '#fleet-map/window'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
 import type { Reader } from '#questdb/readers'
 import { deviceTrails, type TrailPoint } from '#questdb/trails'
@@ -73,7 +73,7 @@ export async function readGpsSince(
       return {
         asOf,
         nowMs,
-        window: windowOf(each, nowMs),
+        window: windowView(each, nowMs),
         h3Resolution: coverage?.facts.h3Resolution ?? null,
         selection,
         ...shown,
@@ -110,15 +110,6 @@ async function readSources(ctx: FleetContext, fleet: FleetSources, reader: Reade
       : undefined,
   ])
   return { maps, coverage, dwells: await markDeleted(ctx, maps, dwells?.entries ?? []), timeMs }
-}
-
-function windowOf({ organizations, limitedBy }: GpsRequest, nowMs: number): GpsPicture['window'] {
-  const longestMs = Math.max(0, ...organizations.map(({ windowMs }) => windowMs))
-  return {
-    from: new Date(nowMs - longestMs).toISOString(),
-    to: new Date(nowMs + clockAheadMs).toISOString(),
-    limitedBy,
-  }
 }
 
 /** The moment of `since`, if this process issued it. Of other processes' moments, only the time is meaningful. */

@@ -3,14 +3,13 @@ import { groupMembers, type MappedOrganization, mappedOrganizations } from '#fle
 import type { DevicePosition } from '#fleet-map/gps/selection'
 import type { GpsQuery, Included } from '#fleet-map/queries'
 import { type Moment, parseMomentToken } from '#fleet-map/revisions'
+import { type OrganizationWindow, planWindows, windowsOf } from '#fleet-map/window'
 
 /** The end of a page of devices, and the moment that its response describes. */
 export type GpsCursor = { asOf: string; after: DevicePosition }
 
-export type OrganizationView = MappedOrganization & { windowMs: number }
+type OrganizationView = MappedOrganization & OrganizationWindow
 
-const minuteMs = 60_000
-const dayMs = 86_400_000
 const defaultInclude: readonly Included[] = ['devices', 'coverage', 'dwells']
 
 /** A query with the reader's access, before anything is read. Equal for all readers that can share a response. */
@@ -34,19 +33,13 @@ export async function openGps(ctx: FleetContext, query: GpsQuery, cursor?: GpsCu
     isAskedFor('coverage') ? ['fleetGps', 'coverage'] : ['fleetGps'],
   )
   const members = await groupMembers(ctx, found, query.groupId)
-  const organizations = found.map((organization) => ({
-    ...organization,
-    windowMs: Math.min(query.sinceMinutes * minuteMs, organization.historyDays * dayMs),
-  }))
-  const isLimited = organizations.some(({ windowMs }) => windowMs < query.sinceMinutes * minuteMs)
   return {
     query,
     include: new Set<Included>(query.include ?? defaultInclude),
-    organizations,
+    ...planWindows(found, query.sinceMinutes),
     members,
     since,
     cursor,
-    limitedBy: isLimited ? 'plan' : null,
   }
 }
 
@@ -57,10 +50,6 @@ export const scopeOf = ({ query, members }: GpsRequest) => ({
   members,
   tags: query.tag,
 })
-
-/** Which organizations, and how far back in each. */
-export const windowsOf = (organizations: readonly OrganizationView[]) =>
-  organizations.map(({ organizationId, windowMs }) => ({ organizationId, windowMs }))
 
 /** Identifies a filter: it selects the same devices for all readers of these organizations. */
 export function filterKey({ query, organizations }: GpsRequest): string {
