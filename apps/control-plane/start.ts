@@ -113,7 +113,7 @@ export async function openServices(config: Config): Promise<{ services: Services
 
 function providerOf(config: Config, registry: Registry) {
   if (!config.OIDC_ISSUER) return undefined
-  if (!config.OIDC_AUDIENCE) throw new Error('Configuration is wrong. OIDC_AUDIENCE: needed with OIDC_ISSUER')
+  if (!config.OIDC_AUDIENCE) throw new Error('Invalid configuration. OIDC_AUDIENCE: required with OIDC_ISSUER')
   const requests = new Counter({
     name: 'identity_provider_requests_total',
     help: 'Requests to the identity provider, by outcome; suppressed ones were not sent, since one had just failed.',

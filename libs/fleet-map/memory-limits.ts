@@ -9,19 +9,19 @@ export const cacheBytes = {
   coverageLists: 48 * mebibyte,
   /** Dwells by filter. */
   dwellLists: 48 * mebibyte,
-  /** Rendered and compressed answers, for a second. */
+  /** Rendered and compressed responses, for a second. */
   answers: 48 * mebibyte,
-  /** Selections of devices, for readers who come back while nothing changed. */
+  /** Selections of devices, while the maps do not change. */
   selections: 32 * mebibyte,
-  /** Which devices an answer showed, to tell later who left. */
+  /** The devices of responses, to find those that left. */
   seenDevices: 32 * mebibyte,
 }
 
-/** Bytes of events that streams may hold for clients that have not taken them yet. */
+/** Bytes of events that may wait for slow clients of streams. */
 export const maxWaitingEventBytes = 64 * mebibyte
 
-/** Cells in one answer. A cell takes about a kilobyte. */
+/** Cells in one response. A cell takes about a kilobyte. */
 export const maxCells = 50_000
 
-/** Dwells in one fleet GPS answer. */
+/** Dwells in one fleet GPS response. */
 export const maxDwells = 250_000

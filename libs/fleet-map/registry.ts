@@ -3,7 +3,7 @@ import type { Queryable } from '#postgres/pool'
 
 type EntryRow = { id: string; name: string | null; status: string; tags: string[]; owned_from: Date | null }
 
-// The first owner also owns what was measured before the registration; a later one starts at the transfer.
+// The first owner also owns samples from before the registration; a later owner owns them from the transfer on.
 const entryColumns = `
   device.name, device.status, device.tags,
   CASE WHEN EXISTS (
@@ -22,7 +22,7 @@ export async function registryEntries(db: Queryable, organizationId: string): Pr
   return rows.map((row) => entryOf(organizationId, row, row.name))
 }
 
-/** Milliseconds since the epoch by the database's clock, the one that all processes share. */
+/** Milliseconds since the epoch by the database's clock, which all processes share. */
 export async function databaseNowMs(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ now_ms: number }>(
     'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms',
@@ -30,14 +30,14 @@ export async function databaseNowMs(db: Queryable): Promise<number> {
   return rows[0]?.now_ms ?? 0
 }
 
-/** A transaction may become visible this long after the moment its audit row carries. */
+/** A transaction may become visible this long after the time of its audit row. */
 const visibilityDelayMs = 30_000
 
 export type RegistryChanges = { entries: RegistryEntry[]; departed: string[] }
 
 /**
- * Devices of an organization that were created, changed, deleted or transferred since a moment of the database's clock
- * or up to 30 s before it, as they are now. Every such change leaves an audit row in its own transaction.
+ * The present entries of devices that were created, changed, deleted or transferred since a time of the database's clock,
+ * or up to 30 s before. Every such change writes an audit row in its transaction.
  */
 export async function registryChanges(
   db: Queryable,
@@ -63,7 +63,7 @@ export async function registryChanges(
   return changes
 }
 
-/** Devices these organizations lost, by deletion or transfer, since a moment of the database's clock. */
+/** Devices of these organizations that were deleted or transferred since a time of the database's clock. */
 export async function departedSince(
   db: Queryable,
   organizationIds: readonly string[],
@@ -75,7 +75,7 @@ export async function departedSince(
   return changes.flatMap(({ departed }) => departed)
 }
 
-/** Those of the devices that were not deleted, whoever owns them now. */
+/** The devices that were not deleted, whichever organization owns them now. */
 export async function existingDevices(db: Queryable, deviceIds: readonly string[]): Promise<Set<string>> {
   const { rows } = await db.query<{ id: string }>('SELECT id FROM device WHERE id = ANY ($1::uuid[])', [deviceIds])
   return new Set(rows.map(({ id }) => id))
@@ -96,7 +96,7 @@ const entryOf = (organizationId: string, row: EntryRow, name: string): RegistryE
   ownedFromMs: row.owned_from?.getTime() ?? null,
 })
 
-/** Devices that came from another organization after a moment, and when. */
+/** Devices that were transferred to the organization after a time, and when. */
 export async function latecomers(
   db: Queryable,
   organizationId: string,
@@ -113,7 +113,7 @@ export async function latecomers(
   return rows.map((row) => ({ deviceId: row.device_id, fromMs: row.owned_from.getTime() }))
 }
 
-/** When the organization owned each of these devices, [fromMs, toMs) each; a deleted device was never owned. */
+/** The intervals [fromMs, toMs) in which the organization owned each device; none for a deleted device. */
 export async function ownershipOf(
   db: Queryable,
   organizationId: string,

@@ -3,27 +3,27 @@ import { badRequest } from '#core/errors'
 const minuteMs = 60_000
 const dayMs = 86_400_000
 
-/** A router's clock may be this far ahead of ours, so what it measured "just now" can lie that far in the future. */
+/** How far the clock of a router may be ahead of ours. Its newest samples can be this far in the future. */
 export const clockAheadMs = 5 * minuteMs
 
 export type WindowQuery = { sinceMinutes?: number | undefined; from?: Date | undefined; to?: Date | undefined }
 
-/** [fromMs, toMs), and how long a window was asked for before a plan cut it. */
+/** [fromMs, toMs), and the requested length before the limit of a plan. */
 export type RequestedWindow = { fromMs: number; toMs: number; requestedMinutes: number }
 
-/** The window a caller asks for. Throws 400 when it is empty, upside down or given twice. */
+/** The requested window. Throws 400 if it is empty, if its end is before its start, or if it is given twice. */
 export function requestedWindow(query: WindowQuery, nowMs: number, defaultMinutes: number): RequestedWindow {
   const { sinceMinutes, from, to } = query
-  if (from && sinceMinutes !== undefined) throw wrongWindow('from', 'Give either from or sinceMinutes.')
+  if (from && sinceMinutes !== undefined) throw wrongWindow('from', 'Send either from or sinceMinutes.')
   const toMs = to?.getTime() ?? nowMs + clockAheadMs
   const minutes = sinceMinutes ?? defaultMinutes
   const fromMs = from?.getTime() ?? nowMs - minutes * minuteMs
-  if (fromMs >= toMs) throw wrongWindow('to', 'The window ends before it begins.')
+  if (fromMs >= toMs) throw wrongWindow('to', 'The end of the window must be after its start.')
   const requestedMinutes = from ? Math.ceil((Math.min(toMs, nowMs) - fromMs) / minuteMs) : minutes
   return { fromMs, toMs, requestedMinutes: Math.max(requestedMinutes, 0) }
 }
 
-/** Where a plan lets history begin. */
+/** Start of the history that a plan includes. */
 export const planStartMs = (historyDays: number, nowMs: number): number => nowMs - historyDays * dayMs
 
 /** An organization, and how far back its plan and the request look. */

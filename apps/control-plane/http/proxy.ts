@@ -127,7 +127,7 @@ async function readStart(source: IncomingMessage, mostBytes: number, { account, 
     })
     source.once('end', resolve)
     source.once('error', reject)
-    source.once('close', () => reject(new Error('The sender has left.')))
+    source.once('close', () => reject(new Error('The client closed the connection.')))
   })
   try {
     await Promise.race([ended, deadline.passed])

@@ -55,7 +55,7 @@ export const operationRoutes: Route[] = [
 /** Reports an app that does not respond as `app_up 0`, so that the scrape succeeds for the other apps. */
 async function fetchMetrics([app, baseUrl]: [string, string]): Promise<[string, string]> {
   const up = (value: 0 | 1) =>
-    `# HELP app_up Whether the app answered this scrape.\n# TYPE app_up gauge\napp_up{app="${app}"} ${value}\n`
+    `# HELP app_up Whether the app responded to this scrape.\n# TYPE app_up gauge\napp_up{app="${app}"} ${value}\n`
   try {
     const answer = await fetch(new URL('/metrics', baseUrl), { signal: AbortSignal.timeout(5_000) })
     if (!answer.ok) return [app, up(0)]

@@ -89,7 +89,7 @@ async function query(engine: { httpUrl: string; password: string }, sql: string)
     signal: AbortSignal.timeout(2_000),
   })
   await response.arrayBuffer()
-  if (!response.ok) throw new Error(`QuestDB answered ${response.status}`)
+  if (!response.ok) throw new Error(`QuestDB responded with ${response.status}.`)
 }
 
 /** A small heap is sufficient: QuestDB keeps columns and buffers outside the heap, within the RAM limit. */

@@ -7,7 +7,7 @@ import { deadCells, zoneOperators, zoneVoters } from '#questdb/dead-cells'
 import type { Reader } from '#questdb/readers'
 import { type DeadZone, joinDeadZones, rankOperators } from '#telemetry/dead-zones'
 
-/** Whose dead zones, in which window; `groupId` stands for `members` in the key of a list. */
+/** A request for dead zones. `groupId` replaces `members` in the key of a list. */
 type DeadZoneRequest = VoteRequest & { groupId: string | undefined }
 
 /** All dead zones of a request at `madeMs`, worst first. */
@@ -16,7 +16,7 @@ type DeadZoneList = { madeMs: number; zones: DeadZone[] }
 export type ZoneDetails = { devices: number; worstPlmn: string | null; bestPlmn: string | null }
 
 export type DeadZoneLists = {
-  /** A list at most 25 s old; or, for a later page, the one made at `madeMs`, counted again if it is no longer kept. */
+  /** A list that is at most 25 s old. For a later page: the list made at `madeMs`, counted again if it is not cached. */
   read(reader: Reader, request: DeadZoneRequest, madeMs?: number): Promise<DeadZoneList>
   /** Devices and operators of zones of a list, in the same order. */
   details(reader: Reader, request: DeadZoneRequest, zones: readonly DeadZone[], madeMs: number): Promise<ZoneDetails[]>
@@ -29,7 +29,7 @@ const keptMs = 10 * 60_000
 const maxKeptCells = 200_000
 const maxRequests = 1_000
 
-/** Dead zones of the whole window of a request, shared among all boxes and pages that are cut from them. */
+/** Dead zones of the whole window of a request, shared by all boxes and pages. */
 export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock }): DeadZoneLists {
   const perf = { now: clock }
   const kept = new LRUCache<string, DeadZoneList>({

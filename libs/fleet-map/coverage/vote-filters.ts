@@ -4,7 +4,7 @@ import type { Pool } from '#postgres/pool'
 import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
 import type { QuestdbSql } from '#questdb/sql'
 
-/** Which votes a reader may see and asks for. */
+/** The votes that a caller requests and may read. */
 export type VoteRequest = {
   organizations: readonly OrganizationWindow[]
   members?: ReadonlySet<string> | undefined

@@ -23,7 +23,7 @@ type DwellRequest = {
   tags: readonly string[] | undefined
 }
 
-/** A dwell with its signal; null where a list is too long to look at the signal of each. */
+/** A dwell with its signal; null in a list that is too long to read the signals. */
 type SignalledDwell = { row: DwellRow; signal: DwellSignal | null }
 
 export type DwellLists = SharedLists<DwellRequest, null, SignalledDwell>
@@ -36,7 +36,7 @@ const pageDwells = 20_000
 // Measured: 330 bytes without its signal, which lists of more than 500 do not have.
 const dwellBytes = 400
 
-/** Dwells that touch a window, shared among all who look at the same. */
+/** Dwells that overlap a window, shared by all callers with the same request. */
 export const createDwellLists = (sources: Sources): DwellLists =>
   createSharedLists({
     ...sources,
@@ -74,7 +74,7 @@ async function readDwells({ pool, dwellSignals, clock }: Sources, reader: Reader
   return { facts: null, items: await mapInSlices(rows, (row) => ({ row, signal: signals.get(row.id) ?? null })) }
 }
 
-/** In pages, because the columns of a result and the rows made of them are in memory together. */
+/** Reads pages, because the columns of a result and its rows are in memory together. */
 async function* dwellPages(reader: Reader, range: DwellRange): AsyncGenerator<DwellRow[]> {
   for (let after: DwellRange['after']; ; ) {
     const page = await dwellsTouching(reader.questdb, { ...range, after, limit: pageDwells })
@@ -85,14 +85,14 @@ async function* dwellPages(reader: Reader, range: DwellRange): AsyncGenerator<Dw
 }
 
 function tooManyDwells(): ServiceError {
-  const detail = `More than ${maxDwells} dwells touch the window. Send a shorter window or a smaller bbox, leave dwells out of include, or read them page by page from /fleet/dwells.`
+  const detail = `More than ${maxDwells} dwells overlap the window. Send a shorter window or a smaller bbox, leave dwells out of include, or read them page by page from /fleet/dwells.`
   return new ServiceError(400, 'too_many_dwells', detail, {
     errors: [{ pointer: 'sinceMinutes', code: 'too_many_dwells', detail }],
     members: { maxDwells },
   })
 }
 
-/** Those that began while the organization owned the device; none of a deleted device. */
+/** The dwells that began while the organization owned the device; none of a deleted device. */
 export async function visibleDwells(
   pool: Pool,
   organizationId: string,

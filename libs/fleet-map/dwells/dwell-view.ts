@@ -1,7 +1,7 @@
 import type { DwellRow } from '#questdb/dwells'
 import type { DwellSignal } from '#telemetry/dwell-signal'
 
-/** A dwell as the API shows it; an ongoing one lasts until now. */
+/** A dwell of the API. The duration of an ongoing dwell ends now. */
 export function dwellView(row: DwellRow, signal: DwellSignal | null, nowMs: number) {
   const { id, deviceId, arrivedAtMs, departedAtMs, firstOutsideAtMs, lat, lon, radiusM, fixCount, gap } = row
   return {

@@ -2,7 +2,7 @@ import type { ShownDevice } from '#fleet-map/filter'
 
 type Read = (shown: ShownDevice, nowMs: number) => unknown
 
-/** What an answer says of a device, by dotted path and in the order it is shown. */
+/** The fields of a device in a response, by dotted path and in order. */
 const columns = {
   deviceId: ({ device }) => device.entry.deviceId,
   organizationId: ({ device }) => device.entry.organizationId,
@@ -43,11 +43,11 @@ export type DevicePath = keyof typeof columns
 const groups = ['location', 'signal', 'dwell'] as const
 type Group = (typeof groups)[number]
 
-/** Every path a device can be asked for, and every group of them by its name. */
+/** All paths and groups that `fields` accepts. */
 const devicePaths = Object.keys(columns) as DevicePath[]
 export const deviceFieldNames: readonly string[] = [...devicePaths, ...groups]
 
-/** The paths a list of paths and group names stands for, in their usual order; `deviceId` always among them. */
+/** The paths that a list of paths and groups selects, in their usual order; always with `deviceId`. */
 export function selectPaths(names?: readonly string[]): DevicePath[] {
   if (!names) return devicePaths
   const wanted = new Set(['deviceId', ...names])
@@ -62,7 +62,7 @@ const isMissing: Record<Group, (shown: ShownDevice) => boolean> = {
 
 type NestedDevice = Record<string, unknown>
 
-/** Makes the JSON object of one device: groups nested, null where a device has none. */
+/** Creates the JSON object of a device, with nested groups; null for a group that the device does not have. */
 export function deviceShaper(paths: readonly DevicePath[]): (shown: ShownDevice, nowMs: number) => NestedDevice {
   const plain = paths.filter((path) => !path.includes('.'))
   const nested = groups.flatMap((group) => {
@@ -87,10 +87,10 @@ export function deviceShaper(paths: readonly DevicePath[]): (shown: ShownDevice,
   }
 }
 
-// So many are read for all columns before the next: what the processor has in its cache is read some thirty times.
+// All columns of one chunk are read before the next chunk, so that its devices stay in the processor's cache.
 const devicesAtOnce = 256
 
-/** Each path as one array over all devices, null where a device has no such value. */
+/** One array per path with a value for each device; null for a missing value. */
 export function deviceColumns(
   paths: readonly DevicePath[],
   devices: readonly ShownDevice[],

@@ -5,8 +5,8 @@ type Item = Record<string, unknown>
 export type Feature = { type: 'Feature'; geometry: unknown; properties: Item }
 
 /**
- * A list of like objects as equally long arrays by dotted path, null where an item has no such value. `paths` are there
- * even when the list is empty. Works in slices.
+ * Converts objects to one array per dotted path, all of the same length, with null for a missing value. `paths` are
+ * present even if the list is empty. Works in slices.
  */
 export async function columnar(items: Iterable<Item>, paths: readonly string[]): Promise<Record<string, unknown[]>> {
   const columns: Record<string, unknown[]> = {}
@@ -33,14 +33,14 @@ function flatten(item: Item, prefix = ''): [path: string, value: unknown][] {
   )
 }
 
-/** A point feature (RFC 7946: longitude first); no geometry where there is no position. */
+/** A point feature (RFC 7946: longitude first); without a geometry if there is no position. */
 export const pointFeature = (feature: string, lat: unknown, lon: unknown, item: Item): Feature => ({
   type: 'Feature',
   geometry: typeof lat === 'number' && typeof lon === 'number' ? { type: 'Point', coordinates: [lon, lat] } : null,
   properties: { feature, ...item },
 })
 
-/** A cell's hexagon. Its ring is closed and counter-clockwise, as RFC 7946 wants it. */
+/** The hexagon of a cell. Its ring is closed and counter-clockwise, as RFC 7946 requires. */
 export const cellFeature = (h3: string, item: Item): Feature => ({
   type: 'Feature',
   geometry: { type: 'Polygon', coordinates: [cellToBoundary(h3, true)] },

@@ -39,7 +39,7 @@ export async function readGps(
   request: GpsRequest,
 ): Promise<GpsPicture> {
   const [picture] = await readGpsSince(ctx, fleet, reader, [request])
-  if (!picture) throw new Error('Every request has a picture.')
+  if (!picture) throw new Error('No response was read for the request.')
   return picture
 }
 

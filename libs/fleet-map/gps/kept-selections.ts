@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { MapWindow, Selection } from '#fleet-map/gps/selection'
 
-/** Selections of readers who come back while nothing changed: looking through a large fleet takes longer than its 304. */
+/** Caches selections while the maps do not change. For a large fleet, selecting takes longer than a 304 response. */
 export type KeptSelections = {
-  /** The selection under this key, made anew when a map changed or something fell out of the window since. */
+  /** The selection of this key. It is made again if a map has changed or data has left the window. */
   keep(key: string, windows: readonly MapWindow[], nowMs: number, make: () => Selection): Selection
-  /** Bytes of the selections kept, as estimated. */
+  /** Estimated bytes of the cached selections. */
   keptBytes(): number
 }
 

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 
-/** Remembers which devices an answer showed, so that the next one can say who left. */
+/** Caches which devices a response contained, so that the next delta can list those that left. */
 export type SeenDevices = {
   remember(query: string, asOf: string, deviceIds: ReadonlySet<string>): void
   recall(query: string, asOf: string): ReadonlySet<string> | undefined
-  /** Bytes of what is remembered, as estimated. */
+  /** Estimated bytes of the cached ids. */
   keptBytes(): number
 }
 
@@ -12,7 +12,7 @@ const answerBytes = 500
 // The ids themselves are the registry's strings; each set holds references to them.
 const idBytes = 40
 
-/** Keeps the answers that were used last. */
+/** Keeps the most recently used responses. */
 export function createSeenDevices(maxBytes: number): SeenDevices {
   const kept = new LRUCache<string, ReadonlySet<string>>({
     maxSize: maxBytes,

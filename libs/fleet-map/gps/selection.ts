@@ -1,31 +1,31 @@
 import { type DeviceFilter, matches, type ShownDevice, shownDevice } from '#fleet-map/filter'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 
-/** One organization's map and where the answer's window begins in it. */
+/** The map of an organization, and the start of the response's window. */
 export type MapWindow = { map: OrganizationMap; fromMs: number }
 
-/** What the reader has already: everything up to a revision, through a window that began then and then. */
+/** What the reader already has: the state at a revision and a time. */
 export type Seen = {
   revision: number
   timeMs: number
-  /** Devices it was shown, where the filter could have hidden some; undefined when that is not remembered. */
+  /** Devices that the filter selected then; undefined if they are not cached. */
   deviceIds: ReadonlySet<string> | undefined
 }
 
-/** Where a page ended. */
+/** The end of a page. */
 export type DevicePosition = { organizationId: string; ordinal: number }
 
 export type Selection = {
   devices: ShownDevice[]
-  /** Where the next page goes on; null when all devices are in. */
+  /** The end of this page; null on the last page. */
   next: DevicePosition | null
-  /** All devices that pass the filter, changed or not. */
+  /** All devices that the filter selects, changed or not. */
   matchingIds: Set<string> | undefined
-  /** Devices that are known not to pass any more, or may have passed before. */
+  /** Devices that the filter no longer selects, or may have selected before. */
   leftIds: string[]
-  /** Changes when anything the selection shows does. */
+  /** Changes when the content of the selection changes. */
   digest: string
-  /** While the maps stay as they are, the selection does until something leaves the window at this time. */
+  /** If the maps do not change, the selection is valid until data leaves the window at this time. */
   validUntilMs: number
 }
 
@@ -35,11 +35,11 @@ export type SelectionRequest = {
   after?: DevicePosition | undefined
   seen?: Seen | undefined
   nowMs: number
-  /** Remember who passes, for a later question who left. */
+  /** Whether to return `matchingIds`, for a later delta. */
   collectIds: boolean
 }
 
-/** Picks the devices of an answer from the maps, which must be in order of their organization ids. */
+/** Selects the devices of a response from the maps, which must be in order of their organization ids. */
 export function selectDevices(windows: readonly MapWindow[], request: SelectionRequest): Selection {
   const { filter, limit, after, seen, collectIds } = request
   const devices: ShownDevice[] = []
@@ -79,7 +79,7 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
   return { devices, next, matchingIds, leftIds, digest: digest.end(), validUntilMs }
 }
 
-/** True when something the reader was shown has since fallen out of the window. */
+/** Whether data that the reader has is now older than the window. */
 function hasExpired({ device, location, signal }: ShownDevice, seenFromMs: number): boolean {
   return (
     (!location && device.location !== null && device.location.tsMs >= seenFromMs) ||

@@ -1,11 +1,11 @@
-/** Spaces out work that is too dear for every round. */
+/** Limits how often expensive work runs. */
 export type Pacer = {
   isDue(nowMs: number): boolean
-  /** Says what the work just done took, and when it began. */
+  /** Records when the last work began and how long it took. */
   ran(startedMs: number, tookMs: number): void
 }
 
-/** Lets work run so often that it takes up at most this share of the time: cheap work runs at every round. */
+/** Work is due when it has used at most this share of the time since its last start. */
 export function createPacer(share: number): Pacer {
   let dueMs = 0
   return {

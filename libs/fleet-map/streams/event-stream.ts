@@ -103,7 +103,7 @@ export function createEventStream(
     breakOff() {
       if (isClosed) return
       close()
-      if (!listener.disconnect()) controller?.error(new Error('The stream was broken off.'))
+      if (!listener.disconnect()) controller?.error(new Error('The stream was closed.'))
     },
   }
   return stream

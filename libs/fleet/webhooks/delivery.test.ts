@@ -153,7 +153,7 @@ describe('webhook rounds', () => {
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     expect(await stateOf(id)).toMatchObject({
       disabled_at: new Date(nowMs),
-      disabled_reason: expect.stringContaining('answered 500'),
+      disabled_reason: expect.stringContaining('the receiver responded with 500'),
       waiting: 0,
     })
     const { rows } = await pool.query('SELECT actor, action FROM audit_entry WHERE subject_id = $1', [id])

@@ -82,7 +82,7 @@ async function send({ pool, keyring, sender, clock }: WebhookWorker, delivery: D
   try {
     secret = key.open(delivery.sealed_secret, webhookSecretPlace(webhook_id))
   } catch {
-    return { delivered: false, reason: 'could not be signed', gone: false }
+    return { delivered: false, reason: 'the event could not be signed', gone: false }
   }
   return sender.send({
     id: delivery.event_id,

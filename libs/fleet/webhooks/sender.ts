@@ -67,7 +67,11 @@ export function createWebhookSender({
         })
         answer.body.on('error', () => {}).destroy()
         if (answer.statusCode >= 200 && answer.statusCode < 300) return { delivered: true }
-        return { delivered: false, reason: `answered ${answer.statusCode}`, gone: answer.statusCode === 410 }
+        return {
+          delivered: false,
+          reason: `the receiver responded with ${answer.statusCode}`,
+          gone: answer.statusCode === 410,
+        }
       } catch (error) {
         return causes(error).some((cause) => cause instanceof RefusedAddress) ? refused : failed(error)
       }
@@ -80,7 +84,11 @@ const refused: WebhookOutcome = { delivered: false, reason: 'the address is not 
 
 const failed = (error: unknown): WebhookOutcome => {
   const code = causes(error).map((cause) => (cause instanceof Error && 'code' in cause ? cause.code : undefined))
-  return { delivered: false, reason: `could not be reached (${code.find(Boolean) ?? 'timeout'})`, gone: false }
+  return {
+    delivered: false,
+    reason: `the receiver could not be reached (${code.find(Boolean) ?? 'timeout'})`,
+    gone: false,
+  }
 }
 
 const causes = (error: unknown): unknown[] =>
