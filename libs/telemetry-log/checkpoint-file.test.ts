@@ -20,7 +20,7 @@ const at = (position: number): Checkpoint => ({
 })
 const slotsPath = () => join(folder, 'checkpoint.slots')
 
-test('the last checkpoint written is read back; its file never grows', () => {
+test('the last checkpoint is read back, and its file does not grow', () => {
   expect(readCheckpoint(folder)).toBeUndefined()
   writeCheckpoint(folder, at(1))
   const { size } = statSync(slotsPath())
@@ -31,7 +31,7 @@ test('the last checkpoint written is read back; its file never grows', () => {
   expect(statSync(slotsPath()).size).toBe(size)
 })
 
-test('a write that was torn at any place leaves the checkpoint before it or the new one', () => {
+test('a torn write leaves the previous checkpoint or the new one', () => {
   writeCheckpoint(folder, at(1))
   writeCheckpoint(folder, at(2))
   const before = readFileSync(slotsPath())
@@ -48,7 +48,7 @@ test('a write that was torn at any place leaves the checkpoint before it or the 
   )
 })
 
-test('the checkpoint of an earlier version is read and its file goes with the first write', () => {
+test('the checkpoint of an earlier version is read, and the first write deletes its file', () => {
   writeFileSync(join(folder, 'checkpoint.json'), JSON.stringify(at(7)))
   expect(readCheckpoint(folder)).toEqual(at(7))
   writeCheckpoint(folder, at(8))

@@ -10,17 +10,17 @@ const checkpoint: Checkpoint = {
   resumePosition: 800,
 }
 
-test('a server that was not restarted has everything before the resume position', () => {
+test('a server that was not restarted has all rows before the resume position', () => {
   expect(readStart(checkpoint, 7)).toBe(800)
 })
 
-test('a restarted or unknown server, and a checkpoint of an earlier version, need the whole replay window', () => {
+test('a restarted or unknown server, or a checkpoint of an earlier version, requires the whole replay window', () => {
   const { position, counts, atMs, history } = checkpoint
   expect(readStart(checkpoint, 8)).toBe(100)
   expect(readStart(checkpoint, undefined)).toBe(100)
   expect(readStart({ position, counts, atMs, history }, 7)).toBe(100)
 })
 
-test('work that never ends does not go back beyond the replay window', () => {
+test('unfinished work does not extend the replay beyond the replay window', () => {
   expect(readStart({ ...checkpoint, resumePosition: 50 }, 7)).toBe(100)
 })

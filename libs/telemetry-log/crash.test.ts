@@ -30,7 +30,7 @@ async function appendAndKill(first: number, enough: number): Promise<number[]> {
   return output.slice(0, output.lastIndexOf('\n')).split('\n').map(Number)
 }
 
-test('whatever was acknowledged before kill -9 is read back once, over many lives', async () => {
+test('every acknowledged batch is read back once after repeated kill -9', async () => {
   const acknowledged: number[] = []
   for (let life = 0; life < 8; life++) acknowledged.push(...(await appendAndKill(life * 1_000_000, 50 + life * 60)))
 

@@ -60,7 +60,7 @@ const keptBytes = (folder: string) => {
   }
 }
 
-test('cut at any byte, the log opens with exactly the frames that are whole, and goes on', async () => {
+test('after truncation at any byte, the log opens with exactly the complete frames and continues', async () => {
   const size = readFileSync(listSegments(original)[0]?.path ?? '').length
   for (let cut = 0; cut <= size; cut++) {
     const folder = damagedCopy((path) => truncateSync(path, cut))
@@ -83,7 +83,7 @@ test('cut at any byte, the log opens with exactly the frames that are whole, and
   }
 }, 120_000)
 
-test('one changed byte costs at most its own frame, whose bytes are kept and whose samples the next frame accounts for', () => {
+test('one changed byte loses at most its own frame, whose bytes are saved and whose samples are counted', () => {
   const end = frames.at(-1)?.nextPosition ?? 0
   fc.assert(
     fc.property(
@@ -110,7 +110,7 @@ test('one changed byte costs at most its own frame, whose bytes are kept and who
   )
 })
 
-test('a damaged last frame is cut at opening and kept aside, a damaged middle stays for the reader', async () => {
+test('opening cuts off a damaged last frame and saves it; the reader skips damage in the middle', async () => {
   const last = frames.at(-1) as LoggedBatch
   const middle = frames[5] as LoggedBatch
   for (const [frame, expectedSamples] of [
@@ -129,7 +129,7 @@ test('a damaged last frame is cut at opening and kept aside, a damaged middle st
   }
 })
 
-test('a stretch of damage longer than any frame is skipped as one', () => {
+test('damage that is longer than any frame is skipped at once', () => {
   const folder = damagedCopy((path) => {
     const bytes = readFileSync(path)
     const at = (frames[4] as LoggedBatch).position

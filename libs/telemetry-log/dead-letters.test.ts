@@ -40,7 +40,7 @@ const lettersIn = (name: string) =>
     .split('\n')
     .map(parseDeadLetter)
 
-test('rows and reports are read back from files of their own', () => {
+test('rows and reports are stored in separate files and read back', () => {
   appendDeadLetters(folder, atMs, [row, report])
   appendDeadLetters(folder, atMs, [report])
   expect(readdirSync(deadLetterFolder(folder)).sort()).toEqual(['reports-2026-11-22.jsonl', 'rows-2026-11-22.jsonl'])
@@ -49,7 +49,7 @@ test('rows and reports are read back from files of their own', () => {
   expect([isDeadReport(row), isDeadReport(report)]).toEqual([false, true])
 })
 
-test('a line that was cut off is not a letter', () => {
+test('an incomplete line is not a dead letter', () => {
   const line = JSON.stringify(report)
   expect(parseDeadLetter(line.slice(0, -5))).toBeUndefined()
   expect(parseDeadLetter('{}')).toBeUndefined()

@@ -19,7 +19,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-test('a clean stop lets the next process start at once, a second start in the same process is refused', async () => {
+test('after a clean stop the next process starts at once; a second start in the same process fails', async () => {
   const lock = await lockFolder(folder)
   await expect(lockFolder(folder)).rejects.toThrow(`in use by process ${process.pid} on`)
   await lock.release()
@@ -30,7 +30,7 @@ test('a clean stop lets the next process start at once, a second start in the sa
   await again.release()
 })
 
-test('generations are never given twice, also to a process that decided long ago', async () => {
+test('a generation is used only once, also by a process that waited', async () => {
   const locks: FolderLock[] = []
   for (let generation = 1; generation <= 3; generation++) {
     const lock = await lockFolder(folder)
@@ -44,7 +44,7 @@ test('generations are never given twice, also to a process that decided long ago
   expect(locks.map(({ lease }) => isSuperseded(folder, lease.generation))).toEqual([true, true, false])
 })
 
-test('a loser notices the takeover by itself', async () => {
+test('a process detects that another process has taken over the lock', async () => {
   const lock = await lockFolder(folder)
   const fd = claimLock(folder, lock.lease.generation + 1, ownIdentity())
   expect(fd).toBeDefined()

@@ -56,7 +56,7 @@ async function send(token: string, body: Buffer, coding: 'gzip' | 'identity'): P
 const withPadding = (padding: string) =>
   Buffer.from(JSON.stringify({ padding, samples: [{ kind: 'system', cpuPct: 5 }] }))
 
-test('spaces take as little of the log as they took of the network', async () => {
+test('a report of spaces takes as few bytes of the log as of the network', async () => {
   const devices = await newReportingDevices(pool, await newOrganization(pool), 40)
   const before = folderBytes(logDir)
   const spaces = gzipSync(withPadding(' '.repeat(1_000_000)))
@@ -65,7 +65,7 @@ test('spaces take as little of the log as they took of the network', async () =>
   await until('all are stored', async () => (await figure('telemetry_backlog_samples')) === 0, storedWithinMs)
 }, 240_000)
 
-test('the log stays within its budget while far more goes through it, and everybody is accepted', async () => {
+test('the log stays within its budget while more data passes through it, and accepts all reports', async () => {
   const devices = await newReportingDevices(pool, await newOrganization(pool), 96)
   let largest = 0
   for (const { token } of devices) {

@@ -40,7 +40,7 @@ function readAll(until: LogTail, from = 0): LoggedBatch[] {
 
 const texts = (batches: LoggedBatch[]) => batches.map(({ body }) => body.toString())
 
-test('a batch is read back as it was appended, with its place in the count of samples', async () => {
+test('a batch is read back as it was appended, with its sample count', async () => {
   const log = await openSegmentLog({ folder })
   await log.append(batch('first', 3))
   await log.append(batch('second', 2))
@@ -51,7 +51,7 @@ test('a batch is read back as it was appended, with its place in the count of sa
   await log.close()
 })
 
-test('many appends at once keep their order, over many segments and a reopening', async () => {
+test('concurrent appends keep their order over many segments and after reopening', async () => {
   const tails: LogTail[] = []
   const options = { folder, maxSegmentBytes: 5_000, onTail: (tail: LogTail) => tails.push(tail) }
   const log = await openSegmentLog(options)
@@ -91,7 +91,7 @@ test('a reader follows the writer through new segments and past deleted ones', a
   await log.close()
 })
 
-test('a folder belongs to one log at a time', async () => {
+test('a folder can be opened by one log at a time', async () => {
   const log = await openSegmentLog({ folder })
   await log.close()
   const next = await openSegmentLog({ folder })
@@ -99,7 +99,7 @@ test('a folder belongs to one log at a time', async () => {
   await expect(next.append(batch('late'))).rejects.toThrow(LogFailedError)
 })
 
-test('a failed sync resolves nothing, refuses all that follows and reports itself', async () => {
+test('after a failed sync, no append resolves, further appends are rejected, and the error is reported', async () => {
   let failing = false
   const log = await openSegmentLog({
     folder,
@@ -116,7 +116,7 @@ test('a failed sync resolves nothing, refuses all that follows and reports itsel
   await log.close()
 })
 
-test('a body that compresses far is kept as it was sent, others decompressed; all are read back alike', async () => {
+test('a body that compresses well is stored as sent, other bodies are decompressed; all are read back the same', async () => {
   const log = await openSegmentLog({ folder })
   const spaces = Buffer.from(`{}${' '.repeat(1024 * 1024 - 2)}`)
   const noise = Buffer.from(randomBytes(50_000).toString('hex'))
@@ -136,7 +136,7 @@ test('a body that compresses far is kept as it was sent, others decompressed; al
   await log.close()
 })
 
-test('a reader hands out only so many decompressed bytes at once', async () => {
+test('a reader limits the decompressed bytes that it returns at once', async () => {
   const log = await openSegmentLog({ folder })
   const body = Buffer.alloc(1024 * 1024, ' ')
   const compressed = { coding: 'gzip', bytes: gzipSync(body) } as const
@@ -153,7 +153,7 @@ test('a reader hands out only so many decompressed bytes at once', async () => {
   await log.close()
 })
 
-test('while a sync hangs only so much waits, the rest is refused, and all that waited is kept in the end', async () => {
+test('while a sync hangs, a limited number of appends wait and are stored in the end; others are rejected', async () => {
   let finishSync: (() => void) | undefined
   let isHanging = false
   const log = await openSegmentLog({
@@ -194,7 +194,7 @@ test('while a sync hangs only so much waits, the rest is refused, and all that w
   await log.close()
 })
 
-test('close waits for what was appended', async () => {
+test('close waits for pending appends', async () => {
   const log = await openSegmentLog({ folder })
   const appended = ['a', 'b', 'c'].map((text) => log.append(batch(text)))
   await log.close()
@@ -204,7 +204,7 @@ test('close waits for what was appended', async () => {
   await reopened.close()
 })
 
-test('an interrupted creation of a segment is begun again', async () => {
+test('an interrupted creation of a segment is repeated', async () => {
   mkdirSync(folder, { recursive: true })
   const log = await openSegmentLog({ folder, maxSegmentBytes: 1 })
   await log.append(batch('a'))
@@ -235,7 +235,7 @@ const withoutDescriptors = `
   await log.append(batch)
   console.log(JSON.stringify({ refused, samples: log.tail().samples }))`
 
-test('without a descriptor for its next file the log refuses, and goes on when there is one', () => {
+test('without a file descriptor the log rejects appends, and continues when one is available', () => {
   const node = `exec '${process.execPath}' --input-type=module-typescript --eval "$0" '${folder}'`
   const { stdout, stderr } = spawnSync('sh', ['-c', `ulimit -n 200; ${node}`, withoutDescriptors], { encoding: 'utf8' })
   expect(stderr).toBe('')

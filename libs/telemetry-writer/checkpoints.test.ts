@@ -44,7 +44,7 @@ function fillWithSegments(count: number): void {
 
 const basesLeft = () => listSegments(folder).map(({ base }) => base / segmentBytes)
 
-test('a checkpoint that finds no room leaves the one before it, and follows when there is room', () => {
+test('on a full disk the previous checkpoint remains, and the next is written when there is space', () => {
   const slots = join(folder, 'checkpoint.slots')
   writeFileSync(
     join(folder, 'checkpoint.json'),
@@ -63,7 +63,7 @@ test('a checkpoint that finds no room leaves the one before it, and follows when
   expect(readCheckpoint(folder)).toMatchObject({ position: 200, counts: stored(2) })
 })
 
-test('without room for a checkpoint, segments that were stored a replay window ago are still deleted', () => {
+test('without space for a checkpoint, segments that were stored a replay window ago are still deleted', () => {
   fillWithSegments(4)
   const checkpoints = open()
   monotonicMs += 2_000
@@ -77,7 +77,7 @@ test('without room for a checkpoint, segments that were stored a replay window a
   expect(basesLeft()).toEqual([2, 3])
 })
 
-test('a clock that is set back by a day changes nothing in checkpoints and deletion', () => {
+test('setting the clock back by a day does not affect checkpoints and deletion', () => {
   fillWithSegments(4)
   const checkpoints = open()
   monotonicMs += 2_000
@@ -93,7 +93,7 @@ test('a clock that is set back by a day changes nothing in checkpoints and delet
   expect(readCheckpoint(folder)?.atMs).toBe(Date.now())
 })
 
-test('a clock that was set back between two starts makes stored segments fresh again, not immortal', () => {
+test('setting the clock back between two starts delays the deletion of stored segments but does not prevent it', () => {
   fillWithSegments(4)
   const atMs = Date.now() + 24 * 60 * minuteMs
   const position = 2.5 * segmentBytes
@@ -111,7 +111,7 @@ test('a clock that was set back between two starts makes stored segments fresh a
   expect(basesLeft()).toEqual([2, 3])
 })
 
-test('stored segments go before their time when the folder would fill up, the oldest first, never others', () => {
+test('when the folder is nearly full, stored segments are deleted early, oldest first, and no others', () => {
   fillWithSegments(8)
   const checkpoints = open({ earlyDeletionBytes: 5.5 * segmentBytes })
   checkpoints.advance(6.5 * segmentBytes, stored(6))
@@ -126,7 +126,7 @@ test('stored segments go before their time when the folder would fill up, the ol
   expect(basesLeft()).toEqual([6, 7])
 })
 
-test('after a restart of the database no stored segment goes early until the replay has passed', () => {
+test('after a restart of the database, no stored segment is deleted early until the replay has passed it', () => {
   fillWithSegments(4)
   const checkpoints = open({ earlyDeletionBytes: 0 })
   checkpoints.databaseRestarted()
@@ -140,7 +140,7 @@ test('after a restart of the database no stored segment goes early until the rep
   expect(basesLeft()).toEqual([2, 3])
 })
 
-test('a process that has lost the folder writes and deletes nothing', () => {
+test('a process that has lost the lock of the folder writes and deletes nothing', () => {
   fillWithSegments(4)
   const checkpoints = open({ earlyDeletionBytes: 0, mayWrite: () => false })
   checkpoints.advance(2.5 * segmentBytes, stored(2))

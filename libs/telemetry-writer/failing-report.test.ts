@@ -35,7 +35,7 @@ const batchOf = (deviceId: string, samples: readonly object[]) => ({
   body: Buffer.from(JSON.stringify({ samples })),
 })
 
-test('a report that fails is set aside, counted and kept whole; its device and the others go on', async () => {
+test('a report that fails is counted and stored as a dead letter; its device and others continue', async () => {
   const memory = createSharedTailMemory()
   const tail = openSharedTail(memory)
   const log = await openSegmentLog({ folder, onTail: ({ position }) => tail.publish(position) })

@@ -40,7 +40,7 @@ function batchOf(deviceId: string, samples: readonly object[]) {
 const system = (msAgo: number, cpuPct: number) => ({ kind: 'system', ts: nowMs - msAgo, cpuPct })
 const thousand = (report: number) => Array.from({ length: 1_000 }, (_, index) => system(report * 1_000 + index, 1))
 
-test('reports of a device that sends little pass the backlog of one that sends much, and all count once', {
+test('reports of a quiet device overtake the backlog of a busy device, and all are counted once', {
   timeout: 120_000,
 }, async () => {
   const tail = openSharedTail(createSharedTailMemory())

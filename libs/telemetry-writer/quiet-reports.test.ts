@@ -37,7 +37,7 @@ function logOf(deviceIds: string) {
 const limits = { deviceBytes: 3_000, takeBytes: 1_000_000 }
 const taken = (batches: LoggedBatch[]) => batches.map(({ deviceId, position }) => `${deviceId}${position / 1_000}`)
 
-test('a device with little waiting is taken, in order; one with much is not until its backlog is passed', () => {
+test('reports of a device with a small backlog are taken in order; a large backlog must be passed first', () => {
   const { reader, tail } = logOf('nqnnnqnnqnn')
   const quiet = createQuietReports(reader, limits)
   expect(taken(quiet.take(0, tail - 1_000))).toEqual(['q1', 'q5', 'q8'])
@@ -46,14 +46,14 @@ test('a device with little waiting is taken, in order; one with much is not unti
   expect(quiet.take(tail - 1_000, tail)).toEqual([])
 })
 
-test('reports that were passed meanwhile are not taken', () => {
+test('reports that were already passed are not taken', () => {
   const { reader, tail } = logOf('qnqnnnnq')
   const quiet = createQuietReports(reader, { ...limits, takeBytes: 1_000, readBytes: 1_000_000 })
   expect(quiet.take(0, tail)).toEqual([])
   expect(taken(createQuietReports(reader, limits).take(tail, tail))).toEqual([])
 })
 
-test('what a report counted as is kept until it is passed', () => {
+test('the counts of a report are kept until it is passed', () => {
   const { reader, tail } = logOf('nnnnq')
   const quiet = createQuietReports(reader, { ...limits, reports: 1 })
   const [report] = quiet.take(0, tail)

@@ -14,7 +14,7 @@ afterAll(() => questdb.end())
 
 const hourMs = 3_600_000
 
-test('samples strewn over months are looked up with few statements, each at its very time', async () => {
+test('samples spread over months are looked up with few statements, each at its exact time', async () => {
   let statements = 0
   const counting: QuestdbSql = {
     ...questdb,

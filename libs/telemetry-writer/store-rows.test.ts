@@ -52,7 +52,7 @@ const goodLine = (deviceId: string, index: number) =>
 const storedCount = async (deviceId: string) =>
   (await questdb.query('SELECT ts FROM system WHERE device_id = $1', [deviceId])).length
 
-test('only the rows that can never be stored go to the dead letters, and each is counted for what it was', async () => {
+test('only rows that cannot be stored become dead letters, and each is counted by its kind', async () => {
   const deviceId = newId()
   const bad = new Set([3, 17, 18, 40])
   const lines = Array.from({ length: 41 }, (_, index) =>
@@ -70,7 +70,7 @@ test('only the rows that can never be stored go to the dead letters, and each is
   await until('the good rows are there', async () => (await storedCount(deviceId)) === 37)
 })
 
-test('a batch that is refused as a whole is no batch of bad rows: it is kept and tried again', async () => {
+test('a batch that is rejected as a whole is kept and retried, not written to the dead letters', async () => {
   dead.length = 0
   const lines = Array.from({ length: 20 }, (_, index) => `no_such_table,device_id=x v=1 ${startMs + index}000t\n`)
   const storing = store.store(batchOf(lines, () => fates.stored))

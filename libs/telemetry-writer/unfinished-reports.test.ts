@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createUnfinishedReports } from './unfinished-reports.ts'
 
-test('the oldest report counts whose device still has rows to realign', () => {
+test('returns the oldest report whose device still has rows to realign', () => {
   const working = new Set(['a', 'b'])
   const unfinished = createUnfinishedReports((deviceId) => working.has(deviceId))
   expect(unfinished.oldest()).toBeUndefined()

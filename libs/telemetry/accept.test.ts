@@ -25,7 +25,7 @@ const nested = (levels: number): string =>
   levels === 1 ? '{"kind":"system"}' : `{"kind":"system","deep":${list(levels - 1)}}`
 const list = (levels: number): string => (levels === 1 ? '[]' : `[${list(levels - 1)}]`)
 
-describe('a body nothing can be decoded from', () => {
+describe('a body that cannot be decoded', () => {
   it.each([
     ['no JSON', '{'],
     ['empty', ''],
@@ -45,7 +45,7 @@ describe('a body nothing can be decoded from', () => {
     },
   )
 
-  it('is refused with 413 above 1000 samples', () => {
+  it('is rejected with 413 for more than 1000 samples', () => {
     const samples = (count: number) => Array.from({ length: count }, () => ({ kind: 'system' }))
     const lines = (count: number) => '{"kind":"system"}\n'.repeat(count)
     expect(decoded({ samples: samples(1000) }).samples).toHaveLength(1000)
@@ -81,7 +81,7 @@ describe('invalid_sample', () => {
     ['256 emoji', `{"kind":"system","fault":"${'📡'.repeat(256)}"}`],
   ])('is not: %s', (_, sample) => expect(codeOfText(sample)).toBe('accepted'))
 
-  it('names broken NDJSON lines by the index of their sample line', () => {
+  it('reports invalid NDJSON lines by the index of their sample', () => {
     const body = '{"sentAt":"2026-01-15T12:00:00Z"}\n\n{"kind":"system"}\r\n{oops\n[1]\n{"kind":"system"}'
     expect(codes(body, 'ndjson')).toEqual([
       [1, 'invalid_sample'],
@@ -131,7 +131,7 @@ describe('ts', () => {
     expect(decoded({ samples: [{ kind: 'system', ts }] }).samples).toMatchObject([{ tsMs, tsCorrected: false }])
   })
 
-  it('defaults to the time of arrival, minus ageMs', () => {
+  it('is the time of arrival minus ageMs by default', () => {
     const samples = [{}, { ageMs: 1500 }, { ageMs: '1500' }, { ageMs: -1 }, { ageMs: 86_400_001 }, { ts: null }]
     const ages = decoded({ samples: samples.map((sample) => ({ kind: 'location', ...sample })) }).samples.map(
       ({ tsMs }) => receivedAtMs - tsMs,
@@ -145,7 +145,7 @@ describe('clock', () => {
   const report = (sentAt: number, ...ts: (number | undefined)[]) =>
     decoded({ sentAt, samples: ts.map((each) => ({ kind: 'system', ts: each })) })
 
-  it('shifts a batch whose sender runs wrong by more than 60 s, and marks it', () => {
+  it('shifts a batch from a clock that is wrong by more than 60 s, and marks it', () => {
     const sentAt = receivedAtMs - hour
     expect(report(sentAt, sentAt - 60_000, sentAt - 90_000, undefined).samples).toMatchObject([
       { tsMs: receivedAtMs - 60_000, tsCorrected: true, shiftMs: hour },
@@ -154,24 +154,24 @@ describe('clock', () => {
     ])
   })
 
-  it('rescues samples far in the future or before 2020', () => {
+  it('corrects samples far in the future or before 2020', () => {
     expect(report(receivedAtMs + 48 * hour, receivedAtMs + 48 * hour).samples).toMatchObject([{ tsMs: receivedAtMs }])
     expect(report(0, 0).samples).toMatchObject([{ tsMs: receivedAtMs, tsCorrected: true }])
   })
 
-  it('leaves a backlog and a clock within 60 s alone', () => {
+  it('does not shift a backlog or a clock that is wrong by less than 60 s', () => {
     const sentAt = receivedAtMs - hour
     expect(report(sentAt, sentAt - 60_001).samples).toMatchObject([{ tsMs: sentAt - 60_001, tsCorrected: false }])
     expect(report(receivedAtMs - 60_000, receivedAtMs - 60_000).samples).toMatchObject([{ tsCorrected: false }])
   })
 })
 
-it('drops and counts unknown members at the top and in samples', () => {
+it('drops and counts unknown members of the report and of samples', () => {
   const body = { sentAt: 'soon', batchId: 'b-1', vendor: 'x', samples: [{ kind: 'system', cpuPct: 1, fan: 2, lat: 3 }] }
   expect(decoded(body)).toMatchObject({ unknownFields: 4, batchId: 'b-1', sentAtMs: null })
 })
 
-it('answers the same for JSON and NDJSON', () => {
+it('returns the same result for JSON and NDJSON', () => {
   const sample = fc.oneof(
     fc.record({ kind: fc.constantFrom('system', 'location', 'weather'), ts: fc.anything(), lat: fc.double() }),
     fc.jsonValue(),
@@ -185,7 +185,7 @@ it('answers the same for JSON and NDJSON', () => {
   )
 })
 
-it('accounts for every sample once, whatever is sent', () => {
+it('accepts or rejects every sample exactly once, for any input', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), (samples) => {
       const batch = decoded({ samples })

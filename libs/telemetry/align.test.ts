@@ -27,7 +27,7 @@ function at(second: number, reports: FixReport[], fields: Partial<CellularRow> =
   return { ...row, northM: row.alignedLat === null ? null : Math.round((row.alignedLat - 50) / metre) }
 }
 
-it('device: takes the position the router stamped, unless it is unusable', () => {
+it('device: uses the position in the sample unless it is unusable', () => {
   const stamped = { lat: 51, lon: 9, accuracyM: 4, fixAgeMs: 200 }
   expect(at(5, [report(0, 0), report(10, 100)], stamped)).toMatchObject({
     alignment: 'device',
@@ -38,7 +38,7 @@ it('device: takes the position the router stamped, unless it is unusable', () =>
   expect(at(5, [report(0, 0), report(10, 100)], { lat: 0, lon: 0 }).alignment).toBe('interpolated')
 })
 
-it('dwell: takes its centre, with 50 m when it has one fix only', () => {
+it('dwell: uses the centre, with an error of 50 m for a dwell with a single fix', () => {
   expect(at(100, [report(0, 0), report(300, 0)])).toMatchObject({
     alignment: 'dwell',
     northM: 0,
@@ -62,7 +62,7 @@ it.each([
   expect(row.alignedFixAgeMs).toBe(second * 1000)
 })
 
-it('exact at the own time of a fix, between others too', () => {
+it('exact: at the time of a fix, also between other fixes', () => {
   const reports = [report(0, 0), report(10, 100), report(20, 200)]
   expect(at(10, reports)).toMatchObject({ alignment: 'exact', northM: 100, alignErrorM: 3, alignedFixAgeMs: 0 })
 })
@@ -74,7 +74,7 @@ it('does not interpolate over 300 m or 15 min', () => {
   expect(at(400, [report(0, 0), report(900, 250)]).alignment).toBe('interpolated')
 })
 
-it('exact: within two seconds of a fix, error by its speed', () => {
+it('exact: within two seconds of a fix, with an error that depends on the speed', () => {
   expect(at(2, [report(0, 0, { speedMps: 2, headingDeg: null })])).toMatchObject({ alignment: 'exact', alignErrorM: 5 })
   expect(at(-2, [report(0, 0, { speedMps: 2, headingDeg: null })])).toMatchObject({
     alignment: 'exact',
@@ -83,7 +83,7 @@ it('exact: within two seconds of a fix, error by its speed', () => {
   expect(at(-2.001, [report(0, 0)])).toMatchObject({ alignment: 'none', alignedLat: null, alignErrorM: null })
 })
 
-it('held: ten seconds after the last repeat, unless fast', () => {
+it('held: up to ten seconds after the last repeat of a fix, except at high speed', () => {
   const standing = [report(0, 0), report(20, 0)]
   expect(at(30, standing)).toMatchObject({
     alignment: 'held',
@@ -100,7 +100,7 @@ it('never drops an RF sample', () => {
   expect(at(0, [])).toMatchObject({ alignment: 'none', alignedLat: null, alignedLon: null, h3Res10: null })
 })
 
-it('counts rows known to 37.9 m towards the cells h3 gives', () => {
+it('assigns rows with an error of up to 37.9 m to the H3 cell of their position', () => {
   const position = { alignment: 'exact' as const, alignedFixAgeMs: 0 }
   fc.assert(
     fc.property(

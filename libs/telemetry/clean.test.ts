@@ -48,7 +48,7 @@ describe('every field of every kind', () => {
   )
 })
 
-it("nulls the radio's own sentinels, not the sample", () => {
+it('sets sentinel values of the modem to null and keeps the sample', () => {
   for (const sentinel of [99, 255, -200, -32768, 2147483647]) {
     const { row } = clean('cellular', {
       rat: 'lte',
@@ -61,7 +61,7 @@ it("nulls the radio's own sentinels, not the sample", () => {
   }
 })
 
-it('nulls and counts words that are not in the list, exactly as written', () => {
+it('sets unknown words to null and counts them, case-sensitively', () => {
   const { row, losses } = clean('cellular', { rat: 'LTE', operatorName: ' Net 1 ' })
   expect(row).toMatchObject({ rat: null, operatorName: 'Net 1' })
   expect(losses).toEqual(['unknown_word rat'])
@@ -118,7 +118,7 @@ describe('fixTs', () => {
     return value === null ? null : value - receivedAtMs
   }
 
-  it('is taken as sent, or made from ageMs', () => {
+  it('is the value sent, or derived from ageMs', () => {
     expect(fixTs({ fixTs: receivedAtMs - 5000 })).toBe(-5000)
     expect(fixTs({ fixTs: '2026-01-15T11:59:55Z' })).toBe(-5000)
     expect(fixTs({ ageMs: 5000 })).toBe(-5000)
@@ -126,14 +126,14 @@ describe('fixTs', () => {
     expect(fixTs({})).toBeNull()
   })
 
-  it('is null a day or more away from its sample', () => {
+  it('is null if it differs from the sample by a day or more', () => {
     expect(fixTs({ fixTs: receivedAtMs - 86_400_001 })).toBeNull()
     expect(fixTs({ fixTs: receivedAtMs + 300_001 })).toBeNull()
     expect(fixTs({ fixTs: 'never' })).toBeNull()
     expect(fixTs({ ageMs: -1 })).toBeNull()
   })
 
-  it("follows a corrected clock, unless it already told the satellites' time", () => {
+  it('is shifted with a corrected clock, unless it is the time of the satellites', () => {
     const sentAt = receivedAtMs - 3_600_000
     expect(fixTs({ ts: sentAt, fixTs: sentAt - 5000 }, sentAt)).toBe(-5000)
     expect(fixTs({ ts: sentAt, fixTs: receivedAtMs - 5000 }, sentAt)).toBe(-5000)
@@ -160,7 +160,7 @@ describe('cells', () => {
     expect(clean('cellular', { cells: 'none' }).losses).toEqual(['wrong_type cells'])
   })
 
-  it('hold 32 cells of every field, and no more characters than those take', () => {
+  it('can hold 32 cells with all fields, and not more characters', () => {
     const numbers = { arfcn: 3279165, bandwidthMhz: 100, pci: 1007, rssiDbm: -113, rsrpDbm: -140.5, rsrqDb: -19.5 }
     const texts = { operatorName: 'Telekom Deutschland GmbH', band: 'n78', cellId: '68719476735', tac: '16777215' }
     const more = { role: 'neighbor', rat: 'nr-nsa', plmn: '310410', sinrDb: -20.5, cqi: 15, signalPercent: 100 }
@@ -175,7 +175,7 @@ describe('cells', () => {
   })
 })
 
-it('gives every row of a kind the same members in the same order, whatever was sent', () => {
+it('creates rows of a kind with the same members in the same order, for any input', () => {
   const names = kinds.flatMap((kind) => fieldsOf(kind).map(([name]) => name))
   const value = fc.oneof(
     fc.string(),

@@ -26,7 +26,7 @@ const vote = fc.record<CoverageVote>({
   sinrDb: fc.option(fc.integer({ min: -20, max: 30 })),
 })
 
-it('lets each device vote once per cell and UTC minute, with its newest row', () => {
+it('counts one vote per device, cell and UTC minute, from the newest row', () => {
   const row = (deviceId: string, second: number, rsrpDbm: number, h3 = cells[0] ?? '') => ({
     ...cellularRow(start + second * 1000, { rsrpDbm, h3Res10: BigInt(`0x${h3}`) }),
     deviceId,
@@ -41,7 +41,7 @@ it('lets each device vote once per cell and UTC minute, with its newest row', ()
   ])
 })
 
-it('counts the same whether votes are added up at once or in parts', () => {
+it('returns the same cells for votes added at once or in parts', () => {
   fc.assert(
     fc.property(fc.array(vote, { minLength: 1 }), fc.array(vote), (some, others) => {
       const whole = tallyVotes([...some, ...others], 8)
@@ -57,7 +57,7 @@ it('counts the same whether votes are added up at once or in parts', () => {
   )
 })
 
-it('takes percentiles by nearest rank', () => {
+it('calculates percentiles by nearest rank', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: -140, max: -40 }), { minLength: 1 }),
@@ -87,19 +87,19 @@ const repeated = (count: number, fields: Partial<CoverageVote>): CoverageVote[] 
 
 const only = (votes: CoverageVote[]) => coverageCell([...tallyVotes(votes).values()][0] ?? emptyTally(''))
 
-it('shows a tunnel as a low service ratio, outside of the percentiles', () => {
+it('counts samples without service in the service ratio but not in the percentiles', () => {
   const cell = only([...repeated(1, {}), ...repeated(3, { rat: 'none', rsrpDbm: -150 })])
   expect(cell).toMatchObject({ samples: 4, serviceRatio: 0.25, rsrpDbm: { p10: -90 }, byRat: { lte: 1, none: 3 } })
   expect(only(repeated(3, { rat: 'none' })).quality).toBe('none')
 })
 
-it('names the best operator only with five votes and 3 dB', () => {
+it('returns a best operator only with five votes and a margin of 3 dB', () => {
   const best = (count: number, rsrpDbm: number) =>
     only([...repeated(5, {}), ...repeated(count, { plmn: '27202', rsrpDbm })]).byPlmn['27202']?.best
   expect([best(5, -87), best(5, -88), best(4, -80)]).toEqual([true, false, false])
 })
 
-it('rates how much to believe a cell', () => {
+it('rates the confidence of a cell', () => {
   expect([
     confidenceOf(4, 2),
     confidenceOf(50, 1),

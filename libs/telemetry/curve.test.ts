@@ -32,7 +32,7 @@ it('worked example: a vehicle that starts to drive', () => {
   expect(position).toEqual([0, 25])
 })
 
-it('worked example: the fix before gives the direction', () => {
+it('worked example: the previous fix determines the direction', () => {
   const [older, newer] = [
     { second: 0, speedMps: 10 },
     { second: 10, northM: 100, speedMps: 10 },
@@ -48,7 +48,7 @@ it('worked example: reported headings at both ends', () => {
   expect(at(10, older, newer)).toEqual([25, 75])
 })
 
-it('a heading counts from 2 m/s on and up to 90° off the chord', () => {
+it('uses a heading from 2 m/s on and up to 90° from the chord', () => {
   const curved = (speedMps: number, headingDeg: number) =>
     at(5, { second: 0, speedMps, headingDeg }, { second: 10, northM: 100, speedMps: 10 })[0] !== 0
   expect(curved(2, 45)).toBe(true)
@@ -59,13 +59,13 @@ it('a heading counts from 2 m/s on and up to 90° off the chord', () => {
   expect(curved(10, 269.9)).toBe(false)
 })
 
-it('a speed counts up to three times the mean speed', () => {
+it('uses a speed of up to three times the mean speed', () => {
   const fast = { second: 10, northM: 100, speedMps: 30 }
   expect(at(5, { second: 0, speedMps: 10 }, fast)).toEqual([0, 25])
   expect(at(5, { second: 0, speedMps: 10 }, { ...fast, speedMps: 300 })).toEqual([0, 25])
 })
 
-it('is a straight line, linear in time, beyond 40 s', () => {
+it('is a straight line, linear in time, for intervals of more than 40 s', () => {
   const position = at(10.25, { second: 0, speedMps: 0 }, { second: 41, northM: 100, speedMps: 20 })
   expect(position).toEqual([0, 25])
 })
@@ -81,7 +81,7 @@ const offset = fc.record({
   northM: fc.double({ min: -200, max: 200, noNaN: true }),
 })
 
-it('begins and ends at the fixes, stays near them, and does not mind the antimeridian', () => {
+it('begins and ends at the fixes and stays near them, also across the antimeridian', () => {
   fc.assert(
     fc.property(
       knot,

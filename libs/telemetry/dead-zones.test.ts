@@ -17,7 +17,7 @@ const someCells = fc
   .uniqueArray(fc.nat({ max: field.length - 1 }), { minLength: 1, maxLength: 25 })
   .map((indexes) => indexes.map((index) => deadCell(field[index] ?? centre, 5 + index, index % 5, index)))
 
-it('puts every cell into exactly one zone, and neighbours into the same one', () => {
+it('assigns every cell to exactly one zone, and neighbours to the same zone', () => {
   fc.assert(
     fc.property(someCells, (cells) => {
       const zones = joinDeadZones(cells)
@@ -42,7 +42,7 @@ it('connects every cell of a zone through cells of the zone', () => {
   )
 })
 
-it('gives the same zones for any order of cells, and their sums are those of the cells', () => {
+it('returns the same zones for any order of cells, with the sums of their cells', () => {
   fc.assert(
     fc.property(
       someCells.chain((cells) =>

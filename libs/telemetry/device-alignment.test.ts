@@ -124,7 +124,7 @@ function inChunks({ reports, sampleTimes }: Data, size: number): Arrival[] {
   })
 }
 
-it('in order, writes at once what aligning everything gives, but for open dwells', {
+it('for samples in order, writes the rows of a complete alignment at once, except for open dwells', {
   timeout: propertyTimeoutMs,
 }, () => {
   fc.assert(
@@ -138,7 +138,7 @@ it('in order, writes at once what aligning everything gives, but for open dwells
   )
 })
 
-it('in any order, with duplicates, delays, restarts and realigns in between, ends in the same rows', {
+it('for any order, duplicates, delays, restarts and realignments, the final rows are the same', {
   timeout: propertyTimeoutMs,
 }, () => {
   const disorder = fc.record({
@@ -167,7 +167,7 @@ it('in any order, with duplicates, delays, restarts and realigns in between, end
   )
 })
 
-it('aligns a late row again when a fix that is dated back to it comes later', () => {
+it('aligns a late row again when a fix with an earlier time arrives', () => {
   const start = Date.UTC(2026, 0, 1)
   const report = (second: number, northM: number, fixSecond = second): FixReport => ({
     tsMs: start + second * 1000,
@@ -206,7 +206,7 @@ const zigzag = (fixes: number): FixReport[] => {
   }))
 }
 
-it('places a late row as with all fixes in memory, or has it aligned from what is stored', () => {
+it('places a late row as with all fixes in memory, or marks it for realignment', () => {
   const reports = zigzag(200)
   const alignment = createDeviceAlignment(policy)
   for (const report of reports) alignment.apply([report], [])
@@ -223,7 +223,7 @@ it('places a late row as with all fixes in memory, or has it aligned from what i
   expect(placed).toBeLessThan(150)
 })
 
-it('never trusts its memory from further back than it was begun with', () => {
+it('does not use its memory for times before its start', () => {
   const reports = zigzag(130)
   const knownFromMs = reports[6]?.tsMs ?? 0
   const alignment = createDeviceAlignment(policy, { ...initialAlignmentState, knownFromMs })
@@ -234,7 +234,7 @@ it('never trusts its memory from further back than it was begun with', () => {
   expect(alignment.state().fixes.length).toBeLessThan(reports.length)
 })
 
-it('closes a scan only where late data cannot have changed the time of the fix before', () => {
+it('ends a scan only where late data cannot have changed the time of the previous fix', () => {
   const [first, other] = zigzag(2)
   if (first === undefined || other === undefined) throw new Error('there are two fixes')
   const at = (report: FixReport, second: number, northM: number): FixReport => ({
@@ -252,7 +252,7 @@ it('closes a scan only where late data cannot have changed the time of the fix b
   expect(scan.rowsToMs()).toBe(first.tsMs + 80_000 - 1)
 })
 
-it('writes a trailing row at once and again when the next fix is there', () => {
+it('writes a trailing row at once, and again when the next fix arrives', () => {
   const alignment = createDeviceAlignment(policy)
   const start = Date.UTC(2026, 0, 1)
   const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10, headingDeg: null }
@@ -262,7 +262,7 @@ it('writes a trailing row at once and again when the next fix is there', () => {
   expect(next.dirty).toEqual([])
 })
 
-it('does not grow, however long a device drives, stands or has no fix', () => {
+it('has a constant size, however long a device moves, stands still or has no fix', () => {
   const alignment = createDeviceAlignment(policy)
   const start = Date.UTC(2026, 0, 1)
   const sizes: number[] = []
@@ -277,7 +277,7 @@ it('does not grow, however long a device drives, stands or has no fix', () => {
   expect(Math.max(...sizes)).toBeLessThan(1_000_000)
 })
 
-it('keeps no more than a mebibyte of RF rows, and has the others aligned from what is stored', () => {
+it('keeps at most 1 MiB of RF rows and marks the others for realignment', () => {
   const alignment = createDeviceAlignment(policy)
   const start = Date.UTC(2026, 0, 1)
   const fix = { tsMs: start, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: 10, headingDeg: null }

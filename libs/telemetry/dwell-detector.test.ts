@@ -75,7 +75,7 @@ const jitter = fc.record({
   stepMs: fc.constantFrom(1_000, 10_000, 60_000),
 })
 
-it.each(deviceClasses)('finds what trying every anchor finds: %s', (deviceClass) => {
+it.each(deviceClasses)('finds the same dwells as a search over all anchors: %s', (deviceClass) => {
   const policy = dwellPolicies[deviceClass]
   fc.assert(
     fc.property(
@@ -92,7 +92,7 @@ it.each(deviceClasses)('finds what trying every anchor finds: %s', (deviceClass)
   )
 })
 
-it('goes on from a copy of its state as if it had not stopped', () => {
+it('continues from a copy of its state without a difference', () => {
   const policy = dwellPolicies.vehicle
   fc.assert(
     fc.property(jitter, fc.nat(150), ({ places, stepMs }, cut) => {
@@ -115,23 +115,26 @@ const crowds: Record<string, (index: number) => Place> = {
   'a line back and forth': (index) => [(index % 1_000) * 0.11, 0],
 }
 
-it.each(Object.keys(crowds))('finds what trying every anchor finds beyond the memory of a run: %s', (name) => {
-  const place = crowds[name]
-  const places = Array.from({ length: maxPendingFixes + 400 }, (_, index): Place => place?.(index) ?? [0, 0])
-  const fixes = fixesAt(places, 1)
-  // The last fix stands long enough for a stay.
-  const last = fixes.at(-1)
-  if (last)
-    fixes.push({
-      ...last,
-      lat: last.lat + metre,
-      timeMs: last.timeMs + 1,
-      firstReportMs: last.timeMs + 1,
-      lastReportMs: last.timeMs + 400_000,
-    })
-  const policy = dwellPolicies.vehicle
-  expect(times(detectDwells(fixes, policy))).toEqual(plainDwells(fixes, policy))
-})
+it.each(Object.keys(crowds))(
+  'finds the same dwells as a search over all anchors, beyond the memory of a run: %s',
+  (name) => {
+    const place = crowds[name]
+    const places = Array.from({ length: maxPendingFixes + 400 }, (_, index): Place => place?.(index) ?? [0, 0])
+    const fixes = fixesAt(places, 1)
+    // The last fix stands long enough for a stay.
+    const last = fixes.at(-1)
+    if (last)
+      fixes.push({
+        ...last,
+        lat: last.lat + metre,
+        timeMs: last.timeMs + 1,
+        firstReportMs: last.timeMs + 1,
+        lastReportMs: last.timeMs + 400_000,
+      })
+    const policy = dwellPolicies.vehicle
+    expect(times(detectDwells(fixes, policy))).toEqual(plainDwells(fixes, policy))
+  },
+)
 
 const cpuMs = (work: () => void): number => {
   const start = process.cpuUsage()
@@ -140,7 +143,7 @@ const cpuMs = (work: () => void): number => {
   return (user + system) / 1_000
 }
 
-it.each(Object.keys(crowds))('costs little for a fix, however many lie within the radius: %s', (name) => {
+it.each(Object.keys(crowds))('has a low cost per fix, however many fixes are within the radius: %s', (name) => {
   const fixes = fixesAt(
     Array.from({ length: 20_000 }, (_, index): Place => crowds[name]?.(index) ?? [0, 0]),
     1,
@@ -148,7 +151,7 @@ it.each(Object.keys(crowds))('costs little for a fix, however many lie within th
   expect(cpuMs(() => detectDwells(fixes, dwellPolicies.vehicle))).toBeLessThan(1_500)
 })
 
-it('costs little for a fix and stays small in a stay whose fixes all lie on its outline', () => {
+it('has a low cost and size for a dwell whose fixes are all on its outline', () => {
   const golden = Math.PI * (3 - Math.sqrt(5))
   const places = Array.from(
     { length: 20_000 },

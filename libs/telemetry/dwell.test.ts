@@ -21,7 +21,7 @@ function stayPoints(fixes: DistinctFix[], { radiusM, minimumMs }: DwellPolicy) {
   return stays
 }
 
-it.each(deviceClasses)('finds the stays of the definition: %s', (deviceClass) => {
+it.each(deviceClasses)('finds the dwells of the definition: %s', (deviceClass) => {
   const policy = dwellPolicies[deviceClass]
   fc.assert(
     fc.property(track, ({ reports }) => {
@@ -70,24 +70,24 @@ const report = (minute: number, lat: number, lon = 0) => ({
 const dwellsOf = (...reports: ReturnType<typeof report>[]) =>
   detectDwells(distinctFixes(reports), dwellPolicies.vehicle)
 
-it('goes on over silence when the next fix is inside, and says so', () => {
+it('continues over a gap when the next fix is inside, and marks the gap', () => {
   expect(dwellsOf(report(0, 50), report(60, 50))).toMatchObject([{ gap: true, departedAtMs: null, fixCount: 1 }])
   expect(dwellsOf(report(0, 50), report(60, 50.0001), report(61, 51))).toMatchObject([{ gap: true, fixCount: 2 }])
   expect(dwellsOf(report(0, 50), report(15, 50))).toMatchObject([{ gap: false }])
 })
 
-it('needs its minimum duration, and one fix is enough', () => {
+it('requires the minimum duration; a single fix is sufficient', () => {
   expect(dwellsOf(report(0, 50), report(4.99, 50))).toEqual([])
   expect(dwellsOf(report(0, 50), report(5, 50))).toHaveLength(1)
 })
 
-it('knows no edge at 180 degrees', () => {
+it('works across the antimeridian', () => {
   const [dwell] = dwellsOf(report(0, 10, 179.9999), report(3, 10, -179.9999), report(6, 10, 179.9999))
   expect(Math.abs(dwell?.lon ?? 0)).toBeGreaterThan(179.999)
   expect(dwell?.radiusM).toBeLessThan(20)
 })
 
-it('gives a dwell one id for ever, sorted by arrival', () => {
+it('returns the same id for a dwell each time; ids sort by arrival', () => {
   const first = dwellId('device', 1_700_000_000_000)
   expect(first).toBe(dwellId('device', 1_700_000_000_000))
   expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)

@@ -61,7 +61,7 @@ const group = fc.record<CellVotes>({
   votes: fc.integer({ min: 1, max: 40 }),
 })
 
-it('is told from the finest cell with five votes, else from the finest with any', () => {
+it('uses the finest cell with five votes, otherwise the finest cell with any vote', () => {
   const cells = placeSegments([{ fromM: 0, toM: 1, lat, lon }])[0]?.cells ?? []
   expect(sourceCell(cells, tally([votes(here, { votes: 5 })]))).toEqual({ h3: here, h3Resolution: 10 })
   const four = [votes(here, { votes: 2 }), votes(siblings[0] ?? '', { votes: 3 })]
@@ -71,14 +71,14 @@ it('is told from the finest cell with five votes, else from the finest with any'
   expect(sourceCell(cells, new Map())).toBeUndefined()
 })
 
-it('says nothing where nothing is known', () => {
+it('returns null without votes', () => {
   expect(forecastOf([])).toMatchObject({
     ...{ h3: here, h3Resolution: 10, samples: 0, devices: 0, serviceRatio: null, quality: null, confidence: 'none' },
     ...{ rsrpDbm: null, sinrDb: null, byRat: {}, byPlmn: {} },
   })
 })
 
-it('tells a cell with many votes by its own, and one with few by its neighbourhood too', () => {
+it('uses only the votes of a cell with many votes, and those around a cell with few', () => {
   const around = votes(siblings[0] ?? '', { rsrpBin: -70, votes: 60 })
   const many = forecastOf([around, votes(here, { rsrpBin: -110, votes: 60 })])
   expect(many).toMatchObject({ samples: 60, rsrpDbm: { p10: -110, p50: -110 }, quality: 'poor', confidence: 'high' })
@@ -87,7 +87,7 @@ it('tells a cell with many votes by its own, and one with few by its neighbourho
   expect(one).toMatchObject({ h3Resolution: 9, samples: 61 })
 })
 
-it('needs no coarser cell once the finest has 30 votes', () => {
+it('uses no coarser cell if the finest has 30 votes', () => {
   const groups = [votes(siblings[0] ?? '', { rsrpBin: -70, votes: 500 }), votes(here, { rsrpBin: -110, votes: 30 })]
   const all = tally(groups)
   const finestOnly = new Map([[here, all.get(here) ?? emptySignalTally()]])
@@ -95,7 +95,7 @@ it('needs no coarser cell once the finest has 30 votes', () => {
   expect(forecastSegments(segments, all, new Map())).toEqual(forecastSegments(segments, finestOnly, new Map()))
 })
 
-it('takes an LTE vote for half a vote of nr-nsa, whose anchor it is, and for none of nr-sa', () => {
+it('counts an LTE vote as half a vote for nr-nsa and as none for nr-sa', () => {
   const { byRat } = forecastOf([
     votes(here, { rat: 'lte', rsrpBin: -90, votes: 20 }),
     votes(here, { rat: 'nr-nsa', rsrpBin: -120, votes: 1 }),
@@ -105,7 +105,7 @@ it('takes an LTE vote for half a vote of nr-nsa, whose anchor it is, and for non
   expect(byRat['nr-sa']?.rsrpDbm).toEqual({ p10: -60, p50: -60, p90: -60 })
 })
 
-it('keeps percentiles in order, within what was measured, and shares of RATs that add up to the service ratio', () => {
+it('returns ordered percentiles within the measured range, and RAT shares that add up to the service ratio', () => {
   fc.assert(
     fc.property(fc.array(group, { minLength: 1, maxLength: 12 }), (groups) => {
       const segment = forecastOf(groups)
@@ -128,7 +128,7 @@ it('keeps percentiles in order, within what was measured, and shares of RATs tha
   )
 })
 
-it('forecasts what was measured when all cells agree', () => {
+it('forecasts the measured values if all cells agree', () => {
   fc.assert(
     fc.property(fc.integer({ min: -140, max: -50 }), fc.integer({ min: 1, max: 50 }), (rsrpBin, count) => {
       const segment = forecastOf([votes(here, { rsrpBin, votes: count, sinrBin: 7 })])
@@ -142,7 +142,7 @@ it('forecasts what was measured when all cells agree', () => {
   )
 })
 
-it('never calls a segment dead for one vote without service', () => {
+it('does not report a segment as dead because of one vote without service', () => {
   const around = votes(siblings[0] ?? '', { votes: 40 })
   const segment = forecastOf([around, votes(here, { rat: 'none', rsrpBin: null })])
   expect(segment.serviceRatio).toBeGreaterThan(0.95)
@@ -163,7 +163,7 @@ function row(letters: string): ForecastSegment[] {
   }))
 }
 
-it('sums up dead, poor and known metres, and joins dead segments in a row', () => {
+it('adds up dead, poor and known metres, and joins adjacent dead segments', () => {
   expect(summarizeForecast(row('gddp--dg'))).toEqual({
     ...{ knownM: 600, deadM: 300, poorM: 100 },
     deadZones: [
@@ -178,7 +178,7 @@ it('sums up dead, poor and known metres, and joins dead segments in a row', () =
   })
 })
 
-it('never counts more dead and poor metres than known ones', () => {
+it('does not count more dead and poor metres than known metres', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('d', 'p', 'g', '-'), { maxLength: 30 }), (letters) => {
       const { knownM, deadM, poorM, deadZones } = summarizeForecast(row(letters.join('')))
@@ -191,7 +191,7 @@ it('never counts more dead and poor metres than known ones', () => {
   )
 })
 
-it('recommends the operator with the smallest dead and poor part, but none that is known on a small part only', () => {
+it('recommends the operator with the smallest dead and poor share, if enough of the route is known', () => {
   const withOperators = (...operators: readonly CellVotes[]) => forecastOf(operators)
   const strong = votes(here, { plmn: '27201', rsrpBin: -80, votes: 9 })
   const weak = votes(here, { plmn: '27202', rsrpBin: -110, votes: 9 })

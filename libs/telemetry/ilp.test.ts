@@ -73,7 +73,7 @@ it.each(Object.values(tables))('writes $name rows byte for byte as the client li
   )
 })
 
-it('reads rows whose members come in another order', () => {
+it('encodes rows with members in another order', () => {
   const encoder = createRowEncoder(tables.system)
   const from = { deviceId: 'd', organizationId: 'o', receivedAtMs: 1 }
   encoder.append({ tsMs: 1, firmware: 'a', cpuPct: null, fault: 'b', not: 'a column' } as Row, from)
@@ -82,7 +82,7 @@ it('reads rows whose members come in another order', () => {
   expect(encoder.take().bytes.toString()).toBe(line('firmware="a",fault="b"') + line('fault="b",firmware="a"'))
 })
 
-it('keeps what is past the range of exact doubles in a LONG', () => {
+it('encodes integers beyond the range of exact doubles as LONG', () => {
   const encoder = createRowEncoder(tables.cellular)
   const h3Res10 = 621922123292803071n
   encoder.append({ tsMs: 5, h3Res10 } as Row & { h3Res10: bigint }, {

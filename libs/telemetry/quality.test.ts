@@ -12,7 +12,7 @@ it.each([
   expect(signalQuality({ rat: 'lte', rsrpDbm })).toEqual({ quality, qualityBasis: 'rsrpDbm' })
 })
 
-it('takes the worse of RSRP and SINR and names it', () => {
+it('uses the worse of RSRP and SINR and returns which it was', () => {
   expect(signalQuality({ rat: 'nr-sa', rsrpDbm: -80, sinrDb: 0 })).toEqual({ quality: 'poor', qualityBasis: 'sinrDb' })
   expect(signalQuality({ rat: 'lte', rsrpDbm: -110, sinrDb: 20 })).toEqual({ quality: 'poor', qualityBasis: 'rsrpDbm' })
   expect(signalQuality({ rat: 'lte', rsrpDbm: null, sinrDb: 13 })).toEqual({
@@ -21,7 +21,7 @@ it('takes the worse of RSRP and SINR and names it', () => {
   })
 })
 
-it('judges GSM and UMTS by RSSI, and nothing by what it does not have', () => {
+it('rates GSM and UMTS by RSSI, and returns null without the required values', () => {
   expect(signalQuality({ rat: 'umts', rssiDbm: -98, rsrpDbm: -80 })).toEqual({
     quality: 'fair',
     qualityBasis: 'rssiDbm',
@@ -30,7 +30,7 @@ it('judges GSM and UMTS by RSSI, and nothing by what it does not have', () => {
   expect(signalQuality({ rat: 'none', rsrpDbm: -80 })).toEqual({ quality: 'none', qualityBasis: 'rat' })
 })
 
-it('can be overridden per RAT', () => {
+it('accepts other thresholds per RAT', () => {
   const thresholds = { 'nb-iot': { rsrpDbm: [-130, -120, -110, -100] } } as const
   expect(signalQuality({ rat: 'nb-iot', rsrpDbm: -105 }, thresholds).quality).toBe('good')
 })

@@ -35,41 +35,41 @@ const inSeconds = ({ reportsFromMs, rowsFromMs }: { reportsFromMs: number; rowsF
   rows: (rowsFromMs - startMs) / 1000,
 })
 
-it('starts with the reports of the fix before a jump, from its first one on', () => {
+it('starts with the first report of the fix before a jump', () => {
   const reports = [report(0, 0), report(150, 100), report(160, 100), report(170, 100), report(200, 900)]
   expect(startOf(reports)).toEqual({ reports: 150, rows: 200 })
   for (const pageSize of [1, 2, 3]) expect(startOf(reports, { pageSize })).toEqual({ reports: 150, rows: 200 })
 })
 
-it('leaves out a fix that was made over 60 s before the jump, however long it was repeated', () => {
+it('ignores a fix from more than 60 s before the jump, however long it was repeated', () => {
   const reports = [report(0, 0), report(100, 100), report(170, 100), report(200, 900)]
   expect(startOf(reports)).toEqual({ reports: 200, rows: 200 })
 })
 
-it('leaves out the rest of a fix that began before, and begins with the one after it', () => {
+it('skips the remaining reports of a fix that began earlier and starts with the next fix', () => {
   const reports = [report(100, 0), report(170, 0), report(180, 100), report(200, 900)]
   expect(startOf(reports)).toEqual({ reports: 180, rows: 200 })
 })
 
-it('is certain of a jump only with reports from over 60 s before it, or at the beginning', () => {
+it('detects a jump only with reports from more than 60 s before it, or at the beginning of the track', () => {
   const reports = [report(140, 0), report(200, 900)]
   expect(startOf(reports)).toBeUndefined()
   expect(startOf(reports, { isBeginning: true })).toEqual({ reports: 140, rows: 200 })
   expect(startOf([report(139, 0), ...reports.slice(1)])).toEqual({ reports: 200, rows: 200 })
 })
 
-it('does not start with a fix that is dated back into the time of the previous one', () => {
+it('does not start with a fix whose time is before the reports of the previous fix', () => {
   const reports = [report(0, 0), report(100, 900), report(200, 900), report(201, 1800, 199)]
   expect(startOf(reports)).toEqual({ reports: 100, rows: 100 })
 })
 
-it('without a jump, offers the oldest fix whose predecessor is known', () => {
+it('without a jump, returns the oldest fix with a known predecessor', () => {
   const reports = [report(0, 0), report(30, 100), report(60, 200), report(61, 300), report(90, 400), report(120, 500)]
   expect(startOf(reports)).toEqual({ reports: 30, rows: 61 })
   expect(startOf(reports.slice(0, 3))).toBeUndefined()
 })
 
-it('gives the start and each later fix the time and, up to 60 s back, the predecessor of the whole track', () => {
+it('returns the same times and predecessors from the start on as for the whole track', () => {
   fc.assert(
     fc.property(track, fc.nat(), ({ reports }, from) => {
       const known = reports.slice(from % reports.length)

@@ -25,7 +25,7 @@ const path = fc
     return points
   })
 
-it('covers a path without gaps or overlaps, in segments of the asked length', () => {
+it('covers a path without gaps or overlaps, in segments of the requested length', () => {
   fc.assert(
     fc.property(path, fc.integer({ min: 50, max: 1_000 }), (points, everyM) => {
       const lengthM = pathLengthM(points)
@@ -44,7 +44,7 @@ it('covers a path without gaps or overlaps, in segments of the asked length', ()
   )
 })
 
-it('puts the middle of a segment on the path, at its distance along it', () => {
+it('places the middle of a segment on the path at the right distance', () => {
   fc.assert(
     fc.property(path, (points) => {
       let alongM = 0
@@ -82,7 +82,7 @@ it('interpolates along the great circle, also across the 180th meridian', () => 
   expect(Math.abs(middle.lon)).toBeCloseTo(180, 9)
 })
 
-it('measures with the mean Earth radius and skips points that stand still', () => {
+it('measures with the mean Earth radius and skips repeated points', () => {
   const degree = [
     { lat: 0, lon: 0 },
     { lat: 0, lon: 0 },

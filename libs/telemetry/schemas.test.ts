@@ -15,14 +15,14 @@ it('documents every field of every kind as JSON schema', () => {
   expect(z.toJSONSchema(reportSchema, { io: 'input' }).required).toEqual(['samples'])
 })
 
-it('documents a report the service accepts', () => {
+it('documents a report that the service accepts', () => {
   const location = { kind: 'location', ts: '2026-01-15T12:00:00Z', lat: 51.9, lon: -8.4, fix: '3d', ageMs: 200 }
   const cellular = { kind: 'cellular', rat: 'lte', cells: [{ role: 'neighbor', pci: 3 }] }
   expect(reportSchema.safeParse({ sentAt: 1_768_478_400_000, samples: [location, cellular] }).success).toBe(true)
   expect(reportSchema.safeParse({ samples: [] }).success).toBe(false)
 })
 
-it('gives every field a column of its own', () => {
+it('has one column for every field', () => {
   for (const kind of kinds) {
     const names = tables[kind].columns.map(({ name }) => name)
     expect(new Set(names).size).toBe(names.length)
@@ -31,7 +31,7 @@ it('gives every field a column of its own', () => {
   expect(columnName('nrRsrpDbm')).toBe('nr_rsrp_dbm')
 })
 
-it('makes tables deduplicated by time and device, kept as long as the longest plan', () => {
+it('creates tables that deduplicate by time and device and keep rows as long as the longest plan', () => {
   const sql = createTableSql(tables.location, 90)
   expect(sql).toContain('CREATE TABLE IF NOT EXISTS location')
   expect(sql).toContain('TIMESTAMP(ts) PARTITION BY DAY TTL 90 DAYS WAL\nDEDUP UPSERT KEYS(ts, device_id)')
@@ -40,7 +40,7 @@ it('makes tables deduplicated by time and device, kept as long as the longest pl
   expect(addColumnSql(tables.system, column)).toBe('ALTER TABLE system ADD COLUMN IF NOT EXISTS fault VARCHAR')
 })
 
-it('sums up the signal of a dwell', () => {
+it('summarizes the signal of a dwell', () => {
   const sample = (second: number, rat: string, rsrpDbm: number | null) => ({
     tsMs: second * 1000,
     rat,

@@ -22,7 +22,7 @@ const sampleOfValues = (count: number) =>
     .join(',')}]}`
 const reportOf = (samples: readonly string[]) => `{"samples":[${samples.join(',')}]}`
 
-it('refuses a sample of more than 2048 values, wherever they are', () => {
+it('rejects a sample with more than 2048 values at any depth', () => {
   expect(decoded(reportOf([sampleOfValues(maxSampleValues)])).rejected).toEqual([])
   const detail = 'The sample holds more than 2048 values.'
   const refused = [{ index: 0, code: 'invalid_sample', detail }]
@@ -32,7 +32,7 @@ it('refuses a sample of more than 2048 values, wherever they are', () => {
   expect(decoded(reportOf([`{"kind":"system","x":[${'[[[[[]]]]],'.repeat(1_000)}0]}`])).rejected).toEqual(refused)
 })
 
-it('refuses the samples of a report beyond 262144 values and accepts those before', () => {
+it('rejects the samples of a report beyond 262144 values and accepts the samples before them', () => {
   const full = maxReportValues / maxSampleValues
   const { samples, rejected } = decoded(reportOf(Array(full + 2).fill(sampleOfValues(maxSampleValues))))
   expect(samples).toHaveLength(full)
@@ -42,7 +42,7 @@ it('refuses the samples of a report beyond 262144 values and accepts those befor
   ])
 })
 
-it('accepts the largest reports of known fields that a body can hold', () => {
+it('accepts the largest reports of known fields that fit into a body', () => {
   const cell = Object.fromEntries(Object.keys(cellListFields).map((name) => [name, 1]))
   const everything = Object.fromEntries(fieldsOf('cellular').map(([name]) => [name, 1]))
   const largest = { ...everything, kind: 'cellular', ts: receivedAtMs, cells: Array(32).fill(cell) }
@@ -73,7 +73,7 @@ const cpuMs = (work: () => void): number => {
   return costs.sort((a, b) => a - b)[3] ?? 0
 }
 
-it('costs no more than a few times JSON.parse for a body full of values', () => {
+it('takes at most a few times as long as JSON.parse for a body full of values', () => {
   const head = '{"samples":[{"kind":"system","x":['
   const body = `${head}${'0,'.repeat((maxBodyBytes - head.length - 8) >> 1)}0]}]}`
   const parseMs = cpuMs(() => JSON.parse(body))
