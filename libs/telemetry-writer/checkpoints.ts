@@ -13,7 +13,7 @@ import {
 } from '#telemetry-log/segments'
 import { isShortage } from '#telemetry-log/shortage'
 
-/** Drained segments are kept and replayed this far back: longer than QuestDB may take to sync what it holds in memory. */
+/** Stored segments are kept and replayed for this time. QuestDB may take almost as long to sync its memory to disk. */
 const replayWindowMs = 15 * 60 * 1_000
 const writeEveryMs = 1_000
 
@@ -21,17 +21,17 @@ type Resume = Pick<Checkpoint, 'serverStartMs' | 'resumePosition'>
 
 export type Checkpoints = {
   current(): Checkpoint
-  /** Takes note; written at most once a second, and by `keep`. `resume`: see `Checkpoint`. */
+  /** Records a position. It is written at most once a second, and by `keep`. `resume`: see `Checkpoint`. */
   advance(position: LogPosition, counts: SampleCounts, resume?: Resume): void
-  /** Takes note of another place to resume from while nothing new is stored. */
+  /** Records another position to resume from while no new rows are stored. */
   resumeFrom(position: LogPosition): void
-  /** Lets time pass for what is stored while nothing new is; only to be called while the database is alive. */
+  /** Ages the stored rows while no new rows are stored. Call it only while the database is available. */
   keep(): void
-  /** Writes what was noted, at once. */
+  /** Writes the recorded position at once. */
   close(): void
-  /** Where reading starts when the QuestDB server with this start time has the rows. */
+  /** Where to start reading if the QuestDB server with this start time has the rows. */
   readPosition(serverStartMs: number | undefined): LogPosition
-  /** The database may have lost what it had: until a replay has begun and passed, stored segments stay their full time. */
+  /** The database may have lost rows: until a replay has passed them, stored segments are kept for the full time. */
   databaseRestarted(): void
   beginReplay(): void
 }
@@ -39,23 +39,23 @@ export type Checkpoints = {
 export type CheckpointOptions = {
   folder: string
   tailPosition: LogPosition
-  /** With more than this in the folder, or a disk that is nearly full, stored segments go before their time. */
+  /** If the folder is larger than this or the disk is nearly full, stored segments are deleted early. */
   earlyDeletionBytes: number
-  /** False once another process has taken over the folder. */
+  /** False after another process has taken over the folder. */
   mayWrite: () => boolean
-  /** A clock that nobody sets, in milliseconds. */
+  /** A monotonic clock in milliseconds. */
   monotonicMs?: () => number
 }
 
 /**
- * The writer's place in the log, durable in its folder. Segments that were stored a replay window ago are deleted, and
- * earlier ones when the folder or its disk would otherwise fill up: a stored segment guards against a rare fault of the
- * database's machine, a full log refuses every device.
+ * The position of the writer in the log, stored in the folder of the log. Deletes segments that were stored a replay window
+ * ago, and earlier if the folder or the disk would become full: a stored segment protects only from a rare failure of the
+ * database server, while a full log rejects all devices.
  */
 export function openCheckpoints(options: CheckpointOptions): Checkpoints {
   const { folder, tailPosition, earlyDeletionBytes, mayWrite, monotonicMs = () => performance.now() } = options
   const [openedWallMs, openedMs] = [Date.now(), monotonicMs()]
-  /** Counts on from the wall clock as it was at the start, whatever is done to that clock later. */
+  /** Continues from the wall clock at the start and ignores later changes of that clock. */
   const nowMs = () => openedWallMs + monotonicMs() - openedMs
   let written = notFromFuture(startingCheckpoint(folder, tailPosition), openedWallMs)
   let current = written
@@ -72,7 +72,7 @@ export function openCheckpoints(options: CheckpointOptions): Checkpoints {
       written = next
       current = next
     } catch (error) {
-      // The old one stands: a crash now would send again what is stored already. Time passes for it all the same.
+      // The previous checkpoint remains: after a crash, stored rows would be sent again. It ages all the same.
       if (!isShortage(error)) throw error
       written = nextCheckpoint(written, { ...written, atMs: nowMs() }, replayWindowMs)
     }
@@ -112,7 +112,7 @@ export function openCheckpoints(options: CheckpointOptions): Checkpoints {
   }
 }
 
-/** Times of a clock that was set back since count as now. */
+/** Times in the future, after the clock was set back, count as now. */
 function notFromFuture(checkpoint: Checkpoint, nowMs: number): Checkpoint {
   const clamp = (atMs: number) => Math.min(atMs, nowMs)
   const history = checkpoint.history.map(({ position, atMs }) => ({ position, atMs: clamp(atMs) }))
@@ -124,7 +124,7 @@ function shifted(checkpoint: Checkpoint, byMs: number): Checkpoint {
   return { ...checkpoint, atMs: Math.round(checkpoint.atMs + byMs), history }
 }
 
-/** The kept checkpoint, unless it belongs to a log that is gone; else the beginning of the oldest segment. */
+/** The stored checkpoint, unless its log no longer exists; otherwise the beginning of the oldest segment. */
 function startingCheckpoint(folder: string, tailPosition: LogPosition): Checkpoint {
   const kept = readCheckpoint(folder)
   if (kept && kept.position <= tailPosition) return kept

@@ -4,7 +4,7 @@ export type CleanedCount = { kind: string; field: string; reason: string; count:
 
 export type CleaningCounts = { count: CleaningReport; list(): CleanedCount[] }
 
-/** Counts what cleaning took away, by kind, field and reason; cells report under the bounded names of the field table. */
+/** Counts cleaned values by kind, field and reason. Cells use the field names of the field table. */
 export function createCleaningCounts(): CleaningCounts {
   const counts = new Map<string, CleanedCount>()
   return {

@@ -9,7 +9,7 @@ export type DeadLetterKeeper = {
 
 const pauseMs = 1_000
 
-/** Keeps what cannot be stored in the log's folder. A full disk delays the writer, it does not end it. */
+/** Stores data that QuestDB rejects in the folder of the log. A full disk delays the writer but does not stop it. */
 export function createDeadLetterKeeper(parts: {
   folder: string
   onRetry: (detail: string) => void

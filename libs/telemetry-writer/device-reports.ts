@@ -6,19 +6,19 @@ import type { LoggedBatch } from '#telemetry-log/log'
 import type { DeviceState } from './device-states.ts'
 import type { DwellRow } from './dwell-row.ts'
 
-/** What rows that were stored say about devices: one report for each, and stays in the order in which they were written. */
+/** Changes of devices by stored rows: one report for each device, and dwells in the order in which they were written. */
 export type ToldByRows = { reports: DeviceReport[]; dwells: WrittenDwell[] }
 
 export type DeviceReports = {
-  /** Notes what a row that is about to be stored says about its device. */
+  /** Records what a row that will be stored changes about its device. */
   note(batch: LoggedBatch, row: CleanRow, state: DeviceState): void
-  /** Notes a stay that is about to be stored. */
+  /** Records a dwell that will be stored. */
   noteDwell(row: DwellRow, origin: RowOrigin): void
-  /** What was noted since the last time. */
+  /** Returns what was recorded since the last call. */
   take(): ToldByRows
 }
 
-/** Folds rows into what Postgres shows of a device: firmware, fault and newest usable fix; stays become events there. */
+/** Reduces rows to the fields of a device in Postgres: firmware, fault and newest usable fix. Dwells become events. */
 export function createDeviceReports(): DeviceReports {
   let reports = new Map<string, DeviceReport>()
   let dwells: WrittenDwell[] = []

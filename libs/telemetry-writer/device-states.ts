@@ -6,44 +6,44 @@ import { askForPast, createDeviceTrack, type DeviceTrack, inheritDirty, settleWh
 import { beginTracks, recoverTracks } from './recover-tracks.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
-/** What the writer keeps in memory of one device; all of it can be read back from the database. */
+/** The state of a device in memory. It can be restored from the database. */
 export type DeviceState = {
   seen: Record<Kind, SeenTimes>
   track: DeviceTrack
-  /** The newest system sample that was told to Postgres. */
+  /** The newest system sample that was reported to Postgres. */
   newestSystemMs: number
   usedAtMs: number
 }
 
 export type DeviceStates = {
-  /** Makes the states of these devices available, from the database where they are not in memory. */
+  /** Loads the states of these devices; from the database if they are not in memory. */
   load(devices: ReadonlyMap<string, DeviceClass>, receivedBeforeMs: number): Promise<void>
   /**
-   * Forgets a device whose state a failure has left halfway and makes it anew from the database, where all it has seen
-   * must be found.
+   * Replaces the incomplete state of a device after a failure with a new state from the database, which must have all of
+   * its rows.
    */
   renew(deviceId: string, deviceClass: DeviceClass): Promise<void>
   /** The state of a loaded device. */
   of(deviceId: string): DeviceState
   /** True when the device is loaded and has something to be aligned again. */
   hasWork(deviceId: string): boolean
-  /** Devices whose tracks have something to be aligned again; looks at every device. */
+  /** Devices whose tracks have rows to realign. Checks every device. */
   dirty(): [string, DeviceState][]
   /**
-   * Makes at most so many devices dirty whose past is unknown, or that are quiet while their open stay lags behind its
-   * fixes; looks at every device.
+   * Marks at most this many devices for realignment: those with an unknown past, and quiet devices whose open dwell is
+   * behind their fixes. Checks every device.
    */
   settle(nowMs: number, most: number): [string, DeviceState][]
-  /** Forgets devices that have not been used for an hour and have nothing to be aligned again. */
+  /** Removes devices that were not used for an hour and have nothing to realign. */
   evict(nowMs: number): void
 }
 
-/** Further back than this nobody looks at a start: older samples are `unsure` and asked for one by one. */
+/** How far back a start searches. Older samples are `unsure` and looked up one by one. */
 const lookBackMs = 24 * 60 * 60 * 1_000
 const idleMs = 60 * 60 * 1_000
 const loadBatch = 500
 
-/** States of all devices heard of lately. `onFailure` is told of devices whose tracks could not be recovered. */
+/** States of recently active devices. `onFailure` receives devices whose tracks could not be recovered. */
 export function createDeviceStates(
   questdb: QuestdbSql,
   generation: () => number,
@@ -72,7 +72,7 @@ export function createDeviceStates(
       const state = states.get(deviceId)
       if (state) state.seen[kind] = startSeenTimes(tsMs, generation())
     }
-    // Devices without a row in the last day have no track to go on with.
+    // A device without a row in the last day has no track to continue.
     const known = new Set(newest.map(({ deviceId }) => deviceId))
     const [silent, heardOf] = [new Map(tracks), new Map(tracks)]
     for (const deviceId of deviceIds) (known.has(deviceId) ? silent : heardOf).delete(deviceId)
@@ -96,7 +96,7 @@ export function createDeviceStates(
     async renew(deviceId, deviceClass) {
       const state = states.get(deviceId)
       states.delete(deviceId)
-      // Reports of one device may be worked on in another order than they were received in.
+      // Reports of a device may be processed in another order than they were received.
       const receivedBeforeMs = (state?.usedAtMs ?? Date.now()) + 1
       await loadSome([[deviceId, deviceClass]], receivedBeforeMs)
       const [before, after] = [state?.track, states.get(deviceId)?.track]

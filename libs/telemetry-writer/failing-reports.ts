@@ -1,15 +1,15 @@
 import type { LoggedBatch } from '#telemetry-log/log'
 
-/** Told of reports and devices that fail although the database is there. */
+/** Receives reports and devices that fail although the database is available. */
 export type OnFailure = {
-  /** The report is not tried any more: keep it aside and say so. */
+  /** The report is not retried: store it as a dead letter and count it. */
   report: (batch: LoggedBatch, error: unknown) => void | Promise<void>
-  /** The times of the device whose rows could not be aligned again, or its track could not be recovered. */
+  /** Time ranges of a device that could not be realigned, or whose track could not be recovered. */
   device: (deviceId: string, error: unknown) => void
 }
 
 export type FailingReports = {
-  /** How often to try the next failing report of the device. */
+  /** How often to retry the next failing report of the device. */
   attempts(deviceId: string, nowMs: number): number
   note(deviceId: string, nowMs: number): void
 }
@@ -19,8 +19,8 @@ const rememberedMs = 60 * 60_000
 const remembered = 10_000
 
 /**
- * Remembers devices whose reports were set aside lately: trying again takes the time of all devices, and the next report
- * of such a device will hardly fare better.
+ * Keeps devices whose reports failed recently. Retries delay all devices, and the next report of such a device probably
+ * fails too.
  */
 export function createFailingReports(): FailingReports {
   const failedAtMs = new Map<string, number>()

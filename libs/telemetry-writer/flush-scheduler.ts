@@ -3,12 +3,12 @@ import type { BatchRows, RowBatch } from './row-batch.ts'
 import type { RowStore } from './store-rows.ts'
 
 export type FlushScheduler = {
-  /** Says that reports were processed or rows were added since the last flush. */
+  /** Records that reports were processed or rows were added since the last flush. */
   noteAdded(): void
   hasWaiting(): boolean
-  /** Starts a flush if one is due. Waits for the flush in progress if too many rows wait. Throws what storing threw. */
+  /** Starts a flush if one is due. Waits for the flush in progress if too many rows wait. Throws errors of storing. */
   flushWhenDue(): Promise<void>
-  /** Flushes everything and waits until it is stored. Throws what storing threw. */
+  /** Flushes everything and waits until it is stored. Throws errors of storing. */
   flushAll(): Promise<void>
   isFull(): boolean
   /** Returns how long to wait for the next flush, in milliseconds; undefined if nothing waits. */
@@ -20,7 +20,7 @@ export type FlushScheduler = {
 export type FlushSchedulerParts = {
   rows: RowBatch
   store: RowStore
-  /** True while so much waits in the log that size and not time decides when rows are sent. */
+  /** True while so many bytes wait in the log that the size and not the time determines when rows are sent. */
   isBacklogged: () => boolean
   /** Called when a flush starts, with its rows. What it returns is called when they are stored. */
   onFlush: (tables: readonly BatchRows[]) => (stored: readonly SampleCounts[]) => void

@@ -1,11 +1,11 @@
 import type { QuestdbSql } from '#questdb/sql'
 
-/** Runs work that needs the database until it succeeds; rejects only when the writer is to end. */
+/** Runs work that needs the database until it succeeds. Rejects only when the writer stops. */
 export type UntilAvailable = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /**
- * The same database, each statement repeated until it is answered: only what happens to a statement is an outage. An
- * error in what is made of the answers reaches whoever asked.
+ * The same database, with each statement repeated until it succeeds. Only failures of statements count as an outage. The
+ * caller receives errors of its own code.
  */
 export function createPatientSql(sql: QuestdbSql, untilAvailable: UntilAvailable): QuestdbSql {
   return {

@@ -22,27 +22,27 @@ import type { RowStore } from './store-rows.ts'
 import { createUnfinishedReports } from './unfinished-reports.ts'
 
 export type Pipeline = {
-  /** Reads and stores until `stop` is called; then what was read is stored and it resolves. */
+  /** Reads and stores until `stop` is called. Resolves when everything that was read is stored. */
   run(): Promise<void>
   stop(): void
-  /** Lets go of what memory has of samples whose rows a query finds by now. */
+  /** Removes sample times from memory whose rows queries return. */
   forget(appliedPosition: LogPosition): void
 }
 
 export type PipelineParts = {
   reader: TelemetryLogReader
-  /** A second reader, which looks for reports that must not wait for a backlog. */
+  /** A second reader, for reports that must not wait for a backlog. */
   ahead: TelemetryLogReader
   /** A third reader, for the reports of the replay window that `reader` does not read again. */
   earlier: TelemetryLogReader
   decode: DecodeReport
   tail: SharedTail
-  /** Its statements wait while the database is away. */
+  /** Its statements wait while the database is unavailable. */
   questdb: QuestdbSql
   store: RowStore
   cleaning: CleaningCounts
   sent: SentRows
-  /** Samples before this position were counted by an earlier life. */
+  /** Samples before this position were counted before the restart. */
   checkpoint: Checkpoint
   /** `unfinishedPosition`: the oldest report before `position` whose realignment is only in memory. */
   onStored: (
@@ -54,12 +54,12 @@ export type PipelineParts = {
   onFailure: OnFailure
 }
 
-/** With more than this waiting in the log, size and not time decides when rows are sent. */
+/** If more bytes than this wait in the log, the size and not the time determines when rows are sent. */
 const backlogBytes = 4 * 1024 ** 2
 const chunkBytes = 2 * 1024 ** 2
 /** The event loop handles network events after this many bytes of reports. */
 const sliceBytes = 256 * 1024
-/** With more than this waiting, or after so long behind the log's end, reports of quiet devices are processed first. */
+/** With more bytes waiting, or when this far behind the end of the log, reports of quiet devices are processed first. */
 const quietFirstBytes = 1024 ** 2
 const quietFirstMs = 1_000
 const quietEveryMs = 500
@@ -144,8 +144,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   }
 
   /**
-   * Processes reports of devices that have little waiting before the backlog of others. The reader meets these reports
-   * again when it comes to them; only then do they count.
+   * Processes reports of devices with a small backlog before the backlog of others. The reader reads these reports again
+   * later; only then are they counted.
    */
   async function processQuiet(): Promise<void> {
     const nowMs = performance.now()
@@ -171,7 +171,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     ledger.endAdvance()
   }
 
-  /** Waits until there is something to read or to send. */
+  /** Waits until there is work to do. */
   async function rest(): Promise<void> {
     const dueInMs = flushes.dueInMs()
     if (dueInMs === undefined || dueInMs > 0) return tail.waitBeyond(reader.position(), dueInMs ?? idleWaitMs)

@@ -1,7 +1,7 @@
 import type { SampleCounts } from '#telemetry-log/checkpoint'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
 
-/** Finds reports of devices that send little in a backlog that other devices have made. */
+/** Finds reports of devices with few samples in a backlog that other devices caused. */
 export type QuietReports = {
   /**
    * Reads ahead of `passed`, everything before which is processed, up to `tail` and within limits. Returns reports to
@@ -11,11 +11,11 @@ export type QuietReports = {
   take(passed: LogPosition, tail: LogPosition): LoggedBatch[]
   /** Closes the file that was read ahead once it is passed: a deleted segment keeps its disk space while it is open. */
   follow(passed: LogPosition): void
-  /** Keeps what a taken report counted as until the reader passes it. */
+  /** Stores the counts of a taken report until the reader passes it. */
   count(position: LogPosition, counts: SampleCounts): void
-  /** True when the report at this position was taken and its counts were kept. */
+  /** Whether the report at this position was taken and its counts are stored. */
   has(position: LogPosition): boolean
-  /** Forgets a report that was taken. Returns what it counted as. */
+  /** Forgets a taken report. Returns its counts. */
   pass(position: LogPosition): SampleCounts | undefined
 }
 
@@ -25,7 +25,7 @@ export type QuietLimits = {
   /** How many bytes of reports `take` returns, and how many it reads at most. */
   takeBytes: number
   readBytes: number
-  /** How far ahead of the passed position reports are looked for. */
+  /** How far ahead of the passed position to search for reports. */
   aheadBytes: number
   /** How many reports may be processed but not passed. */
   reports: number
@@ -39,13 +39,13 @@ const defaultLimits: QuietLimits = {
   reports: 100_000,
 }
 const chunkBytes = 2 * 1024 ** 2
-/** What a report costs apart from its body. */
+/** Estimated bytes of a report without its body. */
 const reportBytes = 512
 
-/** `loudUntil`: the device had too much waiting; its reports up to here are processed in the order of the log. */
+/** `loudUntil`: the device had too many bytes waiting. Its reports up to here are processed in the order of the log. */
 type Waiting = { batches: LoggedBatch[]; bytes: number; loudUntil: LogPosition }
 
-/** `ahead` is a reader of the same log that nothing else uses. */
+/** `ahead` must be a separate reader of the same log. */
 export function createQuietReports(ahead: TelemetryLogReader, limits: Partial<QuietLimits> = {}): QuietReports {
   const { deviceBytes, takeBytes, readBytes, aheadBytes, reports } = { ...defaultLimits, ...limits }
   const devices = new Map<string, Waiting>()
@@ -61,7 +61,7 @@ export function createQuietReports(ahead: TelemetryLogReader, limits: Partial<Qu
       devices.set(batch.deviceId, waiting)
     }
     if (waiting.loudUntil === 0 && waiting.bytes + sizeOf(batch) <= deviceBytes) {
-      // The body is a view into all that was read together.
+      // The body is a view into a larger buffer.
       waiting.batches.push({ ...batch, body: Buffer.from(batch.body) })
       waiting.bytes += sizeOf(batch)
       keptBytes += sizeOf(batch)
@@ -79,7 +79,7 @@ export function createQuietReports(ahead: TelemetryLogReader, limits: Partial<Qu
     return dropped
   }
 
-  /** Forgets what was processed in the order of the log. */
+  /** Forgets reports that were processed in the order of the log. */
   function forget(passed: LogPosition): void {
     for (const [deviceId, waiting] of devices) {
       const next = waiting.batches.findIndex(({ position }) => position >= passed)

@@ -10,7 +10,7 @@ import { createRealignTurns } from './realign-turns.ts'
 import { fates, type RowBatch } from './row-batch.ts'
 
 export type RealignmentRunner = {
-  /** Realigns devices if it is time. Nothing may be read meanwhile: rows must not change between reading and writing. */
+  /** Realigns devices if it is time. Nothing else may read meanwhile: rows must not change before they are written. */
   run(): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export type RealignmentRunnerParts = {
   onFailure: OnFailure['device']
 }
 
-/** With fewer devices to realign than this, stays are settled too: late data must not queue behind a fleet that parks. */
+/** With fewer devices to realign than this, dwells are also closed, so that late data does not wait for parked devices. */
 const maxDirty = 100
 /** After this time, new reports are processed before the rest. */
 const realignForMs = 500
@@ -45,7 +45,7 @@ export function createRealignmentRunner(parts: RealignmentRunnerParts): Realignm
       for (const { row, origin } of realigned.dwells) rows.append('dwell', row, origin, fates.uncounted, 'dwell')
     })
     for (const { row, origin } of realigned.dwells) reports.noteDwell(row, origin)
-    // Rows of a device that is done do not wait for the devices after it.
+    // The rows of a finished device do not wait for the next devices.
     if (!rows.isEmpty()) flushes.noteAdded()
   }
 

@@ -9,8 +9,8 @@ import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sight
 
 export type ReportProcessor = {
   /**
-   * Decodes reports and loads what is known of their devices. Returns a function that adds the rows of one of them to the
-   * batch, or sets the report aside if that fails, and returns what its samples count as.
+   * Decodes reports and loads the states of their devices. Returns a function that adds the rows of one report to the batch
+   * and returns the counts of its samples. If that fails, it stores the report as a dead letter.
    */
   prepare(batches: readonly LoggedBatch[]): Promise<(batch: LoggedBatch) => Promise<ReportCounts>>
 }
@@ -29,10 +29,10 @@ export type ReportProcessorParts = {
   onFailure: OnFailure['report']
 }
 
-/** How long a device's rows may take to be found before its state is made anew from them. */
+/** How long to wait until queries return the rows of a device before its state is restored from them. */
 const appliedWithinMs = 10_000
 
-/** Turns reports into rows, and tries failing ones again. */
+/** Converts reports to rows, and retries failing reports. */
 export function createReportProcessor(parts: ReportProcessorParts): ReportProcessor {
   const { questdb, decode, states, reportRows, isCounted, generation, flushAll, onAdded, onFailure } = parts
   const failing = createFailingReports()
@@ -59,15 +59,15 @@ export function createReportProcessor(parts: ReportProcessorParts): ReportProces
   }
 
   /**
-   * Tries a failed report again alone, from a new state of its device, and then sets it aside: it must not keep the
-   * reports of other devices waiting.
+   * Retries a failed report alone, with a new state of its device. Then stores it as a dead letter, because it must not
+   * delay the reports of other devices.
    */
   async function tryAgain(report: DecodedReport, firstError: unknown): Promise<ReportCounts> {
     const { batch } = report
     const { deviceId, deviceClass, sampleCount } = batch
     let error = firstError
     for (let left = failing.attempts(deviceId, Date.now()) - 1; left >= 0; left--) {
-      // The new state is made from stored rows, so those of earlier reports must be stored.
+      // The new state is restored from stored rows, so the rows of earlier reports must be stored.
       await flushAll()
       await waitUntilApplied(questdb, appliedWithinMs)
       await states.renew(deviceId, deviceClass)
@@ -97,7 +97,7 @@ export function createReportProcessor(parts: ReportProcessorParts): ReportProces
         decoded.delete(batch.position)
         const added = tryToAdd(report, renewed.has(batch.deviceId) ? await storedTimesOf([report]) : stored)
         if (!('error' in added)) return added
-        // The new state does not know some times that the one before knew, so `stored` lacks them.
+        // The new state lacks some times of the previous state, so `stored` lacks them too.
         renewed.add(batch.deviceId)
         return tryAgain(report, added.error)
       }

@@ -31,7 +31,7 @@ export type ReportCounts = { stored: number; replaced: number; superseded: numbe
 
 type RadioRows = Map<number, { row: StoredCellularRow; fate: Fate }>
 
-/** Cleans samples, tells new ones from repetitions, aligns RF rows and notes what Postgres is to know. */
+/** Cleans samples, finds repetitions, aligns RF rows and records the changes for Postgres. */
 export function createReportRows(parts: {
   rows: RowBatch
   reports: DeviceReports
@@ -39,7 +39,7 @@ export function createReportRows(parts: {
 }): ReportRows {
   const { rows, reports, cleaning } = parts
 
-  /** RF rows, also earlier ones that the new fixes place better, and dwells. Returns the dwells. */
+  /** Adds RF rows, earlier rows that the new fixes move, and dwells. Returns the dwells. */
   function addTrackRows(
     { track }: DeviceState,
     origin: RowOrigin,
@@ -94,11 +94,11 @@ export function createReportRows(parts: {
         if (counted) notable.push(row)
         rows.append(kind, row, origin, fate, counted ? 'fresh' : 'replayed')
         countRow(fate)
-        // Of two fixes of one millisecond only the later stays a row.
+        // Of two fixes with the same millisecond, only the later becomes a row.
         if (row.kind === 'location') fixes.set(tsMs, fixReport(row))
         continue
       }
-      // Of two RF samples of one millisecond only the later becomes a row, which counts as what the first was.
+      // Of two RF samples with the same millisecond, only the later becomes a row. It counts like the first.
       const earlier = radio.get(tsMs)
       if (!earlier) countRow(fate)
       else if (isCounted) counts.superseded += 1
@@ -106,10 +106,10 @@ export function createReportRows(parts: {
     }
     const usable = [...fixes.values()].filter((fix) => fix !== null)
     const dwells = usable.length > 0 || radio.size > 0 ? addTrackRows(state, origin, usable, radio, counted) : []
-    // Nothing below throws: what is noted cannot be taken back.
+    // The following code must not throw, because recorded changes cannot be undone.
     for (const row of notable) reports.note(batch, row, state)
     for (const dwell of dwells) reports.noteDwell(dwell.row, dwell.origin)
-    // Decoding gives what it gave at accept, unless its rules changed with an upgrade in between.
+    // Decoding returns the same samples as at acceptance, unless an upgrade changed its rules.
     return { ...counts, lost: counted ? Math.max(0, batch.sampleCount - samples.length) : 0 }
   }
 

@@ -2,7 +2,7 @@ import { createRowEncoder, type EncodedRows, type RowEncoder, type RowOrigin } f
 import { type TableName, tables } from '#telemetry/tables'
 import type { SendReason } from './sent-rows.ts'
 
-/** What a row's sample counts as once it is stored; re-sent and realigned rows were counted before. */
+/** How a stored row counts its sample. Rows that are sent again or realigned were counted before. */
 export const fates = { uncounted: 0, stored: 1, replaced: 2 } as const
 export type Fate = (typeof fates)[keyof typeof fates]
 
@@ -10,14 +10,14 @@ export type BatchRows = EncodedRows & { fates: Fate[]; reasons: SendReason[] }
 
 export type RowBatch = {
   append(table: TableName, row: { tsMs: number }, origin: RowOrigin, fate: Fate, reason: SendReason): void
-  /** Runs `add`, and takes back every row it appended when it throws. */
+  /** Runs `add`. If it throws, removes the rows that it added. */
   allOrNone<Result>(add: () => Result): Result
-  /** Bytes of the fullest table. */
+  /** Bytes of the largest table. */
   largestBytes(): number
   isEmpty(): boolean
   /** Rows of all tables. */
   rowCount(): number
-  /** Hands over the rows of every table that has some, and starts anew. */
+  /** Returns the rows of every table that has some, and starts a new batch. */
   take(): BatchRows[]
 }
 

@@ -5,7 +5,7 @@ import { noCounts, sumCounts } from './sample-counts.ts'
 export type SampleLedger = {
   /** False when the samples of this report were counted before the checkpoint. */
   isCounted(batch: LoggedBatch): boolean
-  /** Takes note of the next report of the log: samples that are missing before it were lost to damage. */
+  /** Records the next report of the log. Samples that are missing before it were lost to damage. */
   expect(batch: LoggedBatch): void
   /** Adds samples that were processed and have no row in the next flush. */
   addRowless(counts: SampleCounts): void
@@ -20,11 +20,11 @@ export type SampleLedger = {
   endAdvance(): void
 }
 
-/** Counts what became of each accepted sample, so that the total at a position is exactly the samples before it. */
+/** Counts the outcome of each accepted sample, so that the total at a position is the number of samples before it. */
 export function createSampleLedger(checkpoint: Checkpoint): SampleLedger {
   let total = checkpoint.counts
   let rowless = noCounts
-  /** Accepted samples before the reader's position; known once the checkpoint is passed. */
+  /** Accepted samples before the position of the reader; undefined until the checkpoint is passed. */
   let expectedSample = total.stored + total.replaced + total.deadLettered
   let deadInAdvance: number | undefined
 

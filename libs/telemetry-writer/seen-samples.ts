@@ -1,19 +1,19 @@
-/** The sample times of one device and kind that have been seen, as far as they are remembered. */
+/** Known sample times of one device and kind. */
 export type SeenTimes = {
-  /** Every time up to here may have been seen and forgotten; only the database knows. */
+  /** Times up to here may have been forgotten, so only the database can decide. */
   floorMs: number
   newestMs: number
   generation: number
-  /** Times seen in this generation and in the one before. */
+  /** Known times of the current and the previous generation. */
   current: number[]
   previous: number[]
-  /** All of them, made when many have to be looked through. */
+  /** All of these times, built when many must be searched. */
   lookup: Set<number> | undefined
 }
 
 export type Sighting = 'new' | 'repeated' | 'unsure'
 
-/** `floorMs`: the newest time the database may already hold. */
+/** `floorMs`: the newest time that the database may already have. */
 export const startSeenTimes = (floorMs: number, generation: number): SeenTimes => ({
   floorMs,
   newestMs: floorMs,
@@ -24,8 +24,8 @@ export const startSeenTimes = (floorMs: number, generation: number): SeenTimes =
 })
 
 /**
- * Whether the time was seen before. In-order samples are decided by one comparison; a sample older than what is
- * remembered is `unsure`, and the database is to be asked. Does not remember it.
+ * Whether the time is known. A sample in order needs one comparison. A sample that is older than the known times is
+ * `unsure` and must be looked up in the database. Does not add the time.
  */
 export function sight(seen: SeenTimes, tsMs: number, generation: number): Sighting {
   if (seen.generation !== generation) age(seen, generation)
@@ -34,7 +34,7 @@ export function sight(seen: SeenTimes, tsMs: number, generation: number): Sighti
   return tsMs > seen.floorMs ? 'new' : 'unsure'
 }
 
-/** Remembers a time until two generations have passed. */
+/** Keeps a time for two generations. */
 export function remember(seen: SeenTimes, tsMs: number): void {
   seen.current.push(tsMs)
   seen.lookup?.add(tsMs)
@@ -51,7 +51,7 @@ function isRemembered(seen: SeenTimes, tsMs: number): boolean {
   return seen.lookup.has(tsMs)
 }
 
-/** A new generation begins only when the rows of the one before last can be found in the database. */
+/** Starts a generation. Call it only when queries return the rows of the generation before the previous one. */
 function age(seen: SeenTimes, generation: number): void {
   const forgotten = generation - seen.generation > 1 ? [...seen.previous, ...seen.current] : seen.previous
   for (const tsMs of forgotten) if (tsMs > seen.floorMs) seen.floorMs = tsMs

@@ -1,6 +1,6 @@
 /**
- * Why a row is sent to QuestDB: a new sample; an earlier row that a fix moved; a stay; a report that is processed again
- * after a restart.
+ * Why a row is sent to QuestDB: a new sample, an earlier row that a fix moved, a dwell, or a report that is processed
+ * again after a restart.
  */
 export const sendReasons = ['fresh', 'realigned', 'dwell', 'replayed'] as const
 export type SendReason = (typeof sendReasons)[number]

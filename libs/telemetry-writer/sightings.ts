@@ -7,23 +7,23 @@ import type { LoggedBatch } from '#telemetry-log/log'
 import type { DeviceStates } from './device-states.ts'
 import { sight } from './seen-samples.ts'
 
-/** `failure` is what decoding threw. */
+/** `failure` is the error of decoding. */
 export type DecodedReport = { batch: LoggedBatch; samples: readonly AcceptedSample[]; failure?: unknown }
 
-/** Which of the samples nobody remembers are in the database already. */
+/** Which of the unsure samples are already in the database. */
 export type StoredTimes = { has(deviceId: string, kind: Kind, tsMs: number): boolean }
 
 type Question = { deviceId: string; kind: Kind; receivedBeforeMs: number; times: number[] }
 
-/** As many as the writer has connections. */
+/** The number of connections of the writer. */
 const questionsAtOnce = 4
 const rangeMs = 60 * 60 * 1_000
 const fewTimes = 32
 const timesAtOnce = 500
 
 /**
- * Asks the database about samples older than what is remembered. Reports received later than the one that asks do not
- * count, so that a report processed again after a crash does not find its own rows.
+ * Looks up samples that are older than the known times. Ignores reports that were received later, so that a report that is
+ * processed again after a crash does not find its own rows.
  */
 export async function askForStoredTimes(
   questdb: QuestdbSql,
@@ -70,8 +70,8 @@ async function storedTimesOf(questdb: QuestdbSql, question: Question): Promise<S
 }
 
 /**
- * Old samples mostly come in stretches; each is one range, so that a wide gap between two of them is not read. What lies
- * in stretches of few is asked for time by time in one statement, or a strewn report would need as many as it has samples.
+ * Old samples are usually close together. Each group is read as one range, so that a wide gap is not read. Groups with few
+ * samples are looked up by time in one statement; otherwise scattered samples would need one statement each.
  */
 function stretchesOf(times: readonly number[]): [stretches: TimeRange[], single: number[]] {
   const stretches: TimeRange[] = []

@@ -11,8 +11,8 @@ const chunkBytes = 2 * 1024 ** 2
 const loadAtOnce = 50
 
 /**
- * Loads the devices that reported shortly before a restart and may never report again, so that their open stays are
- * settled like those of every quiet device. `earlier` reads the reports before `endPosition`.
+ * Loads devices that reported shortly before a restart and may not report again, so that their open dwells are closed like
+ * those of every quiet device. `earlier` reads the reports before `endPosition`.
  */
 export function createSilentDevices(
   earlier: TelemetryLogReader,

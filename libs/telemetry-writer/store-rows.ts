@@ -5,14 +5,14 @@ import type { DeadRow } from '#telemetry-log/dead-letters'
 import { type BatchRows, fates } from './row-batch.ts'
 
 export type RowStore = {
-  /** Resolves when every row is stored or in the dead letters, and says which; retries for ever. */
+  /** Resolves when every row is stored or in the dead letters, and returns which. Retries without a limit. */
   store(rows: BatchRows): Promise<SampleCounts>
 }
 
 export type RowStoreParts = {
   transport: IlpTransport
   saveDeadRows: (rows: readonly DeadRow[]) => void | Promise<void>
-  /** Makes tables and columns that are missing. */
+  /** Creates missing tables and columns. */
   repairSchema: () => Promise<void>
   onRetry: (detail: string) => void
   signal: AbortSignal
@@ -20,15 +20,15 @@ export type RowStoreParts = {
 
 const firstPauseMs = 50
 const longestPauseMs = 5_000
-/** So many rows are not all wrong by themselves: something is wrong with the table or with us. */
+/** If more rows than this fail, the cause is the table or this service, not the rows. */
 const systemicRows = 16
 
 type Range = { from: number; to: number }
 type Refusal = { index: number; detail: string }
 
-/** Sends rows until their fate is known. Aborting its signal makes pending calls reject. */
+/** Sends rows until they are stored or rejected. Aborting the signal rejects pending calls. */
 export function createRowStore({ transport, saveDeadRows, repairSchema, onRetry, signal }: RowStoreParts): RowStore {
-  /** Sends until the answer is known: undefined when stored, else why it was refused. */
+  /** Sends until QuestDB responds. Returns undefined if the rows are stored, otherwise the reason of the rejection. */
   async function send(rows: BatchRows, { from, to }: Range): Promise<string | undefined> {
     const bytes = rows.bytes.subarray(from === 0 ? 0 : rows.rowEnds[from - 1], rows.rowEnds[to - 1])
     let uncertain = false
@@ -38,8 +38,8 @@ export function createRowStore({ transport, saveDeadRows, repairSchema, onRetry,
       if (outcome.kind === 'refused') return outcome.detail
       if (outcome.kind === 'stored' && !uncertain) return undefined
       if (outcome.kind === 'stored') {
-        // An earlier try may still be on its way into the table and would put old rows over newer ones: it is given
-        // time to arrive, and these rows then go last.
+        // An earlier attempt may still be applied and would replace newer rows with older ones. Wait until it is
+        // applied, so that these rows are the last.
         uncertain = false
         await delay(1_000, undefined, { signal })
         continue

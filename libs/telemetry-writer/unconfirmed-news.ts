@@ -1,15 +1,15 @@
 import type { LogPosition } from '#telemetry-log/log'
 
 export type UnconfirmedNews = {
-  /** Notes news from the reports between `fromPosition` and the checkpoint. Returns the number to confirm. */
+  /** Records changes from the reports between `fromPosition` and the checkpoint. Returns the number to confirm. */
   sent(fromPosition: LogPosition): number
-  /** Takes note that Postgres has the news with this number and all before it. */
+  /** Records that Postgres has the changes with this number and all before it. */
   confirm(number: number): void
-  /** Returns where the oldest news that Postgres may lack starts in the log. */
+  /** Returns the position in the log of the oldest changes that Postgres may lack. */
   oldest(): LogPosition | undefined
 }
 
-/** Knows which stays and device reports were handed over but are not known to be in Postgres. */
+/** Tracks dwells and device reports that were handed over and are not confirmed by Postgres. */
 export function createUnconfirmedNews(): UnconfirmedNews {
   let count = 0
   let waiting: { number: number; fromPosition: LogPosition }[] = []

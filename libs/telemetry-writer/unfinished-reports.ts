@@ -1,15 +1,15 @@
 import type { LogPosition } from '#telemetry-log/log'
 
 export type UnfinishedReports = {
-  /** Notes a report after which its device has rows to realign. */
+  /** Records a report after which its device has rows to realign. */
   note(deviceId: string, position: LogPosition): void
   /** Returns the position of the oldest such report whose device still has rows to realign. */
   oldest(): LogPosition | undefined
 }
 
 /**
- * Knows where the log must be read again after a crash, so that rows that are to be realigned are found again: the ranges
- * themselves are only in memory. `hasWork` says whether a device has rows to realign.
+ * Tracks from where the log must be read again after a crash to find the rows to realign, because their ranges are only in
+ * memory. `hasWork` returns whether a device has rows to realign.
  */
 export function createUnfinishedReports(hasWork: (deviceId: string) => boolean): UnfinishedReports {
   const positions = new Map<string, LogPosition>()

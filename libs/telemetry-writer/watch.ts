@@ -4,22 +4,22 @@ import { readServerStart, readWalTables, resumeWal, type WalTable } from '#quest
 import type { LogPosition } from '#telemetry-log/log'
 
 export type Watch = {
-  /** Looks once. Rejects while the database cannot be asked. */
+  /** Reads the state once. Rejects if the database does not respond. */
   look(): Promise<void>
   suspendedTables(): number
-  /** Every row before here was not only taken but applied: a query finds it. */
+  /** All rows before this position are applied, so that queries return them. */
   appliedPosition(): LogPosition
-  /** Start time of the server at the last look. */
+  /** Start time of the server at the last read. */
   serverStartMs(): number | undefined
-  /** True once after the server was started anew since the last look. */
+  /** Returns true once after a restart of the server since the last read. */
   takeRestart(): boolean
-  /** When the last look succeeded. */
+  /** Time of the last successful read. */
   lookedAtMs(): number
 }
 
 const resumeEveryMs = 30_000
 
-/** Watches what QuestDB does with rows it has taken: a suspended table still answers 204. */
+/** Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. */
 export function createWatch(questdb: QuestdbSql, storedPosition: () => LogPosition, logger: Logger): Watch {
   let suspended = new Map<string, number>()
   let waiting: { position: LogPosition; transactions: Map<string, number> } | undefined
