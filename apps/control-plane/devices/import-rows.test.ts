@@ -25,12 +25,12 @@ describe('the rows of an import', () => {
     expect(turns).toBeGreaterThan(leastTurns)
   })
 
-  test('a CSV record that never ends is refused with its line', async () => {
+  test('a CSV record without an end is rejected with its line', async () => {
     const file = `serial,name,model\na,b,c\n"${'x,'.repeat(100_000)}`
     await expect(readImportRows(file, 'csv')).rejects.toMatchObject({ status: 400, code: 'invalid_csv' })
   })
 
-  test('a CSV record of millions of empty cells is refused with its line, before it is read', async () => {
+  test('a CSV record of millions of empty cells is rejected with its line, before it is parsed', async () => {
     let turns = 0
     let isReading = true
     const others = (async () => {
@@ -47,14 +47,14 @@ describe('the rows of an import', () => {
     expect(turns).toBeLessThan(100)
   })
 
-  test('characters of two units arrive whole, wherever they stand', async () => {
+  test('surrogate pairs are preserved at any position', async () => {
     const names = Array.from({ length: 2 }, (_, shift) => `${'x'.repeat(shift)}${'😀'.repeat(90)}`)
     const lines = Array.from({ length: 200 }, (_, row) => `s${row},${names[row % 2]},m`)
     const rows = await readImportRows(`serial,name,model\n${lines.join('\n')}`, 'csv')
     expect(rows.map((row) => 'device' in row && row.device.name)).toEqual(lines.map((_, row) => names[row % 2]))
   })
 
-  test('an overlong line of NDJSON fails alone, unparsed', async () => {
+  test('an NDJSON line that is too long fails alone and is not parsed', async () => {
     const good = '{"serial":"a","name":"b","model":"c"}'
     const long = `{"serial":"a","name":"b","model":"c","tags":[${'"t",'.repeat(100_000)}"t"]}`
     expect(await readImportRows(`${good}\n${long}\r\n \n${good}`, 'ndjson')).toEqual([
@@ -64,7 +64,7 @@ describe('the rows of an import', () => {
     ])
   })
 
-  test('more than 10,000 rows are refused before they are all read', async () => {
+  test('more than 10,000 rows are rejected before all are read', async () => {
     const rows = '{"serial":"a","name":"b","model":"c"}\n'.repeat(20_000)
     await expect(readImportRows(rows, 'ndjson')).rejects.toMatchObject({ status: 413, code: 'too_many_rows' })
     const csv = `serial,name,model\n${'a,b,c\n'.repeat(20_000)}`

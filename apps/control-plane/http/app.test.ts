@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 describe('every answer', () => {
-  test('carries the request id it was asked with, or a fresh one', async () => {
+  test('has the request id of the request, or a new one', async () => {
     const given = await api.call('GET', '/livez', { headers: { 'x-request-id': 'trace-1' } })
     expect(given.headers.get('x-request-id')).toBe('trace-1')
     const refused = await api.call('GET', '/nowhere')
@@ -27,7 +27,7 @@ describe('every answer', () => {
     })
   })
 
-  test('to an authenticated caller tells the rate limit of its plan', async () => {
+  test('has the rate limit of the plan for an authenticated caller', async () => {
     const { key } = await api.newOrganization({ plan: 'free' })
     const answer = await api.call('GET', '/devices', { token: key })
     expect(answer.headers.get('ratelimit-policy')).toBe('"minute";q=120;w=60')
@@ -40,7 +40,7 @@ describe('every answer', () => {
     expect(answer.headers.get('vary')).toBe('accept-encoding')
   })
 
-  test('says once that it varies by encoding, whatever it is', async () => {
+  test('has one Vary header with the encoding', async () => {
     const { id, key } = await api.newOrganization()
     const json = { organizationId: id, serial: 'SN', name: 'R', model: 'M' }
     const { body, headers: created } = await api.call('POST', '/devices', { token: key, json })
@@ -65,13 +65,13 @@ describe('every answer', () => {
     }
   })
 
-  test('of a list of organizations documents the same refusals as its neighbours', async () => {
+  test('of a list of organizations documents the same errors as similar routes', async () => {
     const { body } = await api.call('GET', '/openapi.json')
     const statuses = Object.keys(body.paths['/orgs'].get.responses)
     for (const status of ['400', '401', '403', '429', '500', '503']) expect(statuses).toContain(status)
   })
 
-  test('to a parameter a route does not have is 400, also where it has none', async () => {
+  test('to an unknown parameter is 400, also for a route without parameters', async () => {
     const { id, key } = await api.newOrganization()
     for (const path of ['/devices', '/orgs', `/orgs/${id}`, `/orgs/${id}/usage`]) {
       expect(await api.call('GET', `${path}?colour=red`, { token: key })).toMatchObject({
@@ -82,7 +82,7 @@ describe('every answer', () => {
     expect((await api.call('GET', '/livez?from=probe')).status).toBe(200)
   })
 
-  test('to a malformed id in a path is that to one nobody has', async () => {
+  test('to a malformed id in a path is the same as to an unknown id', async () => {
     const { id, key } = await api.newOrganization()
     const detailOf = async (path: string) => {
       const { status, body } = await api.call('GET', path, { token: key })
@@ -112,7 +112,7 @@ describe('every answer', () => {
 })
 
 describe('limits', () => {
-  test('429 when the organization’s minute is used up, by whichever of its keys', async () => {
+  test('429 when all keys of the organization together have reached its limit per minute', async () => {
     const { id, key } = await api.newOrganization({ plan: 'free' })
     const other = await api.newKey([id], 'viewer')
     for (let n = 0; n < 120; n += 1)
@@ -122,7 +122,7 @@ describe('limits', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('429 after 120 failed authentications from an address in a minute, for further ones and for nobody else', async () => {
+  test('429 after 120 failed authentications from an address in a minute, only for that address', async () => {
     const fresh = await startControlPlane({ TRUSTED_PROXY_HOPS: '1' })
     try {
       const from = (address: string, token: string) =>
@@ -141,7 +141,7 @@ describe('limits', () => {
 })
 
 describe('GET /metrics', () => {
-  test('200 joins every app’s metrics and says which app is away; 401 and 403 otherwise', async () => {
+  test('200 with the metrics of all apps and app_up; 401 and 403 without access', async () => {
     const ingest = createServer((_request, response) =>
       response.end('# TYPE telemetry_samples_accepted_total counter\ntelemetry_samples_accepted_total 7\n'),
     )
@@ -166,7 +166,7 @@ describe('GET /metrics', () => {
 })
 
 describe('GET /readyz', () => {
-  test('503 names the part that is away', async () => {
+  test('503 with the component that is unavailable', async () => {
     expect(await api.call('GET', '/readyz')).toMatchObject({
       status: 503,
       body: { code: 'not_ready', checks: { postgres: 'ok', questdb: 'ok', ingest: 'failed' } },
@@ -175,7 +175,7 @@ describe('GET /readyz', () => {
 })
 
 describe('the published contract', () => {
-  test('is OpenAPI 3.1 whose references all lead somewhere', async () => {
+  test('is OpenAPI 3.1 without broken references', async () => {
     const { body } = await api.call('GET', '/openapi.json')
     expect(body.openapi).toBe('3.1.0')
     const references = [...JSON.stringify(body).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
@@ -189,7 +189,7 @@ describe('the published contract', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('redirects /docs to the OpenAPI document when the web page is not built', async () => {
+  test('redirects /docs to the OpenAPI document if the web page is not built', async () => {
     const answer = await api.fetch('/docs', { redirect: 'manual' })
     expect([answer.status, answer.headers.get('location')]).toEqual([302, 'openapi.json'])
   })
@@ -198,7 +198,7 @@ describe('the published contract', () => {
 describe('the device edge', () => {
   const authorization = `Bearer ${issueToken('fld').token}`
 
-  test('is passed on with its body, and its answer comes back; hop headers stay behind', async () => {
+  test('is forwarded with its body, and its response is returned, both without hop-by-hop headers', async () => {
     const service = await startBehind(async (request, response) => {
       if (request.url === '/device/token') return response.writeHead(204).end()
       const chunks = await request.toArray()
@@ -238,7 +238,7 @@ describe('the device edge', () => {
     }
   })
 
-  test('keeps the connection for the next request, after answers without a body too', async () => {
+  test('keeps the connection open for the next request, also after responses without a body', async () => {
     const service = await startBehind((_request, response) => response.writeHead(204, { 'x-request-id': 'e-1' }).end())
     const pool = new Pool(service.url, { connections: 1 })
     try {
@@ -256,7 +256,7 @@ describe('the device edge', () => {
     }
   })
 
-  test('is asked for the path as it was sent', async () => {
+  test('receives the path as it was sent', async () => {
     const service = await startBehind((request, response) =>
       request.url === '/device/token' ? response.writeHead(204).end() : response.writeHead(200).end(request.url),
     )
@@ -273,7 +273,7 @@ describe('the device edge', () => {
     }
   })
 
-  test('hears of a router that leaves while it waits for a job', async () => {
+  test('is informed when a router disconnects while it waits for a job', async () => {
     let left = () => {}
     const hasLeft = new Promise<void>((resolve) => {
       left = resolve
@@ -301,7 +301,7 @@ describe('the device edge', () => {
     }
   })
 
-  test('is cut off where it is cut off: half an answer is none', async () => {
+  test('returns an incomplete response as incomplete', async () => {
     const service = await startBehind((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
       response.write('{"half":', () => response.destroy())
@@ -331,7 +331,7 @@ describe('the device edge', () => {
     }
   })
 
-  test('is asked once whether it knows a token, and again after it has refused it', async () => {
+  test('checks a token once, and again after it has rejected it', async () => {
     const asked: string[] = []
     const service = await startBehind((request, response) => {
       asked.push(request.url ?? '')
@@ -350,7 +350,7 @@ describe('the device edge', () => {
     }
   })
 
-  test('of an earlier version is passed the request although it cannot be asked about the token', async () => {
+  test('of an earlier version, which cannot check tokens, receives the request', async () => {
     const service = await startBehind((request, response) => {
       request.resume().once('end', () => response.writeHead(request.url === '/telemetry' ? 202 : 404).end())
     })
@@ -362,7 +362,7 @@ describe('the device edge', () => {
   })
 })
 
-test('/readyz asks its back ends once however often it is asked', async () => {
+test('/readyz checks its back ends once for concurrent requests', async () => {
   const asked: string[] = []
   const service = await startBehind((request, response) => {
     asked.push(request.url ?? '')

@@ -22,7 +22,7 @@ describe('csvLines', () => {
     [[{ role: 'pcell' }], '"[{""role"":""pcell""}]"'],
   ])('writes %j as %s', (value, cell) => expect(csvLines([['first', value]])).toBe(`first,${cell}\r\n`))
 
-  test('writes what a CSV reader reads back', () => {
+  test('writes values that a CSV reader reads back unchanged', () => {
     const rows = [
       ['a,b', 'c"d', "it's", 'e\nf'],
       ['', 'g', '\u00e9', 'h;i'],

@@ -22,7 +22,7 @@ const count = async (organizationId: string) =>
   ).rows[0].count
 
 describe('Idempotency-Key', () => {
-  test('replays the first answer, headers included, and says so', async () => {
+  test('replays the first response with its headers and Idempotency-Replayed', async () => {
     const { id, key } = await api.newOrganization()
     const first = await create(key, id)
     const again = await create(key, id)
@@ -33,7 +33,7 @@ describe('Idempotency-Key', () => {
     expect(await count(id)).toBe(1)
   })
 
-  test('compares bodies as parsed JSON: another order is the same, another value is 422', async () => {
+  test('compares bodies as parsed JSON: another order is equal, another value returns 422', async () => {
     const { id, key } = await api.newOrganization()
     const first = await create(key, id)
     const reordered = { model: 'M', name: 'R', serial: 'SN-1', organizationId: id }
@@ -48,7 +48,7 @@ describe('Idempotency-Key', () => {
     })
   })
 
-  test('keeps no hash from which a PIN could be guessed, and still knows the hash of earlier versions', async () => {
+  test('stores no hash from which a PIN could be guessed, and accepts the hash of earlier versions', async () => {
     const { id, key } = await api.newOrganization()
     const json = { name: 'Depot', settings: { pin: '1234' } }
     const post = () =>
@@ -84,7 +84,7 @@ describe('Idempotency-Key', () => {
     expect(body.id).toBeDefined()
   })
 
-  test('forgets refusals, so that the corrected state can be tried again', async () => {
+  test('stores no errors, so that a request can be retried after a correction', async () => {
     const { id, key } = await api.newOrganization()
     const suspend = (status: string) =>
       api.services.pool.query('UPDATE organization SET subscription_status = $2 WHERE id = $1', [id, status])
@@ -94,7 +94,7 @@ describe('Idempotency-Key', () => {
     expect((await create(key, id)).status).toBe(201)
   })
 
-  test('16 at the same time make one device: one 201, the others the same answer or 409', async () => {
+  test('16 concurrent requests create one device: one returns 201, the others the same response or 409', async () => {
     const { id, key } = await api.newOrganization()
     const answers = await Promise.all(Array.from({ length: 16 }, () => create(key, id)))
     const made = answers.filter(({ status }) => status === 201)

@@ -28,7 +28,7 @@ function openDirectory() {
 
 const unknownTokens = (count: number) => Array.from({ length: count }, () => issueToken('flk').token)
 
-test('a thousand keys that nobody has cost a few queries, and none when they come again', async () => {
+test('a thousand unknown keys cause a few queries, and none when they are repeated', async () => {
   const { keys, queries } = openDirectory()
   const tokens = unknownTokens(1_000)
   const ask = () => Promise.all(tokens.map((token, index) => keys.byToken(token, `192.0.2.${index % 100}`)))
@@ -39,7 +39,7 @@ test('a thousand keys that nobody has cost a few queries, and none when they com
   expect(queries()).toBe(firstQueries)
 })
 
-test('an address has a hundred look-ups at a time, of which others notice nothing', async () => {
+test('an address can have 100 look-ups at a time, which do not delay other addresses', async () => {
   const { keys } = openDirectory()
   const { key } = await api.newOrganization()
   const asked = Promise.allSettled(unknownTokens(150).map((token) => keys.byToken(token, '192.0.2.1')))
@@ -50,7 +50,7 @@ test('an address has a hundred look-ups at a time, of which others notice nothin
   expect(await keys.byToken(key, '192.0.2.1')).toBeDefined()
 })
 
-test('a key is asked for once in five seconds, and again when it is to be forgotten', async () => {
+test('a key is looked up once in five seconds, and again after it was forgotten', async () => {
   const { keys, queries } = openDirectory()
   const { key } = await api.newOrganization()
   const found = await Promise.all([keys.byToken(key), keys.byToken(key)])
@@ -62,7 +62,7 @@ test('a key is asked for once in five seconds, and again when it is to be forgot
   expect(queries()).toBe(2)
 })
 
-test('a key that was created right now works at once, also from an address that has failed too often', async () => {
+test('a new key works at once, also from an address with too many failures', async () => {
   const { id, key } = await api.newOrganization()
   const headers = { 'x-forwarded-for': '192.0.2.9' }
   const failures = []

@@ -76,7 +76,7 @@ describe('assets', () => {
 })
 
 describe.for(['/', '/docs', '/assets/index-Abc123.js'])('%s', (path) => {
-  test('is answered 304 when the browser has it, with the same caching headers', async () => {
+  test('returns 304 with the same caching headers if the browser has it', async () => {
     const first = await get(path)
     const etag = first.headers.get('etag') ?? ''
     expect(etag).toMatch(/^W\/"[\w-]{22}"$/)
@@ -87,7 +87,7 @@ describe.for(['/', '/docs', '/assets/index-Abc123.js'])('%s', (path) => {
     expect((await get(path, { 'if-none-match': '"other"' })).status).toBe(200)
   })
 
-  test('is answered to HEAD with the headers of GET and no body', async () => {
+  test('returns the headers of GET and no body for HEAD', async () => {
     const [head, full] = [await get(path, {}, 'HEAD'), await get(path)]
     expect([head.status, await head.text()]).toEqual([200, ''])
     for (const name of ['etag', 'cache-control', 'vary', 'content-type'])
@@ -95,7 +95,7 @@ describe.for(['/', '/docs', '/assets/index-Abc123.js'])('%s', (path) => {
     await full.text()
   })
 
-  test('forbids other origins, frames, and scripts made from text', async () => {
+  test('forbids other origins, frames and inline scripts', async () => {
     const { headers } = await get(path, {}, 'HEAD')
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
@@ -128,7 +128,7 @@ describe('leaves to the API', () => {
     expect(ask('/', {}, 'POST')).toBeUndefined()
   })
 
-  test('everything, when the folder has no page', async () => {
+  test('all paths, if the folder has no page', async () => {
     expect(await openPage(join(folder, 'assets'), 'router')).toBeUndefined()
     expect(await openPage(join(folder, 'missing'), 'router')).toBeUndefined()
   })

@@ -11,7 +11,7 @@ afterAll(() => api.close())
 const keysOf = (orgId: string) => `/orgs/${orgId}/api-keys`
 
 describe('POST /orgs/:orgId/api-keys', () => {
-  test('201 shows a key once, which then opens what it was given', async () => {
+  test('201 returns a key once; the key has the granted scopes', async () => {
     const { id, key } = await api.newOrganization()
     const answer = await api.call('POST', keysOf(id), { token: key, json: { name: 'Dashboard', role: 'viewer' } })
     expect(answer.status).toBe(201)
@@ -35,7 +35,7 @@ describe('POST /orgs/:orgId/api-keys', () => {
     })
   })
 
-  test('201 with alsoIn opens several organizations, where the creator manages keys', async () => {
+  test('201 with alsoIn creates a key for several organizations in which the creator manages keys', async () => {
     const [a, b] = [await api.newOrganization(), await api.newOrganization()]
     const provider = await api.newKey([a.id, b.id], ['key:manage', 'device:read', 'device:transfer'])
     const json = {
@@ -94,7 +94,7 @@ describe('POST /orgs/:orgId/api-keys', () => {
     expect((await api.call('POST', keysOf(mine.id), { token: mine.key, json })).status).toBe(404)
   })
 
-  test('409 already_issued when the same Idempotency-Key comes again', async () => {
+  test('409 already_issued for a repeated Idempotency-Key', async () => {
     const { id, key } = await api.newOrganization()
     const call = { token: key, json: { name: 'K', role: 'viewer' }, headers: { 'idempotency-key': 'once' } }
     expect((await api.call('POST', keysOf(id), call)).status).toBe(201)
@@ -105,7 +105,7 @@ describe('POST /orgs/:orgId/api-keys', () => {
 })
 
 describe('DELETE /orgs/:orgId/api-keys/:id', () => {
-  test('204 stops the key and its access tokens within 5 s', async () => {
+  test('204 revokes the key and its access tokens within 5 s', async () => {
     const { id, key } = await api.newOrganization()
     const created = await api.call('POST', keysOf(id), { token: key, json: { name: 'K', role: 'viewer' } })
     const token = await exchange(created.body.key)
@@ -119,7 +119,7 @@ describe('DELETE /orgs/:orgId/api-keys/:id', () => {
     }
   })
 
-  test('404 for a key that is revoked, malformed or another organization’s', async () => {
+  test('404 for a key that is revoked, malformed or of another organization', async () => {
     const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
     const created = await api.call('POST', keysOf(other.id), { token: other.key, json: { name: 'K', role: 'viewer' } })
     const remove = (keyId: string) => api.call('DELETE', `${keysOf(mine.id)}/${keyId}`, { token: mine.key })

@@ -87,7 +87,7 @@ describe('POST /auth/token', () => {
     }
   })
 
-  test('415 for JSON, with the member error too', async () => {
+  test('415 for JSON, also with the member `error`', async () => {
     expect(await api.call('POST', '/auth/token', { json: {} })).toMatchObject({
       status: 415,
       body: { error: 'invalid_request' },
@@ -96,7 +96,7 @@ describe('POST /auth/token', () => {
 })
 
 describe('our own access tokens', () => {
-  test('are signed by the published key', async () => {
+  test('are signed with the published key', async () => {
     const { body } = await api.call('GET', '/.well-known/jwks.json')
     expect(body.keys).toEqual([
       expect.objectContaining({ kty: 'EC', crv: 'P-256', alg: 'ES256', kid: expect.any(String) }),
@@ -104,7 +104,7 @@ describe('our own access tokens', () => {
     expect(body.keys[0]).not.toHaveProperty('d')
   })
 
-  test('401 when altered, expired, unsigned, or signed with the public key as a secret', async () => {
+  test('401 for an altered, expired or unsigned token, or one signed with the public key as a secret', async () => {
     const { key } = await api.newOrganization()
     const keyId = key.split('_')[1] ?? ''
     const { accessTokens } = api.services
@@ -132,7 +132,7 @@ describe('an identity provider’s access tokens', () => {
       .setProtectedHeader({ alg: 'RS256', kid: 'one', typ: 'at+jwt', ...header })
       .sign(keys.privateKey)
 
-  test('open what their claim says, and never the platform', async () => {
+  test('grant the scopes of their claim, and never platform access', async () => {
     const { id } = await api.newOrganization()
     const token = await sign({ orgs: { [id]: ['device:read', 'platform', 'unknown'] } })
     expect((await api.call('GET', `/devices?orgId=${id}`, { token })).status).toBe(200)
@@ -140,7 +140,7 @@ describe('an identity provider’s access tokens', () => {
     expect((await api.call('POST', '/orgs', { token, json: { name: 'A' } })).status).toBe(403)
   })
 
-  test('403 for lists and an empty list of organizations when they name none', async () => {
+  test('403 for lists, and an empty list of organizations, without organizations in the claim', async () => {
     const token = await sign({ orgs: { '00000000-0000-4000-8000-000000000000': ['device:read'] } })
     expect((await api.call('GET', '/devices', { token })).status).toBe(403)
     expect(await api.call('GET', '/orgs', { token })).toMatchObject({

@@ -86,14 +86,14 @@ describe('a history that is being streamed', () => {
     expect((await finish(download)).isWhole).toBe(false)
   })
 
-  test('breaks off when its device is deleted', async () => {
+  test('is aborted when its device is deleted', async () => {
     const { organization, deviceId, path } = await deviceWithHistory()
     const download = await beginDownload(`${path}&format=ndjson`, organization.key)
     await deleteDevice(api.services.pool, deviceId)
     expect((await finish(download)).isWhole).toBe(false)
   })
 
-  test('goes on for the old owner when its device is transferred', async () => {
+  test('continues for the previous owner when its device is transferred', async () => {
     const { organization, deviceId, path } = await deviceWithHistory()
     const buyer = await api.newOrganization()
     const download = await beginDownload(`${path}&format=ndjson`, organization.key)
@@ -101,7 +101,7 @@ describe('a history that is being streamed', () => {
     expect((await finish(download)).isWhole).toBe(true)
   })
 
-  test('breaks off within 5 s while its client reads nothing', async () => {
+  test('is aborted within 5 s while its client does not read', async () => {
     const { organization, path } = await deviceWithHistory()
     const download = await beginDownload(`${path}&format=ndjson`, organization.key)
     const closed = once(outgoing, 'close')
@@ -112,7 +112,7 @@ describe('a history that is being streamed', () => {
     expect((await finish(download)).isWhole).toBe(false)
   })
 
-  test('is whole when nothing happens, and safe from formulas as CSV', async () => {
+  test('is complete, and safe from formulas as CSV', async () => {
     const { organization, path } = await deviceWithHistory()
     const { isWhole, text } = await finish(await beginDownload(`${path}&format=csv`, organization.key))
     expect(isWhole).toBe(true)
@@ -123,7 +123,7 @@ describe('a history that is being streamed', () => {
 
 // Tens of thousands of devices take a busy machine a while to make.
 describe('an export of devices', { timeout: 120_000 }, () => {
-  test('breaks off when its key is revoked', async () => {
+  test('is aborted when its key is revoked', async () => {
     const organization = await api.newOrganization()
     await seedDevices(api.services.pool, organization.id, 40_000)
     const download = await beginDownload('/devices/export?format=ndjson', organization.key)
@@ -131,7 +131,7 @@ describe('an export of devices', { timeout: 120_000 }, () => {
     expect((await finish(download)).isWhole).toBe(false)
   })
 
-  test('breaks off when its key loses one of its organizations, instead of leaving that out', async () => {
+  test('is aborted when its key loses one of its organizations, and does not skip it', async () => {
     const [one, two] = [await api.newOrganization(), await api.newOrganization()]
     await seedDevices(api.services.pool, one.id, 30_000)
     await seedDevices(api.services.pool, two.id, 10_000)
@@ -144,7 +144,7 @@ describe('an export of devices', { timeout: 120_000 }, () => {
     expect((await finish(download)).isWhole).toBe(false)
   })
 
-  test('is whole when nothing happens', async () => {
+  test('is complete', async () => {
     const organization = await api.newOrganization()
     await seedDevices(api.services.pool, organization.id, 5_000)
     const { isWhole, text } = await finish(await beginDownload('/devices/export?format=csv', organization.key))

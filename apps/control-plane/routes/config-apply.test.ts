@@ -68,7 +68,7 @@ describe('POST /orgs/:orgId/configs/:profileId/apply', () => {
     )
   })
 
-  test('400 for both targets, for none, for an empty list and for more than 10,000', async () => {
+  test('400 for both targets, no target, an empty list and more than 10,000 devices', async () => {
     const { apply } = await newProfile()
     const tooMany = Array.from({ length: 10_001 }, () => randomUUID())
     for (const json of [
@@ -113,7 +113,7 @@ describe('POST /orgs/:orgId/configs/:profileId/apply', () => {
     expect(rowCount).toBe(0)
   })
 
-  test('the same Idempotency-Key makes one batch', async () => {
+  test('the same Idempotency-Key creates one batch', async () => {
     const { apply, seed, key } = await newProfile()
     const json = { deviceIds: await seed(2) }
     const headers = { 'idempotency-key': randomUUID() }

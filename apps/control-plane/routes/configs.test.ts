@@ -65,7 +65,7 @@ describe('POST /orgs/:orgId/configs', () => {
     expect(answer).toMatchObject({ status: 400, body: { code } })
   })
 
-  test('404 and 403 come before the settings are read', async () => {
+  test('404 and 403 come before the settings are parsed', async () => {
     const { id } = await api.newOrganization()
     const stranger = await api.newOrganization()
     const reader = await api.newKey([id], ['config:read'])
@@ -74,7 +74,7 @@ describe('POST /orgs/:orgId/configs', () => {
     expect((await api.call('POST', `/orgs/${id}/configs`, { token: reader, json })).status).toBe(403)
   })
 
-  test('402 when the subscription is suspended, for the platform too; reads stay', async () => {
+  test('402 when the subscription is suspended, also for the platform; reads work', async () => {
     const { id, key, path, one } = await newProfile()
     await suspend(id)
     for (const token of [key, api.platformKey]) {
@@ -98,7 +98,7 @@ describe('POST /orgs/:orgId/configs', () => {
     expect((await api.call('POST', path, { token: stranger, json })).status).toBe(404)
   })
 
-  test('201 again for the same Idempotency-Key, from a record without the secret', async () => {
+  test('201 for the same Idempotency-Key, from a record without the secret', async () => {
     const { id, key } = await api.newOrganization()
     const canary = `canary-${randomUUID()}`
     const headers = { 'idempotency-key': randomUUID() }
@@ -111,7 +111,7 @@ describe('POST /orgs/:orgId/configs', () => {
 })
 
 describe('GET /orgs/:orgId/configs', () => {
-  test('200 lists newest first in pages that neither repeat nor skip', async () => {
+  test('200 lists newest first, in pages without repeated or skipped items', async () => {
     const { id, key } = await api.newOrganization()
     const path = `/orgs/${id}/configs`
     for (const name of ['a', 'b', 'c']) await api.call('POST', path, { token: key, json: { name, settings } })
@@ -132,7 +132,7 @@ describe('GET /orgs/:orgId/configs', () => {
 })
 
 describe('GET /orgs/:orgId/configs/:id', () => {
-  test('304 for the ETag it has', async () => {
+  test('304 for the current ETag', async () => {
     const { one, key } = await newProfile()
     const answer = await api.call('GET', one, { token: key, headers: { 'if-none-match': '"1"' } })
     expect(answer).toMatchObject({ status: 304, body: '' })
@@ -143,7 +143,7 @@ describe('GET /orgs/:orgId/configs/:id', () => {
     expect((await api.call('GET', `${path}/${profileId}`, { token: key })).status).toBe(404)
   })
 
-  test('404 for another organization’s profile under the own path', async () => {
+  test('404 for the profile of another organization under the path of the caller’s organization', async () => {
     const { created } = await newProfile()
     const { id, key } = await api.newOrganization()
     expect((await api.call('GET', `/orgs/${id}/configs/${created.body.id}`, { token: key })).status).toBe(404)
@@ -168,13 +168,13 @@ describe('PATCH /orgs/:orgId/configs/:id', () => {
     expect(versions.body.items).toMatchObject([{ version: 2 }, { version: 1, settings: created.body.settings }])
   })
 
-  test('200 without a new version when nothing changes', async () => {
+  test('200 without a new version if nothing changes', async () => {
     const { one, key, created } = await newProfile()
     const json = { name: 'Depot', settings: created.body.settings }
     expect(await api.call('PATCH', one, { token: key, json })).toMatchObject({ status: 200, body: created.body })
   })
 
-  test('400 for an empty change and for a redaction where no secret is set', async () => {
+  test('400 for an empty change, and for a redaction without a stored secret', async () => {
     const { one, key } = await newProfile()
     expect((await api.call('PATCH', one, { token: key, json: {} })).status).toBe(400)
     const json = { settings: { wifi: { psk: { $secret: { set: true } } } } }
@@ -184,7 +184,7 @@ describe('PATCH /orgs/:orgId/configs/:id', () => {
     })
   })
 
-  test('412 when If-Match names an older version', async () => {
+  test('412 if If-Match has an older version', async () => {
     const { one, key } = await newProfile()
     const headers = { 'if-match': '"1"' }
     expect((await api.call('PATCH', one, { token: key, json: { name: 'B' }, headers })).status).toBe(200)
@@ -193,7 +193,7 @@ describe('PATCH /orgs/:orgId/configs/:id', () => {
     expect((await api.call('DELETE', one, { token: key, headers })).status).toBe(412)
   })
 
-  test('concurrent changes make one version each', async () => {
+  test('concurrent changes create one version each', async () => {
     const { one, key } = await newProfile()
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     const answers = await Promise.all(names.map((name) => api.call('PATCH', one, { token: key, json: { name } })))

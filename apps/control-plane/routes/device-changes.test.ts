@@ -22,7 +22,7 @@ const actions = async (organization: Organization, subjectId: string) =>
   ).body.items.map(({ action }: { action: string }) => action)
 
 describe('GET /devices/:id', () => {
-  test('304 when If-None-Match names what it is', async () => {
+  test('304 if If-None-Match has the current ETag', async () => {
     const organization = await api.newOrganization()
     const { id } = await create(organization)
     const first = await api.call('GET', `/devices/${id}`, { token: organization.key })
@@ -33,7 +33,7 @@ describe('GET /devices/:id', () => {
     expect((await api.call('GET', `/devices/${id}`, { token: organization.key, headers })).status).toBe(200)
   })
 
-  test('404 for another organization’s device exactly as for one that does not exist, or a malformed id', async () => {
+  test('404 with the same body for another organization’s device, an unknown id and a malformed id', async () => {
     const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
     const foreign = await create(other)
     const read = (id: string) => api.call('GET', `/devices/${id}`, { token: mine.key })
@@ -57,7 +57,7 @@ describe('GET /devices/:id', () => {
 })
 
 describe('PATCH /devices/:id', () => {
-  test('200 changes name, tags and status, each in the audit', async () => {
+  test('200 changes name, tags and status, with an audit record for each', async () => {
     const organization = await api.newOrganization()
     const { id, serial } = await create(organization)
     const answer = await patch(organization, id, { name: 'New', tags: ['x', 'x'], status: 'disabled', serial })
@@ -66,7 +66,7 @@ describe('PATCH /devices/:id', () => {
     expect((await patch(organization, id, { status: 'online' })).body.status).toBe('online')
   })
 
-  test('400 serial_immutable, nothing to change, an unknown field, an unknown status', async () => {
+  test('400 for another serial, no change, an unknown field and an unknown status', async () => {
     const organization = await api.newOrganization()
     const { id, serial } = await create(organization)
     expect(await patch(organization, id, { serial: 'SN-2' })).toMatchObject({
@@ -78,7 +78,7 @@ describe('PATCH /devices/:id', () => {
     }
   })
 
-  test('402 under a cancelled subscription, whoever calls', async () => {
+  test('402 under a cancelled subscription for all callers', async () => {
     const organization = await api.newOrganization()
     const { id } = await create(organization)
     const json = { plan: 'pro', status: 'cancelled' }
@@ -96,7 +96,7 @@ describe('PATCH /devices/:id', () => {
     expect((await patch(other, id, { name: 'New' })).status).toBe(404)
   })
 
-  test('412 when If-Match names an older state; telemetry in between does not count', async () => {
+  test('412 if If-Match has an older state; telemetry in between has no effect', async () => {
     const organization = await api.newOrganization()
     const { id } = await create(organization)
     const tag = (await api.call('GET', `/devices/${id}`, { token: organization.key })).headers.get('etag') ?? ''
@@ -112,7 +112,7 @@ describe('PATCH /devices/:id', () => {
 })
 
 describe('DELETE /devices/:id', () => {
-  test('204, then it is gone, its place in the quota is free, and its serial makes a new device', async () => {
+  test('204, then 404; its quota is released, and its serial can be registered again', async () => {
     const organization = await api.newOrganization()
     const { id } = await create(organization)
     expect((await api.call('DELETE', `/devices/${id}`, { token: organization.key })).status).toBe(204)
@@ -138,7 +138,7 @@ describe('automatic status', () => {
     (await api.call('GET', `/devices/${id}`, { token: organization.key })).body.status
   const minute = 60_000
 
-  test('follows telemetry, faults and silence; each change is audited; disabled stays', async () => {
+  test('changes with telemetry, faults and silence, with audit records; disabled devices keep their status', async () => {
     const organization = await api.newOrganization()
     const { id } = await create(organization)
     const { pool } = api.services
@@ -167,7 +167,7 @@ describe('automatic status', () => {
     expect(body).toMatchObject({ firmware: '4.2', location: { lat: 51.9, lon: -8.5, ts: expect.any(String) } })
   })
 
-  test('waits three reporting intervals before it calls a router that reports rarely offline', async () => {
+  test('marks a router that reports rarely as offline only after three reporting intervals', async () => {
     const organization = await api.newOrganization()
     const { id } = await create(organization)
     const { pool } = api.services
@@ -180,7 +180,7 @@ describe('automatic status', () => {
     expect(await statusOf(organization, id)).toBe('online')
   })
 
-  test('text that cannot be stored holds up nobody: neither its device nor the others of the batch', async () => {
+  test('text that cannot be stored blocks neither its device nor the others of the batch', async () => {
     const [one, other] = [await api.newOrganization(), await api.newOrganization()]
     const [odd, plain] = [await create(one), await create(other)]
     const seenAtMs = Date.now()

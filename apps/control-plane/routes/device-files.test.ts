@@ -33,7 +33,7 @@ const countDevices = async (organizationId: string) => {
 }
 
 describe('POST /devices/import', () => {
-  test('429 rate_limited when too many imports of the organization wait for their turn', async () => {
+  test('429 rate_limited when too many imports of the organization are waiting', async () => {
     const { id, key: token } = await api.newOrganization()
     const free = Promise.withResolvers<void>()
     const { importLine, authenticator } = api.services
@@ -48,7 +48,7 @@ describe('POST /devices/import', () => {
     expect((await importFile(id, csv(['L1']), { token })).status).toBe(200)
   })
 
-  test('200 with an Idempotency-Key, also when a refused row has names that cannot be stored', async () => {
+  test('200 with an Idempotency-Key, also if a failed row has text that cannot be stored', async () => {
     const { id, key: token } = await api.newOrganization()
     const rows = ['{"serial":"A1","name":"n","model":"m"}', '{"serial":"A2","name":"n","model":"m","a\\u0000":1}']
     const send = () =>
@@ -61,7 +61,7 @@ describe('POST /devices/import', () => {
     expect(await send()).toMatchObject({ status: 200, body: { created: 1 } })
   })
 
-  test('200 creates the rows of a CSV file and says what each became', async () => {
+  test('200 creates the rows of a CSV file and returns the result of each', async () => {
     const { id, key } = await api.newOrganization()
     await seedDevices(api.services.pool, id, 1)
     const file = `\ufeffname,serial,tags,model\n"Bus, 1",A1, bus ; night;,RX400\n,A2,,RX400\nBus 3,A1,,RX400\nBus 4,A4\n\nBus 5,A5,,RX400,surplus\n`
@@ -86,7 +86,7 @@ describe('POST /devices/import', () => {
     expect(await countDevices(id)).toEqual({ devices: 2, counted: 2 })
   })
 
-  test('200 takes NDJSON, where a broken line fails alone', async () => {
+  test('200 for NDJSON, where an invalid line fails alone', async () => {
     const { id, key } = await api.newOrganization()
     const good = JSON.stringify({ serial: 'A1', name: 'Bus 1', model: 'RX400', tags: ['bus'] })
     const foreign = JSON.stringify({ serial: 'A2', name: 'Bus 2', model: 'RX400', organizationId: newId() })
@@ -102,7 +102,7 @@ describe('POST /devices/import', () => {
     })
   })
 
-  test('200 with tokens gives each device a token that works; the same key again is 409 already_issued', async () => {
+  test('200 with tokens returns a working token for each device; the same Idempotency-Key returns 409 already_issued', async () => {
     const { id, key } = await api.newOrganization()
     const headers = { 'idempotency-key': randomUUID() }
     const sent = { token: key, query: '&tokens=true', headers }
@@ -117,7 +117,7 @@ describe('POST /devices/import', () => {
     })
   })
 
-  test('200 replayed for the same Idempotency-Key without tokens', async () => {
+  test('200 is replayed for the same Idempotency-Key without tokens', async () => {
     const { id, key } = await api.newOrganization()
     const sent = { token: key, headers: { 'idempotency-key': randomUUID() } }
     const first = await importFile(id, csv(['A1']), sent)
@@ -126,7 +126,7 @@ describe('POST /devices/import', () => {
     expect(second.headers.get('idempotency-replayed')).toBe('true')
   })
 
-  test('200 creates exactly up to the quota, also when several imports run at once', async () => {
+  test('200 creates devices up to the quota, also for concurrent imports', async () => {
     const { id, key } = await api.newOrganization({ plan: 'free' })
     const files = Array.from({ length: 8 }, (_, file) => csv(Array.from({ length: 4 }, (_, row) => `S${file}-${row}`)))
     const answers = await Promise.all(files.map((file) => importFile(id, file, { token: key })))
@@ -137,7 +137,7 @@ describe('POST /devices/import', () => {
     expect(codes.filter((code) => code === 'device_quota_exceeded')).toHaveLength(22)
   })
 
-  test('10,000 rows are taken in one request', async () => {
+  test('accepts 10,000 rows in one request', async () => {
     const { id, key } = await api.newOrganization()
     const serials = Array.from({ length: 10_000 }, (_, index) => `S${index}`)
     const { status, body } = await importFile(id, csv(serials), { token: key })
@@ -145,7 +145,7 @@ describe('POST /devices/import', () => {
     expect(await countDevices(id)).toEqual({ devices: 10_000, counted: 10_000 })
   })
 
-  test('400 without orgId, for a header that is wrong, for broken quotes and for no body', async () => {
+  test('400 without orgId, for an invalid header, for invalid quotes and without a body', async () => {
     const { id, key } = await api.newOrganization()
     const path = '/devices/import'
     const headers = { 'content-type': 'text/csv' }
@@ -190,7 +190,7 @@ describe('POST /devices/import', () => {
     expect((await importFile(id, '[]', { token: key, type: 'application/json' })).status).toBe(415)
   })
 
-  test('422 atomic creates nothing when one row fails, and all when none does', async () => {
+  test('422 for atomic when one row fails, without creating any; 200 when none fails', async () => {
     const { id, key } = await api.newOrganization()
     const sent = { token: key, query: '&atomic=true' }
     expect(await importFile(id, csv(['A1', 'A2', 'A1']), sent)).toMatchObject({
@@ -207,7 +207,7 @@ describe('POST /devices/import', () => {
 })
 
 describe('GET /devices/export', () => {
-  test('200 streams every device once as CSV, newest first, under the filters of the list', async () => {
+  test('200 streams every device once as CSV, newest first, with the filters of the list', async () => {
     const { id, key } = await api.newOrganization()
     const ids = await seedDevices(api.services.pool, id, 2_500, { tags: ['bus', 'night'] })
     await seedDevices(api.services.pool, id, 3)
@@ -220,7 +220,7 @@ describe('GET /devices/export', () => {
     expect(rows[0]).toMatchObject({ organizationId: id, tags: 'bus;night', status: 'provisioning', lat: '' })
   })
 
-  test('200 as NDJSON has the devices as the API shows them', async () => {
+  test('200 as NDJSON returns the devices as in the API', async () => {
     const { id, key } = await api.newOrganization()
     const [device] = await seedDevices(api.services.pool, id, 1)
     const answer = await api.fetch('/devices/export?format=ndjson', { headers: { authorization: `Bearer ${key}` } })

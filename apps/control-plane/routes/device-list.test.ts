@@ -21,7 +21,7 @@ const list = (organization: Organization, query = '') =>
 const serials = (answer: { body: { items: { serial: string }[] } }) => answer.body.items.map(({ serial }) => serial)
 
 describe('GET /devices', () => {
-  test('200 lists newest first what the caller may read, and nothing else', async () => {
+  test('200 lists newest first, only devices that the caller can read', async () => {
     const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
     await create(mine, 'A')
     await create(other, 'X')
@@ -45,7 +45,7 @@ describe('GET /devices', () => {
     expect(serials(await list(both, '?tag=night&tag=bus'))).toEqual(['A1'])
   })
 
-  test('200 searches name, serial, model and organization name, in any case, wildcards taken literally', async () => {
+  test('200 searches name, serial, model and organization name, case-insensitively, with literal wildcards', async () => {
     const mark = Math.random().toString(36).slice(2, 10)
     const a = await api.newOrganization({ name: `Harbour ${mark}` })
     const b = await api.newOrganization()
@@ -60,7 +60,7 @@ describe('GET /devices', () => {
     expect(serials(await list(both, '?q=nothing-like-it'))).toEqual([])
   })
 
-  test('200 pages without repeating or skipping while devices are being created', async () => {
+  test('200 returns pages without repeated or skipped items while devices are created', async () => {
     const organization = await api.newOrganization()
     const before = []
     for (let n = 0; n < 25; n += 1) before.push((await create(organization, `P-${n}`)).id)
@@ -80,7 +80,7 @@ describe('GET /devices', () => {
     expect(seen).toEqual(before.reverse())
   })
 
-  test('400 for a cursor that was altered, or made for other filters or another caller', async () => {
+  test('400 for an altered cursor, or one of other filters or another caller', async () => {
     const organization = await api.newOrganization()
     for (const serial of ['A', 'B', 'C']) await create(organization, serial)
     const { body } = await list(organization, '?limit=1')
@@ -118,7 +118,7 @@ describe('GET /devices', () => {
     expect((await list({ id, key }, `?orgId=${id}`)).status).toBe(403)
   })
 
-  test('404 for an organization the caller does not see', async () => {
+  test('404 for an organization that the caller cannot read', async () => {
     const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
     expect((await list(mine, `?orgId=${other.id}`)).status).toBe(404)
     expect((await list({ id: '', key: api.platformKey }, '?orgId=00000000-0000-4000-8000-000000000000')).status).toBe(
@@ -126,7 +126,7 @@ describe('GET /devices', () => {
     )
   })
 
-  test('405 with Allow, 404 for a path that is not there', async () => {
+  test('405 with Allow, 404 for an unknown path', async () => {
     const answer = await api.call('PUT', '/devices')
     expect(answer.status).toBe(405)
     expect(answer.headers.get('allow')).toContain('GET')

@@ -23,7 +23,7 @@ async function pair() {
 }
 
 describe('POST /devices/:id/transfer', () => {
-  test('200 moves the device; groups, jobs, token, profile and location stay behind, quota and books follow', async () => {
+  test('200 moves the device with its quota and audit, without groups, jobs, token, profile and location', async () => {
     const { from, to, mover } = await pair()
     const { id } = await create(from)
     const group = await api.call('POST', `/orgs/${from.id}/groups`, { token: from.key, json: { name: 'All' } })
@@ -78,7 +78,7 @@ describe('POST /devices/:id/transfer', () => {
     expect((await api.call('POST', `/devices/${id}/transfer`, { token: mover, json: {} })).status).toBe(400)
   })
 
-  test('402 when either side’s subscription is inactive', async () => {
+  test('402 if the subscription of either organization is inactive', async () => {
     for (const side of ['from', 'to'] as const) {
       const organizations = await pair()
       const { id } = await create(organizations.from)
@@ -88,7 +88,7 @@ describe('POST /devices/:id/transfer', () => {
     }
   })
 
-  test('403 without the scope on the source, without it on the destination, and for no such destination', async () => {
+  test('403 without the scope in the source or destination, and for an unknown destination', async () => {
     const { from, to, mover } = await pair()
     const { id } = await create(from)
     const nowhere = '00000000-0000-4000-8000-000000000000'
@@ -119,7 +119,7 @@ describe('POST /devices/:id/transfer', () => {
     expect((await api.call('POST', `/devices/${id}/transfer`, stale)).status).toBe(412)
   })
 
-  test('404 for a device of an organization the caller does not see', async () => {
+  test('404 for a device of an organization that the caller cannot read', async () => {
     const { from, to } = await pair()
     const { id } = await create(from)
     expect((await transfer(to.key, id, to.id)).status).toBe(404)
@@ -137,7 +137,7 @@ describe('POST /devices/:id/transfer', () => {
 })
 
 describe('quota', () => {
-  test('16 concurrent creators against a quota of 100 end at exactly 100', async () => {
+  test('16 concurrent callers create exactly 100 devices with a quota of 100', async () => {
     const organization = await api.newOrganization()
     const json = { plan: 'pro', status: 'active', deviceQuota: 100 }
     await api.call('PUT', `/orgs/${organization.id}/subscription`, { token: api.platformKey, json })

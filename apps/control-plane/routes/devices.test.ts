@@ -26,7 +26,7 @@ async function create(organization: { id: string; key: string }, serial?: string
 }
 
 describe('POST /devices', () => {
-  test('201 creates a provisioning device with each tag once, its address in Location', async () => {
+  test('201 creates a provisioning device with each tag once and a Location', async () => {
     const organization = await api.newOrganization()
     const answer = await api.call('POST', '/devices', { token: organization.key, json: device(organization.id) })
     expect(answer.status).toBe(201)
@@ -51,7 +51,7 @@ describe('POST /devices', () => {
     expect(read.headers.get('etag')).toBe(answer.headers.get('etag'))
   })
 
-  test('201 for a tag said more often than a device may have tags: it counts once', async () => {
+  test('201 for a tag that is repeated more often than the limit of tags: it counts once', async () => {
     const organization = await api.newOrganization()
     const json = device(organization.id, 'SN-TAGS', { tags: Array.from({ length: 60 }, () => 'bus') })
     const answer = await api.call('POST', '/devices', { token: organization.key, json })
@@ -86,7 +86,7 @@ describe('POST /devices', () => {
     expect(answer.body.errors).toHaveLength(50)
   })
 
-  test('400 for a body that is not JSON, 415 for one that does not say it is', async () => {
+  test('400 for a body that is not JSON, 415 without the JSON media type', async () => {
     const { key } = await api.newOrganization()
     const json = { 'content-type': 'application/json' }
     expect(await api.call('POST', '/devices', { token: key, body: '{', headers: json })).toMatchObject({
@@ -101,7 +101,7 @@ describe('POST /devices', () => {
     })
   })
 
-  test('401 without a token, and with a device’s', async () => {
+  test('401 without a token and with a device token', async () => {
     const organization = await api.newOrganization()
     const { id } = await create(organization)
     const { body } = await api.call('POST', `/devices/${id}/token`, { token: organization.key })
@@ -131,7 +131,7 @@ describe('POST /devices', () => {
     })
   })
 
-  test('403 beyond the quota, with limit and used', async () => {
+  test('403 above the quota, with limit and used', async () => {
     const organization = await api.newOrganization({ plan: 'free' })
     for (let n = 0; n < 10; n += 1) await create(organization, `SN-${n}`)
     expect(
@@ -142,7 +142,7 @@ describe('POST /devices', () => {
     })
   })
 
-  test('404 for another organization, as for one that does not exist', async () => {
+  test('404 for another organization and for one that does not exist', async () => {
     const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
     const nowhere = '00000000-0000-4000-8000-000000000000'
     const foreign = await api.call('POST', '/devices', { token: mine.key, json: device(other.id) })
@@ -152,7 +152,7 @@ describe('POST /devices', () => {
     expect((await api.call('POST', '/devices', { token: api.platformKey, json: device(nowhere) })).status).toBe(404)
   })
 
-  test('409 for a serial the organization has; another organization may use it', async () => {
+  test('409 for a serial that exists in the organization; another organization can use it', async () => {
     const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
     await create(mine)
     expect(await api.call('POST', '/devices', { token: mine.key, json: device(mine.id) })).toMatchObject({

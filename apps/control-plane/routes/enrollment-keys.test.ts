@@ -10,7 +10,7 @@ afterAll(() => api.close())
 const keysOf = (orgId: string) => `/orgs/${orgId}/enrollment-keys`
 
 describe('/orgs/:orgId/enrollment-keys', () => {
-  test('201 shows the key once; the list shows it without, newest first and in pages; 204 revokes it', async () => {
+  test('201 returns the key once; the list has no key, newest first and in pages; 204 revokes it', async () => {
     const { id, key } = await api.newOrganization()
     const json = {
       name: 'Workshop',
@@ -60,7 +60,7 @@ describe('/orgs/:orgId/enrollment-keys', () => {
     }
   })
 
-  test('403 for reading them without org:write', async () => {
+  test('403 for listing without org:write', async () => {
     const { id } = await api.newOrganization()
     expect((await api.call('GET', keysOf(id), { token: await api.newKey([id], 'operator') })).status).toBe(403)
   })

@@ -31,7 +31,7 @@ async function organizationWithDevice() {
   return { organization, deviceId: body.id as string, remove }
 }
 
-test('a process whose clock is ahead sees a device leave', async () => {
+test('a process whose clock is ahead detects that a device was deleted', async () => {
   const { organization, deviceId, remove } = await organizationWithDevice()
   const { pool, readers } = api.services
   const live = createLiveMaps({ pool, readers, clock: ahead, revisions: createRevisions() })
@@ -66,7 +66,7 @@ test('a read with a longer window returns telemetry that arrived since the previ
   live.close()
 })
 
-test('a moment taken from a process whose clock is ahead names departures in another process', async () => {
+test('an asOf from a process whose clock is ahead returns deleted devices in another process', async () => {
   const { organization, deviceId, remove } = await organizationWithDevice()
   const { pool, readers, plans, keyring } = api.services
   const read = async (clock: Clock, since?: string) => {

@@ -41,7 +41,7 @@ const inside = (h3: string) => cellToCenterChild(h3, 10)
 const none = { rat: 'none' }
 
 describe('GET /fleet/dead-zones', () => {
-  test('200 joins neighbouring cells and says how long, how many devices, and which operators', async () => {
+  test('200 joins adjacent cells and returns the time without service, devices and operators', async () => {
     const { organization, newVoter } = await fleet()
     const [one, two] = [await newVoter(), await newVoter()]
     await store(
@@ -71,7 +71,7 @@ describe('GET /fleet/dead-zones', () => {
     expect(second).toMatchObject({ cells: [far], noServiceS: 9 * 60, devices: 1, samples: 9, bestPlmn: null })
   })
 
-  test('200 has cells whose median signal is of quality none, though all have service', async () => {
+  test('200 includes cells with service whose median signal has the quality none', async () => {
     const { organization, newVoter } = await fleet()
     const voter = await newVoter()
     const [weak, noisy, fair] = [51, 51.2, 51.4].map((lat) => latLngToCell(lat, -9, 9))
@@ -132,7 +132,7 @@ describe('GET /fleet/dead-zones', () => {
     expect(await seen(`orgId=${organization.id}`)).toHaveLength(2)
   })
 
-  test('200 pages through one list, though votes are added meanwhile', async () => {
+  test('200 returns pages of the same list while votes are added', async () => {
     const { organization, newVoter } = await fleet()
     const voter = await newVoter()
     const places = Array.from({ length: 7 }, (_, index) => latLngToCell(40 + index, -3, 9))
@@ -154,7 +154,7 @@ describe('GET /fleet/dead-zones', () => {
     expect(lengths).toEqual([...lengths].sort((a: number, b: number) => b - a))
   })
 
-  test('200 merges organizations before a cell is judged, and shows nobody else’s', async () => {
+  test('200 merges the votes of the caller’s organizations before cells are rated', async () => {
     const [a, b, stranger] = [await fleet(), await fleet(), await fleet()]
     const [voterA, voterB] = [await a.newVoter(), await b.newVoter()]
     await store(votesIn(voterA, inside(tunnel), 5, none), votesIn(voterB, inside(tunnel), 95))
@@ -164,7 +164,7 @@ describe('GET /fleet/dead-zones', () => {
     expect((await deadZones(stranger.organization.key)).body.items).toEqual([])
   })
 
-  test('200 leaves out votes from before a device was transferred in', async () => {
+  test('200 excludes votes from before a device was transferred to the organization', async () => {
     const { organization, newVoter } = await fleet()
     const buyer = await api.newOrganization()
     const voter = await newVoter()
@@ -175,7 +175,7 @@ describe('GET /fleet/dead-zones', () => {
     expect((await deadZones(buyer.key)).body.items).toEqual([])
   })
 
-  test('200 cuts the window to the plan', async () => {
+  test('200 limits the window to the plan', async () => {
     const { organization } = await fleet('pro')
     const { body } = await deadZones(organization.key, 'sinceMinutes=129600')
     expect(body.window.limitedBy).toBe('plan')

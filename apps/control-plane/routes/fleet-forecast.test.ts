@@ -45,7 +45,7 @@ type Segment = {
 } & Record<string, unknown>
 
 describe('POST /fleet/forecast', () => {
-  test('200 covers the path in segments and says what is known of each', async () => {
+  test('200 returns a forecast for each segment of the path', async () => {
     const { organization, newVoter } = await fleet()
     const [one, two] = [await newVoter(), await newVoter()]
     const points = road(51.5, 3)
@@ -79,7 +79,7 @@ describe('POST /fleet/forecast', () => {
     expect(body.summary.recommendedPlmn).toBe('27202')
   })
 
-  test('200 says nothing is known where nobody measured', async () => {
+  test('200 returns null for segments without samples', async () => {
     const { organization } = await fleet()
     const { body } = await forecast(organization.key, { path: pathOf(road(10, 1)), everyM: 250 })
     expect(body.segments).toHaveLength(4)
@@ -94,7 +94,7 @@ describe('POST /fleet/forecast', () => {
     })
   })
 
-  test('200 finds the tunnel on the way, as a stretch with its metres, and the operator that works there', async () => {
+  test('200 returns the dead stretch of a tunnel with its length, and the operator with service there', async () => {
     const { organization, newVoter } = await fleet()
     const [one, two] = [await newVoter(), await newVoter()]
     const points = road(52.5, 4)
@@ -120,7 +120,7 @@ describe('POST /fleet/forecast', () => {
     expect(recommendedPlmn).toBe('27202')
   })
 
-  test('200 counts only one operator with plmn, only the window, and merges organizations', async () => {
+  test('200 uses only the operator of plmn and the window, and merges organizations', async () => {
     const [a, b] = [await fleet(), await fleet()]
     const [voterA, voterB] = [await a.newVoter(), await b.newVoter()]
     const [lat, lon] = cellToLatLng(latLngToCell(53.1, -7.5, 10))
@@ -144,7 +144,7 @@ describe('POST /fleet/forecast', () => {
     expect(gridDisk(h3, 1)).toHaveLength(7)
   })
 
-  test('200 cuts the window to the plan, and has no segments on a path without length', async () => {
+  test('200 limits the window to the plan, and returns no segments for a path without length', async () => {
     const { organization } = await fleet('pro')
     const still = [
       [1, 1],
@@ -154,7 +154,7 @@ describe('POST /fleet/forecast', () => {
     expect(body).toMatchObject({ lengthM: 0, segments: [], window: { limitedBy: 'plan' } })
   })
 
-  test('200 for the longest path that is allowed', async () => {
+  test('200 for the longest allowed path', async () => {
     const { organization } = await fleet()
     const points = Array.from({ length: 5_000 }, (_, index) => [(index % 2) * 0.003, 10 + index * 0.0001])
     const answer = await forecast(organization.key, { path: points, everyM: 1_000 })
@@ -162,7 +162,7 @@ describe('POST /fleet/forecast', () => {
     expect(answer.body.lengthM).toBeLessThan(2_000_000)
   })
 
-  test('400 for paths and bounds outside of the contract, and unknown fields', async () => {
+  test('400 for invalid paths and bounds, and unknown fields', async () => {
     const { organization } = await fleet()
     const path = [
       [-8, 51],

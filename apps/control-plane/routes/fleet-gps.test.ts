@@ -36,7 +36,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const fix = { lat: 10, lon: 20, fix: '3d', usable: true }
 const stay = () => ({ id: newId(), departedAtMs: null, lat: 10, lon: 20, radiusM: 5, fixCount: 2, gap: false })
 
-test('a device that was registered and reported between two readings is complete in the second', async () => {
+test('a device that was registered and reported between two requests is complete in the second', async () => {
   const organization = await api.newOrganization()
   await deviceIn(organization, await newDevice(organization))
 
@@ -56,7 +56,7 @@ test('a device that was registered and reported between two readings is complete
   })
 })
 
-test('a late fix from before the newest signal brings what it made of that signal', async () => {
+test('a late fix updates the position of the newest signal', async () => {
   const organization = await api.newOrganization()
   const deviceId = await newDevice(organization)
   const atMs = Date.now() - 30 * minuteMs
@@ -73,7 +73,7 @@ test('a late fix from before the newest signal brings what it made of that signa
     .toMatchObject({ location: { lat: 10 }, signal: { alignment: 'held', lat: 10 } })
 })
 
-test('the dwells of a deleted device are gone at once', async () => {
+test('the dwells of a deleted device disappear at once', async () => {
   const organization = await api.newOrganization()
   const [kept, deleted] = [await newDevice(organization), await newDevice(organization)]
   for (const deviceId of [kept, deleted]) {

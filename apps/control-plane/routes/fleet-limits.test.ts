@@ -68,7 +68,7 @@ describe('GET /fleet/dwells', () => {
     return buyer
   }
 
-  test('200 passes over many hidden dwells with few queries', async () => {
+  test('200 skips many hidden dwells with few queries', async () => {
     const buyer = await soldDevice(400)
     const texts: string[] = []
     const stop = watchQueries((text) => texts.push(text))
@@ -77,7 +77,7 @@ describe('GET /fleet/dwells', () => {
     expect(texts.filter(readsDwells).length).toBeLessThanOrEqual(2)
   })
 
-  test('begins no further query when its client is gone', async () => {
+  test('starts no further query after its client has disconnected', async () => {
     const buyer = await soldDevice(10)
     const client = new AbortController()
     let queries = 0
@@ -94,7 +94,7 @@ describe('GET /fleet/dwells', () => {
     expect(queries).toBe(1)
   })
 
-  test('200 shows figures of rows that arrived after the first reading', async () => {
+  test('200 includes the signal of rows that arrived after the first request', async () => {
     const organization = await api.newOrganization()
     const deviceId = await registerDevice(api.services.pool, organization.id)
     const over = dwell(organization, deviceId, 3 * hourMs, { departedAtMs: Date.now() - hourMs })
@@ -110,7 +110,7 @@ describe('GET /fleet/dwells', () => {
     await until('the figure is that of all rows', async () => (await figure()) === -80, 15_000)
   })
 
-  test('400 for a length no dwell can have', async () => {
+  test('400 for an impossible duration', async () => {
     const organization = await api.newOrganization()
     for (const query of ['minDurationS=1e300', 'minDurationS=34560001', 'minDurationS=-1']) {
       expect(await read(organization, `/fleet/dwells?${query}`)).toMatchObject({ status: 400 })
@@ -120,7 +120,7 @@ describe('GET /fleet/dwells', () => {
 })
 
 describe('dwells in fleet GPS', () => {
-  test('200 lists each of very many dwells once, though they are read in pages', async () => {
+  test('200 lists each of very many dwells once, although they are read in pages', async () => {
     const organization = await api.newOrganization()
     const { questdb, pool } = api.services
     const deviceIds = [await registerDevice(pool, organization.id), await registerDevice(pool, organization.id)]
@@ -150,7 +150,7 @@ describe('dwells in fleet GPS', () => {
 describe('coverage of very many cells', () => {
   const cells = 50_001
 
-  test('400 at a resolution given without a bbox, 200 at one that fits', async () => {
+  test('400 for too many cells without a bbox, 200 for a resolution that fits', async () => {
     const organization = await api.newOrganization()
     const { questdb } = api.services
     // An index holds its resolution in bits 52-55, and digits of three bits below; those of levels 11-15 are all ones.

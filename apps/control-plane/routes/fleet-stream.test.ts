@@ -51,7 +51,7 @@ const revoke = ({ key }: Organization) =>
   api.services.pool.query('UPDATE api_key SET revoked_at = now() WHERE id = $1', [key.split('_')[1]])
 
 describe('GET /fleet/gps/stream', () => {
-  test('429 too_many_streams for more than 20 of one key; a closed one makes room', async () => {
+  test('429 too_many_streams for more than 20 streams of a key, until one is closed', async () => {
     const { organization } = await organizationWithDevice()
     const streams = await Promise.all(Array.from({ length: 20 }, () => openStream(organization.key)))
     const refused = await api.call('GET', '/fleet/gps/stream', { token: organization.key })
@@ -67,7 +67,7 @@ describe('GET /fleet/gps/stream', () => {
     expect(api.services.fleetMaps.streams.size()).toBe(0)
   })
 
-  test('200 answers streams with the same question once, those with another apart', async () => {
+  test('200 reads once for streams with the same query, and again for another query', async () => {
     const { organization, deviceId, move } = await organizationWithDevice()
     const viewer = await api.newKey([organization.id], 'viewer')
     const same = await Promise.all([organization.key, organization.key, viewer].map((key) => openStream(key)))
@@ -82,7 +82,7 @@ describe('GET /fleet/gps/stream', () => {
     expect(api.services.fleetMaps.streams.questions()).toBe(0)
   })
 
-  test('200 sends what a client missed that took no events for a while, as one event', async () => {
+  test('200 sends one event with all changes to a client that did not read for a while', async () => {
     const { organization, deviceId, move } = await organizationWithDevice()
     const [slow, quick] = [await openStream(organization.key), await openStream(organization.key)]
     for (const stream of [slow, quick]) expect(await stream.next()).toMatchObject({ event: 'snapshot' })
@@ -96,7 +96,7 @@ describe('GET /fleet/gps/stream', () => {
     await quick.close()
   })
 
-  test('an error event ends the stream of a revoked key within 5 s, and no other with the same question', async () => {
+  test('an error event ends the stream of a revoked key within 5 s, but no other stream with the same query', async () => {
     const { organization, move } = await organizationWithDevice()
     const other = { id: organization.id, key: await api.newKey([organization.id], 'viewer') }
     const [revoked, kept] = [await openStream(organization.key), await openStream(other.key)]
@@ -111,7 +111,7 @@ describe('GET /fleet/gps/stream', () => {
     await kept.close()
   })
 
-  test('a stream whose key loses an organization starts anew without it', async () => {
+  test('a stream whose key loses an organization sends a new snapshot without it', async () => {
     const [one, two] = [await organizationWithDevice(), await organizationWithDevice()]
     const key = await api.newKey([one.organization.id, two.organization.id], 'viewer')
     const stream = await openStream(key)
@@ -169,7 +169,7 @@ describe('streams whose clients stop reading', () => {
     expect(streams.size()).toBe(0)
   })
 
-  test('are closed earlier while too many bytes wait for all of them', async () => {
+  test('are closed earlier while too many bytes wait in total', async () => {
     const [one, two] = await Promise.all([
       open({ maxWaitingBytes: 500, slowMs: 1_000 }, 3),
       open({ maxWaitingBytes: 1_000_000, slowMs: 1_000 }, 3),

@@ -58,7 +58,7 @@ async function eventually(read: () => ReturnType<typeof gps>, isThere: (body: Js
 }
 
 describe('GET /fleet/gps', () => {
-  test('200 shows last usable fix, signal aligned with its position, quality, and null for what is missing', async () => {
+  test('200 returns the last usable fix, the aligned signal with its quality, and null for missing data', async () => {
     const organization = await api.newOrganization()
     const [moving, silent] = [await newDevice(organization, { name: 'Bus 1' }), await newDevice(organization)]
     await store(
@@ -100,7 +100,7 @@ describe('GET /fleet/gps', () => {
     expect(second).toMatchObject({ deviceId: silent, location: null, signal: null, dwell: null })
   })
 
-  test('200 with columnar has equally long arrays by path, with fields only those', async () => {
+  test('200 with columnar returns arrays of equal length by path, only for the requested fields', async () => {
     const organization = await api.newOrganization()
     const [a, b] = [await newDevice(organization), await newDevice(organization)]
     await store('location', row(organization, b, minuteMs, fixAt(1.5, 2.5)))
@@ -120,7 +120,7 @@ describe('GET /fleet/gps', () => {
     expect(body.coverage).toMatchObject({ h3: [], 'rsrpDbm.p50': [] })
   })
 
-  test('200 with geojson is a FeatureCollection', async () => {
+  test('200 with geojson returns a FeatureCollection', async () => {
     const organization = await api.newOrganization()
     const deviceId = await newDevice(organization)
     await store('location', row(organization, deviceId, minuteMs, fixAt(1.5, 2.5)))
@@ -172,7 +172,7 @@ describe('GET /fleet/gps', () => {
     expect(await seen('plmn=27201')).toEqual([cork])
   })
 
-  test('200 with since has only what changed, and who is gone', async () => {
+  test('200 with since returns only changes and removed devices', async () => {
     const organization = await api.newOrganization()
     const buyer = await api.newOrganization()
     const [still, mover, sold, deleted] = [
@@ -212,7 +212,7 @@ describe('GET /fleet/gps', () => {
     expect((await gps(buyer)).body.devices[0].location).toBeNull()
   })
 
-  test('200 with since and a filter names who left it, not who never was in it', async () => {
+  test('200 with since and a filter lists devices that left the filter, not those that were never in it', async () => {
     const organization = await api.newOrganization()
     const [inside, outside] = [await newDevice(organization), await newDevice(organization)]
     await store(
@@ -237,7 +237,7 @@ describe('GET /fleet/gps', () => {
     expect(left.body).toMatchObject({ devices: [], gone: [inside] })
   })
 
-  test('200 with the asOf of another process starts over, with everyone who left since', async () => {
+  test('200 with the asOf of another process returns everything, and the devices removed since', async () => {
     const organization = await api.newOrganization()
     const [kept, deleted] = [await newDevice(organization), await newDevice(organization)]
     const asOf = `00000000-1-${(Date.now() - minuteMs).toString(36)}`
@@ -247,7 +247,7 @@ describe('GET /fleet/gps', () => {
     expect(body.gone).toEqual([deleted])
   })
 
-  test('304 while nothing but ages changed', async () => {
+  test('304 while only ages change', async () => {
     const organization = await api.newOrganization()
     const deviceId = await newDevice(organization)
     await store('location', row(organization, deviceId, minuteMs, fixAt(10, 10)))
@@ -272,7 +272,7 @@ describe('GET /fleet/gps', () => {
     expect(idsOf(await gps({ id: '', key })).sort()).toEqual(devices.sort())
   })
 
-  test('200 compresses, and clusters what would overlap', async () => {
+  test('200 compresses the response and clusters devices that would overlap', async () => {
     const organization = await api.newOrganization()
     const ids = await Promise.all([1, 2, 3].map(() => newDevice(organization)))
     const places = [fixAt(10, 10), fixAt(10.0001, 10.0001), fixAt(40, 40)]
@@ -286,7 +286,7 @@ describe('GET /fleet/gps', () => {
     expect(packed.headers.get('content-encoding')).toBe('gzip')
   })
 
-  test('200 with trails has the way of each device', async () => {
+  test('200 with trails returns the track of each device', async () => {
     const organization = await api.newOrganization()
     const deviceId = await newDevice(organization)
     await store(
@@ -299,7 +299,7 @@ describe('GET /fleet/gps', () => {
     expect(body.trails).toMatchObject([{ deviceId, points: [{ lat: 10 }, { lat: 10.1, quality: 'good' }] }])
   })
 
-  test('200 narrows the window to the plan; 403 plan_feature on a plan without fleet GPS', async () => {
+  test('200 limits the window to the plan; 403 plan_feature on a plan without fleet GPS', async () => {
     const pro = await api.newOrganization({ plan: 'pro' })
     expect((await gps(pro, 'sinceMinutes=129600')).body.window).toMatchObject({ limitedBy: 'plan' })
     const free = await api.newOrganization({ plan: 'free' })
@@ -366,7 +366,7 @@ describe('GET /fleet/dwells', () => {
     return { ...arrived, id: newId() }
   }
 
-  test('200 lists newest arrival first, with the signal of the stay, and pages', async () => {
+  test('200 lists newest arrival first, with the signal during the dwell, in pages', async () => {
     const organization = await api.newOrganization()
     const deviceId = await newDevice(organization)
     const nowMs = Date.now()
@@ -464,7 +464,7 @@ describe('GET /fleet/gps/stream', () => {
   })
 })
 
-test('GET /signal-thresholds answers 200 to any authenticated caller', async () => {
+test('GET /signal-thresholds returns 200 for any authenticated caller', async () => {
   const { key } = await api.newOrganization({ plan: 'free' })
   expect(await api.call('GET', '/signal-thresholds', { token: key })).toMatchObject({
     status: 200,

@@ -35,7 +35,7 @@ describe('POST /orgs/:orgId/groups/:id/members', () => {
     expect(await add(often)).toMatchObject({ status: 200, body: { added: 0, alreadyMembers: 1 } })
   })
 
-  test('400 for none, for more than 1,000 and for what is no id', async () => {
+  test('400 for no ids, more than 1,000 ids and an invalid id', async () => {
     const { add } = await newGroup()
     for (const deviceIds of [[], Array.from({ length: 1_001 }, () => newId()), ['nonsense'], undefined]) {
       expect((await add(deviceIds)).status).toBe(400)
@@ -56,7 +56,7 @@ describe('POST /orgs/:orgId/groups/:id/members', () => {
     expect((await add(await seed(1), await api.newKey([id], ['group:read']))).status).toBe(403)
   })
 
-  test('404 names unknown and foreign devices alike and adds none', async () => {
+  test('404 lists unknown devices and those of other organizations, and adds none', async () => {
     const { one, key, seed, add } = await newGroup()
     const [own] = await seed(1)
     const [foreign] = await (await newGroup()).seed(1)
@@ -111,7 +111,7 @@ describe('GET /orgs/:orgId/groups/:id/devices', () => {
 })
 
 describe('DELETE /orgs/:orgId/groups/:id/members/:deviceId', () => {
-  test('204, and 404 when it is no explicit member, even if a smart tag matches', async () => {
+  test('204, and 404 if the device is not an explicit member, even if a smart tag matches', async () => {
     const { one, key, seed, add } = await newGroup(['bus'])
     const [device] = await seed(1, ['bus'])
     await add([device])
@@ -122,7 +122,7 @@ describe('DELETE /orgs/:orgId/groups/:id/members/:deviceId', () => {
     expect((await api.call('DELETE', `${one}/members/nonsense`, { token: key })).status).toBe(404)
   })
 
-  test('a deleted device leaves its groups', async () => {
+  test('a deleted device is removed from its groups', async () => {
     const { one, key, seed, add } = await newGroup()
     const [device] = await seed(1)
     await add([device])

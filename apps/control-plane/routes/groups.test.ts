@@ -48,7 +48,7 @@ describe('POST /orgs/:orgId/groups', () => {
     }
   })
 
-  test('402 when the subscription is cancelled, for the platform too', async () => {
+  test('402 when the subscription is cancelled, also for the platform', async () => {
     const { id, path, one } = await newGroup()
     await setPlan(id, 'pro', 'cancelled')
     const token = api.platformKey
@@ -79,7 +79,7 @@ describe('POST /orgs/:orgId/groups', () => {
     expect((await api.call('POST', path, { token: stranger, json: { name: 'A' } })).status).toBe(404)
   })
 
-  test('409 for a name the organization has; another organization may have it', async () => {
+  test('409 for a name that exists in the organization; another organization can use it', async () => {
     const { path, key } = await newGroup()
     expect(await api.call('POST', path, { token: key, json: { name: 'Night buses' } })).toMatchObject({
       status: 409,
@@ -110,7 +110,7 @@ describe('GET /orgs/:orgId/groups', () => {
     expect(downgraded.body.items).toMatchObject([{ smartTags: ['bus', 'night'], effectiveDeviceCount: 2 }])
   })
 
-  test('200 pages newest first; 400 for an altered cursor and for one of another list', async () => {
+  test('200 returns pages, newest first; 400 for an altered cursor and one of another list', async () => {
     const { id, key } = await api.newOrganization()
     const path = `/orgs/${id}/groups`
     for (const name of ['a', 'b', 'c']) await api.call('POST', path, { token: key, json: { name } })
@@ -127,7 +127,7 @@ describe('GET /orgs/:orgId/groups', () => {
 })
 
 describe('GET /orgs/:orgId/groups/:id', () => {
-  test('200 with an ETag that moves with the members; 304 while it stands', async () => {
+  test('200 with an ETag that changes with the members; 304 while it does not change', async () => {
     const { id, one, key, created } = await newGroup({ name: 'A', smartTags: ['bus'] })
     const headers = { 'if-none-match': String(created.headers.get('etag')) }
     expect((await api.call('GET', one, { token: key, headers })).status).toBe(304)
@@ -143,7 +143,7 @@ describe('GET /orgs/:orgId/groups/:id', () => {
     expect((await api.call('GET', `${path}/${groupId}`, { token: key })).status).toBe(404)
   })
 
-  test('404 for another organization’s group under the own path', async () => {
+  test('404 for the group of another organization under the path of the caller’s organization', async () => {
     const { created } = await newGroup()
     const { id, key } = await api.newOrganization()
     expect((await api.call('GET', `/orgs/${id}/groups/${created.body.id}`, { token: key })).status).toBe(404)
@@ -151,7 +151,7 @@ describe('GET /orgs/:orgId/groups/:id', () => {
 })
 
 describe('PATCH /orgs/:orgId/groups/:id', () => {
-  test('200 changes what is sent and nothing else', async () => {
+  test('200 changes only the fields that are sent', async () => {
     const { one, key } = await newGroup({ name: 'A', smartTags: ['bus'] })
     const renamed = await api.call('PATCH', one, { token: key, json: { name: 'B' } })
     expect(renamed).toMatchObject({ status: 200, body: { name: 'B', smartTags: ['bus'] } })
@@ -159,12 +159,12 @@ describe('PATCH /orgs/:orgId/groups/:id', () => {
     expect(emptied).toMatchObject({ status: 200, body: { name: 'B', smartTags: [] } })
   })
 
-  test('400 when there is nothing to change', async () => {
+  test('400 without a field to change', async () => {
     const { one, key } = await newGroup()
     expect((await api.call('PATCH', one, { token: key, json: {} })).status).toBe(400)
   })
 
-  test('403 plan_feature after a downgrade, but tags can be taken away', async () => {
+  test('403 plan_feature after a downgrade, but tags can be removed', async () => {
     const { id, one, key } = await newGroup({ name: 'A', smartTags: ['bus'] })
     await setPlan(id, 'free')
     expect(await api.call('PATCH', one, { token: key, json: { smartTags: ['tram'] } })).toMatchObject({
@@ -174,7 +174,7 @@ describe('PATCH /orgs/:orgId/groups/:id', () => {
     expect((await api.call('PATCH', one, { token: key, json: { smartTags: [] } })).status).toBe(200)
   })
 
-  test('409 for a name another group has, 412 for an older state', async () => {
+  test('409 for the name of another group, 412 for an older ETag', async () => {
     const { path, one, key, created } = await newGroup({ name: 'A' })
     await api.call('POST', path, { token: key, json: { name: 'B' } })
     expect((await api.call('PATCH', one, { token: key, json: { name: 'B' } })).status).toBe(409)
@@ -186,7 +186,7 @@ describe('PATCH /orgs/:orgId/groups/:id', () => {
 })
 
 describe('DELETE /orgs/:orgId/groups/:id', () => {
-  test('204 and the devices stay; then 404', async () => {
+  test('204 without deleting the devices; then 404', async () => {
     const { id, one, key } = await newGroup()
     await seedDevices(api.services.pool, id, 2)
     expect((await api.call('DELETE', one, { token: key })).status).toBe(204)

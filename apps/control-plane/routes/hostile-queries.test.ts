@@ -83,7 +83,7 @@ test.each(reads)('GET $path answers no query with a 5xx', async ({ path, names }
   expect(failures).toEqual([])
 })
 
-test('windows that end before they begin, or lie outside all time, are no 5xx', async () => {
+test('empty windows and extreme times do not return 5xx', async () => {
   const times = ['0001-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '2026-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59']
   for (const path of [`/api/router/${deviceId}/telemetry/history`, '/fleet/dwells']) {
     for (const from of times) {

@@ -38,7 +38,7 @@ async function bringTo(status: 'dispatched' | 'inProgress' | 'succeeded' | 'fail
 }
 
 describe('POST /orgs/:orgId/groups/:id/jobs', () => {
-  test('202 with a batch that has one job for each member, and its address', async () => {
+  test('202 with a batch with one job for each member, and a Location', async () => {
     const { id, group, groupJobs, call, deviceIds } = await newGroup(3)
     const answer = await call('POST', groupJobs, { kind: 'reboot' })
     expect(answer.status).toBe(202)
@@ -59,14 +59,14 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     expect(listed.body.items).toHaveLength(3)
   })
 
-  test('202 for an empty group, finished at once', async () => {
+  test('202 for an empty group, with a finished batch', async () => {
     const { groupJobs, call } = await newGroup(0)
     const { status, body } = await call('POST', groupJobs, { kind: 'reboot' })
     expect(status).toBe(202)
     expect(body).toMatchObject({ status: 'finished', total: 0, jobs: [], finishedAt: expect.any(String) })
   })
 
-  test('202 the same answer again for the same Idempotency-Key', async () => {
+  test('202 with the same response for the same Idempotency-Key', async () => {
     const { id, groupJobs, call } = await newGroup(1)
     const headers = { 'idempotency-key': randomUUID() }
     const first = await call('POST', groupJobs, { kind: 'reboot' }, headers)
@@ -76,7 +76,7 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     expect((await call('GET', `/orgs/${id}/jobs`)).body.items).toHaveLength(1)
   })
 
-  test('202 scheduled, for a batch that starts later', async () => {
+  test('202 with the status scheduled for a batch that starts later', async () => {
     const { groupJobs, call } = await newGroup(2)
     const startAt = new Date(Date.now() + 3_600_000).toISOString()
     const { body } = await call('POST', groupJobs, { kind: 'reboot', schedule: { startAt } })
@@ -85,7 +85,7 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     expect(Date.parse(job.expiresAt)).toBeGreaterThan(Date.parse(startAt))
   })
 
-  test('400 for an unknown kind, and for apply_config, naming where it belongs', async () => {
+  test('400 for an unknown kind, and for apply_config with the correct route', async () => {
     const { groupJobs, call } = await newGroup(1)
     const unknown = await call('POST', groupJobs, { kind: 'self_destruct' })
     expect(unknown).toMatchObject({ status: 400, body: { errors: [{ pointer: '/kind' }] } })
@@ -95,7 +95,7 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     expect((await call('POST', groupJobs, {})).status).toBe(400)
   })
 
-  test('400 for firmware from a place no router should fetch from, or without its checksum', async () => {
+  test('400 for firmware from a forbidden address or without a checksum', async () => {
     const { groupJobs, call } = await newGroup(1)
     const firmware = { version: '7.2', url: 'https://downloads.example.com/fw.bin', sha256: 'a'.repeat(64) }
     const ask = (change: object) =>
@@ -115,7 +115,7 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     expect((await ask({})).status).toBe(202)
   })
 
-  test('400 for parameters over 4 KiB, without a look at what is in them', async () => {
+  test('400 for parameters over 4 KiB, without checking their content', async () => {
     const { groupJobs, call } = await newGroup(1)
     const huge = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`${index}`, `${'1'.repeat(20)}\0`]))
     const answer = await call('POST', groupJobs, { kind: 'reboot', parameters: { wifiPassword: 'x', list: [huge] } })
@@ -125,7 +125,7 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     ])
   })
 
-  test('400 for a secret or what cannot be stored among the parameters, an unknown field, and limits that make no sense', async () => {
+  test('400 for parameters with a secret or text that cannot be stored, an unknown field, and invalid limits', async () => {
     const { groupJobs, call } = await newGroup(1)
     for (const json of [
       { kind: 'reboot', parameters: { wifiPassword: 'hunter2' } },
@@ -147,7 +147,7 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
     }
   })
 
-  test('402 while the subscription is suspended', async () => {
+  test('402 under a suspended subscription', async () => {
     const { id, groupJobs, call } = await newGroup(1)
     await api.call('PUT', `/orgs/${id}/subscription`, {
       token: api.platformKey,
@@ -168,7 +168,7 @@ describe('POST /orgs/:orgId/groups/:id/jobs', () => {
 })
 
 describe('POST /devices/:id/jobs', () => {
-  test('202 with the job, whose download address is shown without what opens it', async () => {
+  test('202 with the job, whose download URL has no query', async () => {
     const { id, deviceId, call } = await newGroup(1)
     const url = 'https://downloads.example.com/fw.bin?signature=s3cr3t'
     const parameters = { version: '7.2', url, sha256: 'A'.repeat(64), sizeBytes: 1_000 }
@@ -194,7 +194,7 @@ describe('POST /devices/:id/jobs', () => {
     expect(taken.get(deviceId)?.parameters.url).toBe(url)
   })
 
-  test('202 with an expiry as asked, or one hour for a reboot', async () => {
+  test('202 with the requested expiry, or one hour for a reboot', async () => {
     const { deviceId, call } = await newGroup(1)
     const lifetimeS = async (json: object) => {
       const { body } = await call('POST', `/devices/${deviceId}/jobs`, { kind: 'reboot', ...json })
@@ -204,7 +204,7 @@ describe('POST /devices/:id/jobs', () => {
     expect(await lifetimeS({ expiresInSeconds: 90 })).toBe(90)
   })
 
-  test('400 for schedule and rollout, which one device does not have', async () => {
+  test('400 for schedule and rollout', async () => {
     const { deviceId, call } = await newGroup(1)
     expect((await call('POST', `/devices/${deviceId}/jobs`, { kind: 'reboot', rollout: {} })).status).toBe(400)
   })
@@ -242,7 +242,7 @@ describe('GET /orgs/:orgId/jobs', () => {
     expect(await ids(`deviceId=${randomUUID()}`)).toEqual([])
   })
 
-  test('200 page by page, every job once', async () => {
+  test('200 returns every job once over all pages', async () => {
     const { id, groupJobs, call } = await newGroup(5)
     await call('POST', groupJobs, { kind: 'reboot' })
     const seen: string[] = []
@@ -279,7 +279,7 @@ describe('GET /devices/:id/jobs', () => {
 })
 
 describe('one job', () => {
-  test('GET 200 with its history, oldest first; 404 for an unknown one and for another organization', async () => {
+  test('GET 200 with its history, oldest first; 404 for an unknown job and for another organization', async () => {
     const { id, deviceId, call } = await newGroup(1)
     const { body: job } = await call('POST', `/devices/${deviceId}/jobs`, { kind: 'speed_test' })
     await bringTo('succeeded', job)
@@ -298,7 +298,7 @@ describe('one job', () => {
     expect((await other.call('GET', `/orgs/${other.id}/jobs/${job.id}`)).status).toBe(404)
   })
 
-  test('POST cancel 200 ends what was not taken, asks what was, and is 409 for what has ended', async () => {
+  test('POST cancel 200 cancels a job that was not taken, requests it for one that was, and 409 for one that has ended', async () => {
     const { id, deviceId, call } = await newGroup(1)
     const newJob = async () => (await call('POST', `/devices/${deviceId}/jobs`, { kind: 'speed_test' })).body
     const cancel = (job: { id: string }) => call('POST', `/orgs/${id}/jobs/${job.id}/cancel`)
@@ -313,7 +313,7 @@ describe('one job', () => {
     expect((await cancel(taken)).status).toBe(200)
   })
 
-  test('POST retry 202 makes the next attempt of a failed job, 409 of one that runs or succeeded', async () => {
+  test('POST retry 202 creates the next attempt of a failed job, 409 for one that runs or succeeded', async () => {
     const { id, deviceId, call } = await newGroup(1)
     const { body: job } = await call('POST', `/devices/${deviceId}/jobs`, { kind: 'reboot' })
     const retry = () => call('POST', `/orgs/${id}/jobs/${job.id}/retry`)
@@ -379,7 +379,7 @@ describe('batches', () => {
     expect((await other.call('GET', `/orgs/${other.id}/job-batches/${batch.id}`)).status).toBe(404)
   })
 
-  test('POST pause and resume 200, 409 when it has ended', async () => {
+  test('POST pause and resume 200, 409 for a batch that has ended', async () => {
     const { one, jobAt, call } = await batchOf(1)
     expect(await call('POST', `${one}/pause`)).toMatchObject({ status: 200, body: { status: 'paused' } })
     expect(await call('POST', `${one}/pause`)).toMatchObject({ status: 200, body: { status: 'paused' } })
@@ -390,7 +390,7 @@ describe('batches', () => {
     }
   })
 
-  test('POST cancel 200 cancels what is left', async () => {
+  test('POST cancel 200 cancels the open jobs', async () => {
     const { one, jobAt, call } = await batchOf(3)
     await bringTo('succeeded', await jobAt(0))
     const { status, body } = await call('POST', `${one}/cancel`)
@@ -399,7 +399,7 @@ describe('batches', () => {
     expect(body.finishedAt).not.toBeNull()
   })
 
-  test('POST retry 202 queues what did not succeed, 409 when everything did', async () => {
+  test('POST retry 202 queues the jobs without success, 409 if all succeeded', async () => {
     const { one, jobAt, call } = await batchOf(2)
     await bringTo('succeeded', await jobAt(0))
     await bringTo('failed', await jobAt(1))

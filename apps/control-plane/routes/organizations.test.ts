@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 describe('POST /orgs', () => {
-  test('201 creates an organization on the plan free, with its address in Location', async () => {
+  test('201 creates an organization with the plan free and a Location', async () => {
     const answer = await api.call('POST', '/orgs', { token: api.platformKey, json: { name: '  Harbour ferries ' } })
     expect(answer.status).toBe(201)
     expect(answer.body).toEqual({
@@ -23,7 +23,7 @@ describe('POST /orgs', () => {
     expect(read.body).toEqual(answer.body)
   })
 
-  test('400 names an unknown plan, an unknown field and a missing name', async () => {
+  test('400 for an unknown plan, an unknown field and a missing name', async () => {
     const answer = (json: unknown) => api.call('POST', '/orgs', { token: api.platformKey, json })
     expect((await answer({ name: 'A', plan: 'gold' })).body.errors).toMatchObject([
       { pointer: '/plan', code: 'unknown_plan' },
@@ -44,7 +44,7 @@ describe('POST /orgs', () => {
     expect(answer.headers.get('content-type')).toBe('application/problem+json')
   })
 
-  test('403 for an organization’s own key', async () => {
+  test('403 for a key of an organization', async () => {
     const { key } = await api.newOrganization()
     expect(await api.call('POST', '/orgs', { token: key, json: { name: 'A' } })).toMatchObject({
       status: 403,
@@ -52,7 +52,7 @@ describe('POST /orgs', () => {
     })
   })
 
-  test('405 names what is allowed', async () => {
+  test('405 with the allowed methods', async () => {
     const answer = await api.call('DELETE', '/orgs')
     expect(answer).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } })
     expect(answer.headers.get('allow')).toBe('POST, GET, HEAD')

@@ -12,7 +12,7 @@ const subscribe = (token: string, orgId: string, json: unknown) =>
   api.call('PUT', `/orgs/${orgId}/subscription`, { token, json })
 
 describe('PUT /orgs/:orgId/subscription', () => {
-  test('200 sets plan, status and contract quota; without one the plan’s counts again', async () => {
+  test('200 sets plan, status and contract quota; without a contract quota the quota of the plan applies', async () => {
     const { id, key } = await api.newOrganization({ plan: 'free' })
     const contract = await subscribe(api.platformKey, id, { plan: 'pro', status: 'trialing', deviceQuota: 2_500 })
     expect(contract).toMatchObject({
@@ -28,7 +28,7 @@ describe('PUT /orgs/:orgId/subscription', () => {
     })
   })
 
-  test('400 for an unknown plan or status and a negative quota; 403 and 404 for whoever is not the platform', async () => {
+  test('400 for an unknown plan or status and a negative quota; 403 and 404 for callers other than the platform', async () => {
     const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
     for (const json of [
       { plan: 'gold', status: 'active' },
@@ -52,7 +52,7 @@ describe('PUT /orgs/:orgId/subscription', () => {
     expect((await subscribe(api.platformKey, nowhere, json)).status).toBe(404)
   })
 
-  test('a suspended organization can be read, and can give up devices and keys, but not write', async () => {
+  test('a suspended organization can be read, and devices and keys can be deleted, but other writes return 402', async () => {
     const { id, key } = await api.newOrganization()
     const post = (path: string, json: unknown) => api.call('POST', path, { token: key, json })
     const device = await post('/devices', { organizationId: id, serial: 'A', name: 'R', model: 'M' })
@@ -72,7 +72,7 @@ describe('PUT /orgs/:orgId/subscription', () => {
 })
 
 describe('GET /orgs/:orgId/usage', () => {
-  test('200 counts devices by status beside the limit', async () => {
+  test('200 returns the devices by status and the limit', async () => {
     const { id, key } = await api.newOrganization({ plan: 'pro' })
     await api.call('POST', '/devices', { token: key, json: { organizationId: id, serial: 'A', name: 'R', model: 'M' } })
     const { body } = await api.call('GET', `/orgs/${id}/usage`, { token: key })
@@ -85,7 +85,7 @@ describe('GET /orgs/:orgId/usage', () => {
 })
 
 describe('GET /orgs/:orgId/audit', () => {
-  test('200 tells who did what in which request, newest first, filtered and in pages', async () => {
+  test('200 returns actor, action and request, newest first, with filters and pages', async () => {
     const { id, key } = await api.newOrganization()
     const headers = { 'x-request-id': 'trace-7' }
     const json = { organizationId: id, serial: 'A', name: 'R', model: 'M' }
@@ -104,7 +104,7 @@ describe('GET /orgs/:orgId/audit', () => {
 })
 
 describe('PATCH /orgs/:orgId', () => {
-  test('200 renames it; 400 for nothing, 403 without org:write, 404 for another’s', async () => {
+  test('200 renames it; 400 for an empty body, 403 without org:write, 404 for another organization', async () => {
     const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
     const rename = (token: string, orgId: string, json: unknown) => api.call('PATCH', `/orgs/${orgId}`, { token, json })
     expect(await rename(mine.key, mine.id, { name: ' New ' })).toMatchObject({ status: 200, body: { name: 'New' } })
@@ -116,7 +116,7 @@ describe('PATCH /orgs/:orgId', () => {
 })
 
 describe('GET /orgs', () => {
-  test('200 lists those the caller can read; the platform reads all, in pages', async () => {
+  test('200 lists the organizations that the caller can read; all for the platform, in pages', async () => {
     const [a, b] = [await api.newOrganization(), await api.newOrganization()]
     const both = await api.newKey([a.id, b.id], 'viewer')
     const ids = (answer: { body: { items: { id: string }[] } }) => answer.body.items.map(({ id }) => id)

@@ -41,7 +41,7 @@ describe('GET /api/router/:deviceId/telemetry/latest', () => {
     })
   })
 
-  test('200 shows the newest of each kind by sample time, and of locations the newest usable fix', async () => {
+  test('200 returns the newest sample of each kind by sample time, and the newest usable fix', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     const fresh = row(2 * minuteMs, { rat: 'lte', rsrpDbm: -101, sinrDb: 4, alignedLat: 51.5, alignedLon: -8.4 })
     await store('cellular', [fresh, { ...row(5 * minuteMs, { rat: 'gsm' }), receivedAtMs: Date.now() }])
@@ -65,7 +65,7 @@ describe('GET /api/router/:deviceId/telemetry/latest', () => {
     expect(body.system).toBeNull()
   })
 
-  test('200 finds what a router said weeks ago', async () => {
+  test('200 returns samples from weeks ago', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     await store('system', [row(40 * 24 * hourMs, { cpuPct: 3 })])
     expect((await read(organization.key, deviceId, 'latest')).body.system).toMatchObject({ cpuPct: 3 })
@@ -84,7 +84,7 @@ describe('GET /api/router/:deviceId/telemetry/latest', () => {
     expect((await read(viewer, deviceId, 'history?kind=connection')).body.items[0]).toMatchObject(masked)
   })
 
-  test('404 alike for another organization’s device, an unknown one, a malformed id, and another model segment', async () => {
+  test('404 for another organization’s device, an unknown or malformed id, and another model segment', async () => {
     const { deviceId, organization } = await organizationWithDevice()
     const stranger = await api.newOrganization()
     for (const id of [deviceId, newId(), 'nonsense']) {
@@ -104,7 +104,7 @@ describe('GET /api/router/:deviceId/telemetry/latest', () => {
 })
 
 describe('GET /api/router/:deviceId/telemetry/history', () => {
-  test('200 lists newest first, equal times by kind, and pages through without repeating or skipping', async () => {
+  test('200 lists newest first, equal times by kind, in pages without repeated or skipped items', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     const times = Array.from({ length: 7 }, (_, index) => Date.now() - (index + 1) * minuteMs)
     for (const kind of ['connection', 'cellular', 'system', 'location'] as const) {
@@ -133,7 +133,7 @@ describe('GET /api/router/:deviceId/telemetry/history', () => {
     expect(paged).toEqual(whole.items)
   })
 
-  test('200 keeps to kind, from (inclusive) and to (exclusive)', async () => {
+  test('200 filters by kind, from (inclusive) and to (exclusive)', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     const rows = [1, 2, 3, 4].map((minutes) => row(minutes * minuteMs, { cpuPct: minutes }))
     await store('system', rows)
@@ -144,7 +144,7 @@ describe('GET /api/router/:deviceId/telemetry/history', () => {
     expect(body.window).toEqual({ from: at(2), to: at(0), requestedMinutes: 2, limitedBy: null })
   })
 
-  test('200 narrows the window to the plan and says so', async () => {
+  test('200 limits the window to the plan and returns limitedBy', async () => {
     const { organization, deviceId, row } = await organizationWithDevice('free')
     await store('system', [row(hourMs), row(30 * hourMs)])
     const { body } = await read(organization.key, deviceId, 'history?sinceMinutes=4320')
@@ -153,7 +153,7 @@ describe('GET /api/router/:deviceId/telemetry/history', () => {
     expect(Date.now() - Date.parse(body.window.from)).toBeLessThan(24 * hourMs + minuteMs)
   })
 
-  test('200 after a transfer: each owner reads its own interval, nobody what was buffered before', async () => {
+  test('200 after a transfer: each owner reads its own interval; no owner reads samples buffered before', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     const buyer = await api.newOrganization()
     const both = await api.newKey([organization.id, buyer.id], scopes)
@@ -204,7 +204,7 @@ describe('GET /api/router/:deviceId/telemetry/history', () => {
     )
   })
 
-  test('200 with stepSeconds summarizes little more than the page, and finds steps weeks apart', async () => {
+  test('200 with stepSeconds reads little more than the page, and finds steps weeks apart', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     const daysAgo = [0.01, 0.02, 20, 20.5, 60]
     await store(
@@ -229,7 +229,7 @@ describe('GET /api/router/:deviceId/telemetry/history', () => {
     expect(spans.reduce((sum, span) => sum + span, 0)).toBeLessThan(24 * hourMs)
   })
 
-  test('200 streams all of the window as NDJSON and as CSV', async () => {
+  test('200 streams the whole window as NDJSON and CSV', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     await store(
       'system',

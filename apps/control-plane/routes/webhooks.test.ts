@@ -12,7 +12,7 @@ afterAll(() => api.close())
 const json = { url: 'https://hooks.example.com/in?a=1', events: ['device.created', 'device.created', 'job.finished'] }
 
 describe('POST /orgs/:orgId/webhooks', () => {
-  test('201 shows the signing secret, which no later answer and no table shows', async () => {
+  test('201 returns the signing secret, which no later response and no table contains', async () => {
     const { id, key } = await api.newOrganization()
     const path = `/orgs/${id}/webhooks`
     const created = await api.call('POST', path, { token: key, json })
@@ -44,7 +44,7 @@ describe('POST /orgs/:orgId/webhooks', () => {
     expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/url', code: 'url_refused' }] } })
   })
 
-  test('400 for an unknown event and for none', async () => {
+  test('400 for an unknown event and for no events', async () => {
     const { id, key } = await api.newOrganization()
     for (const events of [['device.exploded'], [], undefined]) {
       expect((await api.call('POST', `/orgs/${id}/webhooks`, { token: key, json: { ...json, events } })).status).toBe(
@@ -53,7 +53,7 @@ describe('POST /orgs/:orgId/webhooks', () => {
     }
   })
 
-  test('403 without webhook:manage, 404 for another organization’s key and for no organization', async () => {
+  test('403 without webhook:manage, 404 for another organization’s key and an unknown organization', async () => {
     const { id } = await api.newOrganization()
     const operator = await api.newKey([id], 'operator')
     expect((await api.call('POST', `/orgs/${id}/webhooks`, { token: operator, json })).status).toBe(403)
@@ -63,7 +63,7 @@ describe('POST /orgs/:orgId/webhooks', () => {
     expect((await api.call('POST', nowhere, { token: api.platformKey, json })).status).toBe(404)
   })
 
-  test('409 already_issued when the same Idempotency-Key comes again', async () => {
+  test('409 already_issued for a repeated Idempotency-Key', async () => {
     const { id, key } = await api.newOrganization()
     const headers = { 'idempotency-key': randomUUID() }
     const post = () => api.call('POST', `/orgs/${id}/webhooks`, { token: key, json, headers })
@@ -73,7 +73,7 @@ describe('POST /orgs/:orgId/webhooks', () => {
 })
 
 describe('DELETE /orgs/:orgId/webhooks/:id', () => {
-  test('204, then 404; 404 for another organization’s', async () => {
+  test('204, then 404; 404 for a webhook of another organization', async () => {
     const { id, key } = await api.newOrganization()
     const { body } = await api.call('POST', `/orgs/${id}/webhooks`, { token: key, json })
     const stranger = await api.newOrganization()
