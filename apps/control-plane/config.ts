@@ -21,7 +21,7 @@ export const configSchema = z.object({
     .transform((text) => new Secret(text)),
   REDIS_URL: z.string().optional(),
   INGEST_URL: z.url(),
-  /** The worker's health and metrics address; not asked when absent. */
+  /** The health and metrics address of the worker. Optional. */
   WORKER_URL: optionalUrl,
   /** Master secret: wraps profile secrets' keys, signs access tokens and cursors. */
   CONFIG_SECRETS_KEY: z
@@ -43,7 +43,7 @@ export const configSchema = z.object({
   OIDC_AUDIENCE: z.string().optional(),
   OIDC_JWKS_URL: optionalUrl,
   OIDC_ORGANIZATIONS_CLAIM: z.string().default('orgs'),
-  /** How many proxies in front append to X-Forwarded-For; 0 trusts no such header. */
+  /** Number of trusted proxies that append to X-Forwarded-For; 0 ignores the header. */
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
   /** The built fleet map page, served at `/`. */
   FLEET_MAP_FOLDER: z.string().default(fileURLToPath(new URL('../fleet-map/dist', import.meta.url))),

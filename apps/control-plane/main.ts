@@ -19,7 +19,7 @@ const page = await openPage(config.FLEET_MAP_FOLDER, config.ROUTER_MODEL_SEGMENT
 const server = await startServer((request, ...rest) => page?.(request) ?? app.fetch(request, ...rest), {
   host: config.HOST,
   port: config.PORT,
-  // What is for the device edge takes a second descriptor for its way there.
+  // A request for the device edge uses a second file descriptor.
   maxConnections: connectionLimit(2),
 })
 countRefusedConnections(services.metrics.registry, server)

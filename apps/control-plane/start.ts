@@ -28,7 +28,7 @@ import type { Services } from './services.ts'
 
 const questdbConnections = 16
 
-/** Opens everything the routes reach, and says how to close it again. */
+/** Opens all resources of the routes. Returns them with a function that closes them. */
 export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
   const clock = systemClock
   const plans = await loadPlans(config.PLANS_FILE)

@@ -1,9 +1,9 @@
 import { isSliceOver, nextSlice } from '#core/slices'
 
-/** Bytes of an answer in parts. */
+/** Bytes of a response in chunks. */
 export type Chunks = readonly Uint8Array<ArrayBuffer>[]
 
-/** Collects chunks. `check` is called after each but the first; what it throws ends the work. */
+/** Collects chunks. Calls `check` after each chunk except the first; its error ends the work. */
 export async function collect(chunks: AsyncIterable<Uint8Array>, check: () => void = () => {}): Promise<Chunks> {
   const collected: Uint8Array<ArrayBuffer>[] = []
   for await (const chunk of chunks) {
@@ -17,7 +17,7 @@ export const lengthOf = (chunks: Chunks): number => chunks.reduce((sum, { length
 
 /**
  * A response with these bytes and their length. Several chunks are streamed as fast as the client takes them, so that the
- * bytes of a large answer are neither copied nor written to the socket all at once.
+ * bytes of a large response are neither copied nor written to the socket all at once.
  */
 export function chunkedResponse(
   chunks: Chunks,
@@ -36,7 +36,7 @@ export function chunkedResponse(
         else controller.close()
       },
     },
-    // Nothing is read ahead of the client.
+    // Do not read ahead of the client.
     { highWaterMark: 0 },
   )
   return new Response(body, { status, headers })

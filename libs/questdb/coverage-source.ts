@@ -37,10 +37,10 @@ export function voteParts(filter: VoteFilter): Source[] {
   return parts(filter, single, hourly)
 }
 
-/** The same votes as one source, for conditions on their sums. */
+/** The votes as one source, for conditions on their sums. */
 export const voteSource = (filter: VoteFilter): Source => unionOf(voteParts(filter))
 
-/** Who voted where, as `(h3_10, device_id)` with repetitions. */
+/** Votes as `(h3_10, device_id)` with repetitions. */
 export function voterSource(filter: VoteFilter): Source {
   const from = (view: string) => `SELECT h3_10, device_id FROM ${view}`
   if (!filter.voterHours) return unionOf(parts(filter, from('coverage_vote_1m'), from('coverage_device_1h')))

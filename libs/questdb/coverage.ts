@@ -54,7 +54,7 @@ type VoteColumns = [
   lastAtMs: number,
 ]
 
-/** Votes with service by SINR, gathered by the same cells. */
+/** Votes with service by SINR and cell. */
 export async function countSinr(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<SinrCount[]> {
   const perPart = await Promise.all(
     voteParts(filter).map(async (source) => {

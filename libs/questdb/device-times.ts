@@ -38,14 +38,14 @@ export async function readStoredTimes(
   return new Set(rows.map(([tsMs]) => tsMs))
 }
 
-/** Which of these sample times of a device are stored, from reports received before; for times far apart. */
+/** Which of these sample times of a device are stored, from reports received before a time. For times far apart. */
 export async function readStoredAmong(
   questdb: QuestdbSql,
   kind: Kind,
   deviceId: string,
   { times, receivedBeforeMs }: { times: readonly number[]; receivedBeforeMs: number },
 ): Promise<Set<number>> {
-  // A list of one would be read as the interval that its text stands for.
+  // QuestDB reads a list with one time as an interval, so the first time is repeated.
   const list = [...times, ...times.slice(0, 1)].map((tsMs) => `'${timestampParameter(tsMs)}'`).join(', ')
   const rows = await questdb.queryArrays<[number]>(
     `SELECT ts FROM ${kind} WHERE device_id = $1 AND ts IN (${list}) AND received_at < $2`,

@@ -12,18 +12,18 @@ export type DwellSignals = {
   read(reader: Reader, dwells: readonly DwellRow[], toMs: number): Promise<Map<string, DwellSignal>>
 }
 
-/** `version`: the version of the table the figures were read from, or an older one. `tookMs`: how long reading took. */
+/** `version`: the version of the table at the time of reading, or an older one. `tookMs`: the duration of reading. */
 type Kept = { signal: Promise<DwellSignal>; version: string; readAtMs: number; tookMs: number }
 
 const maxKept = 50_000
 const longestLifeMs = 10 * 60_000
 const atOnce = 4
-// While rows arrive, a dwell's figures are read again after this many times as long as reading took, so that reading
-// takes a twentieth of the time at most. Those of an ordinary dwell take milliseconds.
+// While rows arrive, a signal is read again after this multiple of its reading time, so that reading takes at most a
+// twentieth of the time. Reading the signal of an ordinary dwell takes milliseconds.
 const lifePerCost = 20
 const longestStaleMs = 10_000
 
-/** Reads dwells' signals and keeps them until rows arrive that may change them. */
+/** Reads the signals of dwells and caches them until rows arrive that may change them. */
 export function createDwellSignals(): DwellSignals {
   const kept = new LRUCache<string, Kept>({ max: maxKept, ttl: longestLifeMs })
 

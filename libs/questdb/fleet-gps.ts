@@ -34,7 +34,7 @@ export type SignalRow = {
 
 export type DeviceRow<Row> = { deviceId: string; state: Row }
 
-/** Which rows to look at: measured in [fromMs, toMs); of these only what arrived since, or only these devices' rows. */
+/** Which rows to read: measured in [fromMs, toMs), optionally only those received since a time or of these devices. */
 export type FleetRange = {
   fromMs: number
   toMs: number
@@ -104,7 +104,7 @@ type SignalColumns = [
   lon: Maybe<number>,
 ]
 
-// The filter stands in a sub-query: beside LATEST ON this QuestDB drops a condition on another column than the indexed one.
+// The filter is in a sub-query, because QuestDB ignores conditions on columns without an index next to LATEST ON.
 function newestOf(
   table: 'location' | 'cellular',
   columns: string,

@@ -22,7 +22,7 @@ const responseTimeoutMs = 60_000
 const maxDetailCharacters = 1_000
 
 /**
- * Opens a pool of keep-alive connections to QuestDB's HTTP line protocol endpoint. `docs/decisions/0014` tells why this is
+ * Opens a pool of keep-alive connections to QuestDB's HTTP line protocol endpoint. `docs/decisions/0014` explains why this is
  * not QuestDB's client.
  */
 export function openIlpTransport({ url, user, password, connections = 8 }: IlpTransportOptions): IlpTransport {

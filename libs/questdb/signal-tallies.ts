@@ -5,7 +5,7 @@ import type { QuestdbSql } from '#questdb/sql'
 import { cellsAtOnce, countsAtOnce } from '#questdb/vote-limits'
 import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
 
-/** The tally of each of these cells of one resolution, the votes of all filters together; empty where there are none. */
+/** The tally of each of these cells of one resolution with the votes of all filters; empty without votes. */
 export async function signalTallies(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
@@ -20,7 +20,7 @@ export async function signalTallies(
   return tallies
 }
 
-/** Adds the votes of cells to their tallies; cells with too many different votes in smaller parts. */
+/** Adds the votes of cells to their tallies. Splits the cells if they have too many different votes. */
 async function addCells(
   questdb: QuestdbSql,
   filter: VoteFilter,
@@ -39,7 +39,7 @@ async function addCells(
     await addCells(questdb, filter, resolution, cells.slice(middle), tallies)
     return
   }
-  // Rows name their cell by the decimal text of its index: it is looked up as it is.
+  // Rows have the decimal text of the cell index, which needs no conversion.
   const byLong = new Map(cells.map((h3) => [longOfH3(h3), tallies.get(h3)]))
   for (const [cell, rat, plmn, rsrpBin, votes] of groups) {
     const tally = byLong.get(cell)
@@ -53,7 +53,7 @@ async function addCells(
 
 type VoteGroupColumns = [cell: string, rat: string | null, plmn: string | null, rsrpBin: number | null, votes: string]
 
-/** The votes of cells by RAT, operator and RSRP; more than `countsAtOnce` when there are too many different ones. */
+/** The votes of cells by RAT, operator and RSRP; more than `countsAtOnce` if there are too many different votes. */
 async function voteGroups(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<VoteGroupColumns[]> {
   const groups = await Promise.all(
     voteParts(filter).map(({ text, values }) =>
@@ -80,7 +80,7 @@ export async function votersOfCells(
   return new Map(cells.map((h3) => [h3, voters.get(h3) ?? 0]))
 }
 
-/** The areas are compared first: they are stored, while the cell of a resolution is computed for each row. */
+/** Compares the areas first: they are stored, while the cell of a resolution is computed for each row. */
 function withinCells(filter: VoteFilter, resolution: number, cells: readonly string[]): VoteFilter {
   return { ...filter, areas: areasOf(cells), cells: { resolution, h3: cells } }
 }

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { throwIfClosed } from '#core/errors'
 import type { Secret } from '#core/secret'
 
-/** A value bound to `$1…`: times go as ISO text, since QuestDB reads a bound number as microseconds. */
+/** A value of a parameter. Times are ISO text, because QuestDB interprets a number as microseconds. */
 export type SqlValue = string | number | boolean | null
 
 export type QuestdbSql = {
@@ -96,10 +96,10 @@ const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 export const placeholders = (count: number, first: number): string =>
   Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ')
 
-/** Epoch milliseconds as the text QuestDB takes for a timestamp parameter; it knows four digits of a year. */
+/** Epoch milliseconds as text for a timestamp parameter of QuestDB, which supports years of four digits. */
 export const timestampParameter = (ms: number): string => new Date(Math.min(Math.max(ms, 0), latestMs)).toISOString()
 
-/** Configuration's address of the SQL server; user and password may stand in the URL or in variables of their own. */
+/** The address of the SQL server. User and password can be in the URL or in separate variables. */
 export function questdbSqlUrl(config: {
   QUESTDB_PG_URL: string
   QUESTDB_USER: string

@@ -115,6 +115,6 @@ function cutBack(fd: number, size: number): void {
   try {
     ftruncateSync(fd, size)
   } catch {
-    // The error that the caller throws tells more.
+    // The caller throws a more specific error.
   }
 }

@@ -91,7 +91,7 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
           fail(group, syncError)
           return
         }
-        // If another process took over while this one was frozen, it does not know of this write.
+        // If another process took over while this one was frozen, this write is not part of its log.
         if (!isLeaseHeld(lock.lease)) {
           fail(group, new Error(`Another process has taken over the telemetry log ${folder}.`))
           return

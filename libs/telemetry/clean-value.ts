@@ -80,7 +80,7 @@ function decimalCleaner({ max }: DecimalField): CleanValue {
   }
 }
 
-/** Text keeps leading zeros. A number has lost those of MCC 001, so it is padded to five digits. */
+/** Text keeps leading zeros. A number lacks those of MCC 001, so it is padded to five digits. */
 function plmnCleaner(_field: PlmnField): CleanValue {
   return (value) => {
     if (typeof value === 'string' && /^\s*\d{5,6}\s*$/.test(value)) return value.trim()

@@ -163,7 +163,7 @@ export function bestPlmn(operators: { plmn: string; samples: number; median: num
   return (first.median ?? 0) - (second.median ?? 0) >= bestMarginDb ? first.plmn : null
 }
 
-/** A tally whose devices may have been counted elsewhere. */
+/** A tally with the number of devices, which can be counted separately. */
 type CountedTally = Omit<CellTally, 'devices'> & { devices: { readonly size: number } }
 
 /** Returns the map cell of a tally. Its quality is that of the medians, or `none` if there was never service. */

@@ -2,7 +2,7 @@ import { deadServiceRatio, enoughVotes } from './dead-zones.ts'
 import type { ForecastSegment } from './forecast.ts'
 import { type Quality, signalQuality } from './quality.ts'
 
-/** Metres of a route, and the median of RSRP along what is known of it. */
+/** Metres of a route, and the median of RSRP over its known part. */
 type OperatorSummary = { knownM: number; deadM: number; poorM: number; rsrpP50Dbm: number | null }
 
 export type ForecastSummary = {
@@ -99,8 +99,8 @@ const leastKnownShare = 0.5
 const poorCost = 0.5
 
 /**
- * The operator with the smallest part of its known metres dead, a poor metre counting half; the stronger one when equal.
- * Only operators known on at least half of what is known of the route compete; null when there is none.
+ * The operator with the smallest dead share of its known metres; a poor metre counts half. If equal, the stronger one. Only
+ * operators with data on at least half of the known part of the route are considered; null if there is none.
  */
 function recommendPlmn(byPlmn: ReadonlyMap<string, OperatorSummary>, knownM: number): string | null {
   const cost = ({ knownM: ownM, deadM, poorM }: OperatorSummary) => (deadM + poorM * poorCost) / ownM

@@ -5,8 +5,8 @@ const radians = Math.PI / 180
 const uncertainShare = 1e-9
 
 /**
- * Points in order of arrival of which only the newest run is kept, with a fast answer to whether all later points lie
- * within `radiusM` of one. Points are unit vectors, compared by the square of their chord: the answers are those of
+ * Keeps the newest run of points in order of arrival, with a fast check whether all later points are within `radiusM` of a
+ * point. Points are unit vectors, compared by the square of their chord: the answers are those of
  * `distanceM` at a twentieth of its cost.
  */
 export type NearbyPoints<P extends Point> = {
@@ -17,7 +17,7 @@ export type NearbyPoints<P extends Point> = {
   replaceLast(point: P): void
   /** Forgets the first `count` points. */
   dropFirst(count: number): void
-  /** Whether every point behind the one at `index` lies within the radius of it. */
+  /** Whether all points after the one at `index` are within its radius. */
   isCentreOfRest(index: number): boolean
   list(): P[]
 }

@@ -14,9 +14,9 @@ const rowSchema = z.strictObject(newDeviceFields)
 const csvColumns = Object.keys(newDeviceFields)
 
 /**
- * Reads the rows of an import: CSV with a header, or NDJSON with one device a line. A row that cannot be used says why
- * and does not stop the others. Other requests are served in between. Rejects with 400 when the text is no such file at
- * all, and with 413 for more than 10,000 rows.
+ * Reads the rows of an import: CSV with a header, or NDJSON with one device per line. An invalid row has a reason and does
+ * not affect the other rows. Other requests are served in between. Rejects with 400 if the file cannot be parsed,
+ * and with 413 for more than 10,000 rows.
  */
 export async function readImportRows(text: string, format: 'csv' | 'ndjson'): Promise<ImportRow[]> {
   const rows: ImportRow[] = []
@@ -43,7 +43,7 @@ function rowOf(value: ImportValue): ImportRow {
   return invalid(parsed.error.issues.map((issue) => `${issue.path.join('.') || 'row'}: ${issue.message}`).join('; '))
 }
 
-/** A row as it stands in the file, or why it is none. */
+/** A row of the file, or the reason why it is invalid. */
 type ImportValue = { row: unknown; problem?: never } | { problem: string }
 
 const invalid = (detail: string): ImportRow => ({ code: 'invalid_row', detail })
@@ -63,7 +63,7 @@ async function* csvValues(text: string): AsyncGenerator<ImportValue> {
   if (names === undefined) readHeader([])
 }
 
-/** The names of the columns. Throws 400 when some are missing, unknown or said twice. */
+/** The names of the columns. Throws 400 if a column is missing, unknown or repeated. */
 function readHeader(header: readonly string[]): string[] {
   const names = header.map((name) => name.trim())
   const missing = ['serial', 'name', 'model'].filter((name) => !names.includes(name))

@@ -16,7 +16,7 @@ export const expecting =
   (current: Entity): void =>
     requireMatch(http.req.header('if-match'), tagOf(current))
 
-/** Documented answers of a GET with `If-None-Match`, and of a change with `If-Match`. */
+/** Documented responses of a GET with `If-None-Match`, and of a change with `If-Match`. */
 export const notModified = {
   304: { description: 'The object has not changed since the version in `If-None-Match`.', headers: ['ETag'] },
 }

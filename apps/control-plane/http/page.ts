@@ -5,7 +5,7 @@ import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
 
-/** Answers a GET or HEAD request for a file of the web page. Returns undefined for every other request. */
+/** Returns the response to a GET or HEAD request for a file of the web page; undefined for other requests. */
 export type Page = (request: Request) => Response | Promise<Response> | undefined
 
 /** What the page may do: run its own scripts and workers, call this API, and show images that it drew itself. */
@@ -70,7 +70,7 @@ export async function openPage(folder: string, modelSegment: string): Promise<Pa
   }
 }
 
-/** The weak entity tag of every address that the page serves. One tag stands for all encodings of a file. */
+/** The weak entity tag of every address that the page serves. All encodings of a file have the same tag. */
 async function entityTags(folder: string): Promise<Map<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const files = entries.filter((entry) => entry.isFile() && !/\.(br|gz)$/.test(entry.name))

@@ -30,7 +30,7 @@ const forward: Route['handle'] = ({ services, http, ctx, admission: { terms, tok
 const json = ['application/json']
 const disabled = { 403: { description: 'The device is disabled (`device_disabled`).' } }
 
-/** What routers call. The device edge answers; it stands under the same base address for their convenience. */
+/** The routes of routers. The device edge handles them under the same base address. */
 export const deviceEdgeRoutes: Route[] = [
   route({
     method: 'post',

@@ -34,7 +34,7 @@ const importQuery = z.strictObject({
   tokens: flag().default(false).describe('Issues a token for each device. Tokens are returned only once.'),
 })
 
-/** Before `/devices/:id` in the list of routes, which would take `export` for an id. */
+/** These routes must come before `/devices/:id`, which would match `export` as an id. */
 export const deviceFileRoutes: Route[] = [
   route({
     method: 'post',

@@ -30,7 +30,7 @@ export function documentationRoutes(createDocument: () => OpenApiDocument): Rout
         200: { description: 'The API reference.', schema: z.string(), contentType: 'text/html' },
         302: { description: 'This installation has no web page. Redirects to the OpenAPI document.' },
       },
-      // The built page answers `/docs` before any route does; see `openPage`.
+      // If the web page is built, it handles `/docs` before the routes; see `openPage`.
       handle: async () => new Response(null, { status: 302, headers: { Location: 'openapi.json' } }),
     }),
   ]

@@ -20,7 +20,7 @@ type Control = {
   change: (ctx: FleetContext, input: BatchReference) => Promise<Batch>
 }
 
-/** The three controls of a running batch differ in what they do, not in how they are called. */
+/** A route that changes the status of a batch. */
 const control = ({ verb, summary, access, change }: Control): Route =>
   route({
     method: 'post',
@@ -36,7 +36,7 @@ const control = ({ verb, summary, access, change }: Control): Route =>
     }),
   })
 
-/** Following and steering batches. */
+/** Routes of batches. */
 export const jobBatchRoutes: Route[] = [
   route({
     method: 'get',

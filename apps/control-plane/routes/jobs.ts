@@ -23,7 +23,7 @@ const jobQuery = z.strictObject({
   ...pageQuery,
 })
 
-/** Following and stopping jobs, one at a time. */
+/** Routes of single jobs. */
 export const jobRoutes: Route[] = [
   route({
     method: 'get',
