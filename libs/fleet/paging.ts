@@ -1,4 +1,4 @@
-/** Which page a caller asks for: at most `limit` items, those after the position `after` of an earlier page. */
+/** A requested page: at most `limit` items after the position `after` of an earlier page. */
 export type PageRequest = { limit: number; after: string | undefined }
 
 /** One page of a list. `nextAfter` is the position after its last item, or null on the last page. */

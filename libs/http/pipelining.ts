@@ -2,17 +2,17 @@ import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import { nextSlice } from '#core/slices'
 
-/** Requests of one connection that have not begun yet. `isFull`: the connection closes after the last of them. */
+/** Requests of a connection that have not begun. `isFull`: the connection closes after the last one. */
 type Line = { begins: (() => void)[]; isBusy: boolean; isFull: boolean }
 
-/** Pipelined requests that one connection may have unanswered. */
+/** Maximum number of requests on a connection without a response. */
 export const maxPipelined = 16
 
 /**
  * Handles the requests of one connection one after another. Node begins all pipelined requests that arrived in one
- * packet in the same turn of the event loop, up to 1,500 of them. Here each begins in a turn of its own, after the answer
- * before it. The answer to the last request that fits carries `Connection: close`; the client must send the requests
- * after it again on a new connection (RFC 9112, 9.3.2).
+ * packet in the same turn of the event loop, up to 1,500 of them. Here each begins in a separate turn, after the previous
+ * response. The response to the last request within the limit has `Connection: close`; the client must send the following
+ * requests again on a new connection (RFC 9112, 9.3.2).
  */
 export function oneAtATime(listener: RequestListener): RequestListener {
   const lines = new WeakMap<Socket, Line>()
@@ -37,7 +37,7 @@ export function oneAtATime(listener: RequestListener): RequestListener {
     const unanswered = line.begins.length + (line.isBusy ? 2 : 1)
     if (unanswered >= maxPipelined) {
       line.isFull = true
-      // What is parsed after this is not answered: nothing more is read.
+      // Requests that are parsed later get no response, and nothing more is read.
       socket.pause()
       abortWithoutStacks(socket)
       response.setHeader('Connection', 'close')
@@ -59,8 +59,8 @@ export function oneAtATime(listener: RequestListener): RequestListener {
 }
 
 /**
- * Node aborts each unanswered request of a closed connection with an error of its own. Their stack traces, which nobody
- * reads, take 30 ms per thousand. Listeners run one after another in the same turn, so that no other error is affected.
+ * Node aborts each pending request of a closed connection with a separate error. Their stack traces, which are not used,
+ * take 30 ms per thousand. Listeners run one after another in the same turn, so that no other error is affected.
  */
 function abortWithoutStacks(socket: Socket): void {
   let limit = Error.stackTraceLimit

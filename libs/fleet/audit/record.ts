@@ -1,7 +1,7 @@
 import type { FleetContext } from '#fleet/context'
 import type { Queryable } from '#postgres/pool'
 
-/** What was done to which object of an organization. `detail` holds names, ids, statuses and counts, never a secret. */
+/** An action on an object of an organization. `detail` contains names, ids, statuses and counts, never a secret. */
 type AuditAction = {
   organizationId: string
   action: string
@@ -24,7 +24,7 @@ export const auditCaller = (
     actions.map((action) => ({ ...action, actor: principal.id, requestId })),
   )
 
-/** Writes the audit rows of what the service did by itself, in the caller's transaction. */
+/** Writes the audit rows of automatic actions of the service, in the caller's transaction. */
 export const auditSystem = (connection: Queryable, ...actions: AuditAction[]): Promise<void> =>
   recordAudit(
     connection,

@@ -44,7 +44,7 @@ const gatedBatches = `
  * jobs as the rollout allows, aborts batches with too many failures, and continues interrupted cancellations. Returns how
  * many jobs changed. `onError` receives the error of a batch that failed; the others continue.
  *
- * A batch without a due step costs no query of its own, so any number of batches may wait for their time. One call changes
+ * A batch without a due step causes no query, so any number of batches can wait for their time. One call changes
  * a limited number of jobs of a batch, because the relay of all organizations waits meanwhile.
  */
 export async function releaseBatches(
