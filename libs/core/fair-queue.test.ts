@@ -76,7 +76,7 @@ describe('a fair queue', () => {
     expect(started).toEqual(['a1'])
   })
 
-  test('refuses work whose turn does not come in time, and keeps no place for it', async () => {
+  test('rejects work that waits too long, and removes it from the queue', async () => {
     const queue = createFairQueue({ ...limits, maxRunning: 1, maxWaitMs: 20 })
     const { started, work, end } = manualWork()
     const first = queue.run('a', work('a1'))

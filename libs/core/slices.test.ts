@@ -21,7 +21,7 @@ async function countTurns(done: Promise<unknown>): Promise<number> {
   return turns
 }
 
-test('long work gives others a turn after each slice', async () => {
+test('long work lets other work run after each slice', async () => {
   const items = Array.from({ length: 1_024 })
   // The clock is looked at every 16 items, which take 8 ms: each time, the slice is over.
   expect(await countTurns(forEachInSlices(items, work))).toBeGreaterThanOrEqual(40)

@@ -7,7 +7,7 @@ import { createRevisions } from '#fleet-map/revisions'
 
 const maxBytes = 100_000
 
-test('the devices that answers showed are remembered within a number of bytes, the newest answers first', () => {
+test('the device ids of responses are cached within a limit of bytes, the newest responses first', () => {
   const seen = createSeenDevices(maxBytes)
   const deviceIds = new Set(Array.from({ length: 100 }, (_, index) => `device ${index}`))
   for (let answer = 0; answer < 1_000; answer++) {
@@ -18,7 +18,7 @@ test('the devices that answers showed are remembered within a number of bytes, t
   expect(seen.recall('bbox 0', 'now')).toBeUndefined()
 })
 
-test('selections are kept within a number of bytes, those used last first', () => {
+test('selections are cached within a limit of bytes, the most recently used first', () => {
   const map = createOrganizationMap('organization', createRevisions())
   map.applyRegistry(
     Array.from({ length: 100 }, (_, index) => ({

@@ -38,7 +38,7 @@ function wordLists() {
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a shared list', () => {
-  test('is made once for all who ask at the same time, and answered as long as it is fresh', async () => {
+  test('is made once for concurrent callers, and returned while it is fresh', async () => {
     const { lists, makings, pass } = wordLists()
     const asked = [lists.read('a'), lists.read('a')]
     makings[0]?.finish(['one'], 100)
@@ -48,7 +48,7 @@ describe('a shared list', () => {
     expect(makings).toHaveLength(1)
   })
 
-  test('is answered once more while its successor is made, which then says what changed', async () => {
+  test('is returned once more while the next list is made, which marks its changes', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')
     makings[0]?.finish(['one', 'two'], 500)
@@ -68,7 +68,7 @@ describe('a shared list', () => {
     expect(entries[1]?.revision).toBeGreaterThan(before.entries[1]?.revision ?? Infinity)
   })
 
-  test('that takes long to make is renewed early, so that nobody who reads all the time ever waits', async () => {
+  test('that takes long to make is renewed early, so that a frequent reader does not wait', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')
     makings[0]?.finish(['one'], 6_000)
@@ -86,7 +86,7 @@ describe('a shared list', () => {
     }
   })
 
-  test('is waited for when that takes next to nothing', async () => {
+  test('is awaited when it is made quickly', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')
     makings[0]?.finish(['one'], 20)
@@ -98,7 +98,7 @@ describe('a shared list', () => {
     expect((await second).entries.map(({ item }) => item)).toContain('two')
   })
 
-  test('is waited for when the one before is too old', async () => {
+  test('is awaited when the previous list is too old', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')
     makings[0]?.finish(['one'], 500)
@@ -110,7 +110,7 @@ describe('a shared list', () => {
     expect((await second).entries).toMatchObject([{ item: 'one', isGone: true }])
   })
 
-  test('survives a failed renewal, and the next reader tries again', async () => {
+  test('remains after a failed renewal, and the next reader retries', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')
     makings[0]?.finish(['one'], 500)
@@ -125,7 +125,7 @@ describe('a shared list', () => {
     expect(makings).toHaveLength(3)
   })
 
-  test('that could not be made at all is an error, and is tried again', async () => {
+  test('that could not be made throws the error, and the next reader retries', async () => {
     const { lists, makings } = wordLists()
     const first = lists.read('a')
     makings[0]?.fail()
@@ -135,7 +135,7 @@ describe('a shared list', () => {
     expect((await second).entries).toHaveLength(1)
   })
 
-  test('is kept within a number of bytes, however many requests differ', async () => {
+  test('is cached within a limit of bytes for any number of different requests', async () => {
     const { lists, makings } = wordLists()
     for (let index = 0; index < 100; index++) {
       const read = lists.read(`request ${index}`)
@@ -151,7 +151,7 @@ describe('a shared list', () => {
     expect(makings).toHaveLength(101)
   })
 
-  test('larger than all that may be kept is answered and forgotten', async () => {
+  test('larger than the limit is returned but not cached', async () => {
     const { lists, makings } = wordLists()
     const read = lists.read('a')
     makings[0]?.finish(Array.from({ length: 1_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)))
@@ -159,7 +159,7 @@ describe('a shared list', () => {
     expect(lists.keptBytes()).toBe(0)
   })
 
-  test('is no longer made when all who wait for it are gone', async () => {
+  test('is aborted when all callers have disconnected', async () => {
     const { lists, makings } = wordLists()
     const [one, two] = [new AbortController(), new AbortController()]
     const reads = [lists.read('a', one.signal), lists.read('a', two.signal)]

@@ -13,12 +13,12 @@ test('is the same text as JSON.stringify makes', async () => {
   )
 })
 
-test('leaves out what JSON has no value for', async () => {
+test('omits values that JSON does not have', async () => {
   const value = { a: undefined, at: new Date(0), list: [undefined, 1], empty: {}, none: [], f: () => 1 }
   expect(await textOf(value)).toBe(JSON.stringify(value))
 })
 
-test('writes long and lazy lists whole, in chunks', async () => {
+test('writes long and lazy lists completely, in chunks', async () => {
   for (const length of [0, 1, 63, 64, 65, 128, 20_000]) {
     const numbers = Array.from({ length }, (_, index) => index)
     const items = numbers.map((index) => ({ index }))
@@ -28,7 +28,7 @@ test('writes long and lazy lists whole, in chunks', async () => {
   }
 })
 
-test('gives others turns while it writes a large value', async () => {
+test('lets other work run while it writes a large value', async () => {
   const items = Array.from({ length: 200_000 }, (_, index) => ({ index, name: `item ${index}` }))
   let turns = 0
   let isDone = false

@@ -31,13 +31,13 @@ async function pipelined(paths: readonly string[]): Promise<{ text: string; begu
 
 const answersIn = (text: string): string[] => [...text.matchAll(/answer (\S+)/g)].map(([, path = '']) => path)
 
-test('pipelined requests are handled one at a time and answered in order', async () => {
+test('pipelined requests are handled one at a time, with responses in order', async () => {
   const { text, mostAtOnce } = await pipelined(['/a', '/b', '/c', '/last'])
   expect(answersIn(text)).toEqual(['/a', '/b', '/c', '/last'])
   expect(mostAtOnce).toBe(1)
 })
 
-test('a connection with too many unanswered requests is closed after the last that fits', async () => {
+test('a connection with too many pending requests is closed after the last one within the limit', async () => {
   const { text, begun } = await pipelined(Array.from({ length: 500 }, (_, index) => `/${index}`))
   expect(begun).toHaveLength(maxPipelined)
   expect(answersIn(text)).toHaveLength(maxPipelined)

@@ -126,7 +126,7 @@ describe('POST /device/jobs/:id/status', () => {
     })
   })
 
-  test('200 for a detail with what cannot be stored: the end counts, and the rest of the text', async () => {
+  test('200 for a detail with characters that cannot be stored; the end and the remaining text are stored', async () => {
     const router = await newRouter()
     const job = await createDeviceJob(router.ctx, { deviceId: router.deviceId, kind: 'collect_diagnostics' })
     await router.next(10)
@@ -157,7 +157,7 @@ describe('POST /device/jobs/:id/status', () => {
     }
   })
 
-  test('400 names what is wrong, 415 for another media type', async () => {
+  test('400 for an invalid body, 415 for another media type', async () => {
     const router = await newRouter()
     const answer = await router.report(newId(), { attempt: 0, status: 'done', note: 'x' })
     expect(answer.status).toBe(400)

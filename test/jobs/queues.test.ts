@@ -71,7 +71,7 @@ onBothBackends('jobs', (backend) => {
     await until('the others went', async () => (await batchOf(fleet, id)).counts.dispatched === 2)
   })
 
-  test('too many failures cancel what has not gone yet', async () => {
+  test('too many failures cancel the remaining jobs', async () => {
     const fleet = await createJobFleet(scene.pool, 8)
     const { ctx, organizationId, groupId } = fleet
     const rollout = { maxConcurrent: 4, abortWhenFailedPct: 25 }
@@ -91,7 +91,7 @@ onBothBackends('jobs', (backend) => {
     expect(ended).toMatchObject({ status: 'cancelled', counts: { failed: 2, cancelled: 6 } })
   })
 
-  test('outside its window nothing is handed out', async () => {
+  test('outside the window of its schedule no job is handed out', async () => {
     const fleet = await createJobFleet(scene.pool, 1)
     const { ctx, organizationId, groupId } = fleet
     const minuteMs = 60_000
@@ -117,7 +117,7 @@ onBothBackends('jobs', (backend) => {
     expect((await batchOf(fleet, id)).status).toBe('running')
   })
 
-  test('cancelled while queued or dispatched a job ends; while in progress the device is asked and decides', async () => {
+  test('cancelling a queued or dispatched job ends it; for a job in progress the device decides', async () => {
     const { fleet, deviceId } = await oneRouter()
     const { ctx, organizationId } = fleet
     const running = await createDeviceJob(ctx, { deviceId, kind: 'reboot' })

@@ -6,9 +6,9 @@ const bytesOfOneRequest = 512 * 1024
 export const requestsForBytes = (bytes: number): number => Math.max(1, Math.ceil(bytes / bytesOfOneRequest))
 
 /**
- * How many requests the days of a report count as. Every day is a partition in the telemetry database, and rows that
- * belong between those of an earlier day have it written anew: samples strewn over a quarter cost as much as ninety
- * reports do. A buffer emptied in order touches two days at midnight, which is one request as usual.
+ * How many requests the days of a report count as. Each day is a partition of the telemetry database, which is rewritten
+ * for rows between earlier rows: samples spread over a quarter cost as much as ninety reports. A buffer that is sent in
+ * order contains two days at midnight, which count as one request.
  */
 export function requestsForDays(samples: readonly { tsMs: number }[]): number {
   const first = dayOf(samples[0]?.tsMs ?? 0)

@@ -8,11 +8,11 @@ import type { FromWriter, ToWriter, WriterProgress, WriterSettings } from './mes
 
 export type WriterHandle = {
   progress(): WriterProgress
-  /** Resolves when the thread ended by itself. */
+  /** Resolves when the thread has ended without `stop`. */
   failed: Promise<Error>
   /** The number of the last `onStored`. */
   toldNumber(): number
-  /** Says that Postgres has what `onStored` was given up to this number: a later start need not tell it again. */
+  /** Confirms that Postgres has the changes of `onStored` up to this number, so that a later start need not repeat them. */
   confirm(toldNumber: number): void
   /** Lets it finish what it is sending, for a moment, and keep a checkpoint. */
   stop(): Promise<void>

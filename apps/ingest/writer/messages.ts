@@ -21,7 +21,7 @@ export type WriterSettings = {
   logLevel: string
 }
 
-/** How far the writer is. Everything before `position` is stored, as `counts` says. */
+/** The progress of the writer. Everything before `position` is stored, with these `counts`. */
 export type WriterProgress = {
   position: LogPosition
   counts: SampleCounts
@@ -39,5 +39,5 @@ export type FromWriter =
   | { kind: 'stored'; told: ToldByRows; number: number }
   | { kind: 'stopped' }
 
-/** `confirm`: Postgres has what was told with this number and before. */
+/** `confirm`: Postgres has the changes with this number and all before it. */
 export type ToWriter = { kind: 'stop' } | { kind: 'confirm'; number: number }

@@ -148,11 +148,11 @@ async function runOnce(): Promise<void> {
   }
 }
 
-/** Where a later start must read from, unless QuestDB lost rows: everything before is finished and told to Postgres. */
+/** Where the next start must read from, unless QuestDB lost rows. Everything before is stored and reported to Postgres. */
 const resumePosition = (position: LogPosition): LogPosition =>
   Math.min(position, stored?.unfinishedPosition ?? position, news.oldest() ?? position)
 
-/** What was taken but not applied when the last life ended must be found by queries before they are asked anything. */
+/** Waits until queries return the rows that QuestDB had accepted but not applied before the restart. */
 async function untilApplied(): Promise<void> {
   const wanted = checkpoints.current().position
   for (const limitMs = Date.now() + 30_000; Date.now() < limitMs && !stopping; await delay(200)) {

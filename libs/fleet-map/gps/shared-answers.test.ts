@@ -8,7 +8,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 
 const textOf = (chunks: Chunks): string => Buffer.concat(chunks).toString()
 
-test('answers are kept within a number of bytes, in every coding they were sent in', async () => {
+test('responses are cached within a limit of bytes, in every coding in which they were sent', async () => {
   const maxBytes = 1_000_000
   const answers = createSharedAnswers(() => 1_000, maxBytes)
   const text = 'x'.repeat(50_000)
@@ -21,7 +21,7 @@ test('answers are kept within a number of bytes, in every coding they were sent 
   expect(answers.keptBytes()).toBeGreaterThan(maxBytes / 2)
 })
 
-test('an answer is rendered once for all who ask within a second, and once more after it', async () => {
+test('a response is rendered once for all requests within a second, and again after it', async () => {
   let nowMs = 1_000
   const answers = createSharedAnswers(() => nowMs)
   let rendered = 0

@@ -7,7 +7,7 @@ const maxBytes = 10_000_000
 /** The service's limit for a path. */
 const maxPoints = 5_000
 
-/** Reads the path in a GPX or GeoJSON file. Throws an Error that says what is wrong with the file. */
+/** Reads the path in a GPX or GeoJSON file. Throws an Error with the reason if the file is invalid. */
 export async function readRouteFile(file: File): Promise<FileRoute> {
   if (file.size > maxBytes) {
     throw new Error(`${file.name} is too large (${(file.size / 1e6).toFixed(0)} MB). The limit is 10 MB.`)

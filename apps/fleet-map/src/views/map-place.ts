@@ -2,11 +2,11 @@ import type { CoverageMetric } from '../map/surface.ts'
 import type { FleetFilter } from '../state/fleet.ts'
 import { setParams } from '../state/url.ts'
 
-/** What the address says about the map, with defaults for everything it leaves out. */
+/** The state of the map in the address, with defaults for missing parameters. */
 export type MapPlace = {
   /** What the service filters by. */
   filter: FleetFilter
-  /** What the page filters by itself. */
+  /** Filters that the page applies. */
   status: string
   nameContains: string
   metric: CoverageMetric | 'off'

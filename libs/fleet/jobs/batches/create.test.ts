@@ -43,7 +43,7 @@ test('disabled devices and those of another model are skipped with a reason', as
   )
 })
 
-test('an unknown device refuses the whole batch and is named', async () => {
+test('an unknown device rejects the whole batch, and the error lists it', async () => {
   const { ctx, organizationId, deviceIds } = fleet
   const stranger = newId()
   const refused = createBatch(ctx, { organizationId, kind: 'reboot', target: { deviceIds: [...deviceIds, stranger] } })
