@@ -37,9 +37,7 @@ export function oneAtATime(listener: RequestListener): RequestListener {
     const unanswered = line.begins.length + (line.isBusy ? 2 : 1)
     if (unanswered >= maxPipelined) {
       line.isFull = true
-      // Requests that are parsed later get no response, and nothing more is read.
-      socket.pause()
-      abortWithoutStacks(socket)
+      stopParsing(socket)
       response.setHeader('Connection', 'close')
     }
     const begin = () => {
@@ -58,17 +56,17 @@ export function oneAtATime(listener: RequestListener): RequestListener {
   }
 }
 
+type Parsed = Socket & { parser?: { onIncoming?: unknown } | null }
+
 /**
- * Node aborts each pending request of a closed connection with a separate error. Their stack traces, which are not used,
- * take 30 ms per thousand. Listeners run one after another in the same turn, so that no other error is affected.
+ * Reads and parses nothing more. A packet of 64 KiB can hold 1,500 requests, each of which costs Node 10 µs although it is
+ * not answered. The parser stops when this internal callback reports a change of the protocol. Without the callback
+ * only the time is lost.
  */
-function abortWithoutStacks(socket: Socket): void {
-  let limit = Error.stackTraceLimit
-  socket.prependOnceListener('close', () => {
-    limit = Error.stackTraceLimit
-    Error.stackTraceLimit = 0
-  })
-  socket.once('close', () => {
-    Error.stackTraceLimit = limit
-  })
+function stopParsing(socket: Parsed): void {
+  socket.pause()
+  if (typeof socket.parser?.onIncoming === 'function') socket.parser.onIncoming = () => protocolChange
 }
+
+/** llhttp: skip the body and leave the rest of the data alone. */
+const protocolChange = 2

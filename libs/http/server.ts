@@ -5,6 +5,7 @@ import { newId } from '#core/ids'
 import { type Address, type HttpServer, listenTogether } from '#http/listeners'
 import { oneAtATime } from '#http/pipelining'
 import { problemResponse, toProblem } from '#http/problem'
+import { discardInTurns } from '#http/unread-bodies'
 
 type Fetch = (request: Request, environment: never) => Response | Promise<Response>
 
@@ -17,6 +18,8 @@ export const requestListener = (fetch: Fetch): RequestListener =>
   getRequestListener(fetch as never, {
     // HTTP/1.0, which some health checks use, has no Host. The name only completes the URL.
     hostname: 'localhost',
+    // startListening discards what is left of a body.
+    autoCleanupIncoming: false,
     errorHandler(error) {
       const requestId = newId()
       const response = problemResponse(error instanceof RequestError ? malformed() : error, requestId)
@@ -32,7 +35,7 @@ const malformed = () => new ServiceError(400, 'malformed_request', 'The request 
  * document to messages that are not HTTP, which never reach a route.
  */
 export const startListening = (listener: RequestListener, address: Address): Promise<HttpServer> => {
-  const inTurn = oneAtATime(listener)
+  const inTurn = oneAtATime(discardInTurns(listener))
   return listenTogether(() => makeServer(inTurn), address)
 }
 
