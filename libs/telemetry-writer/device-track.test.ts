@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { advanceTrack, askForPast, createDeviceTrack, setPast } from './device-track.ts'
+import { cellularRow } from '#test/tracks'
+import { advanceTrack, askForPast, createDeviceTrack, setPast, settleWhenQuiet } from './device-track.ts'
 
 const minuteMs = 60_000
 const startMs = Date.UTC(2026, 4, 4)
@@ -52,4 +53,43 @@ test.each([
   expect(askForPast(track)).toBe(isRequested)
   expect(track.dirty).toEqual(isRequested ? [{ fromMs: startMs, toMs: startMs }] : [])
   expect(track.past).toBeUndefined()
+})
+
+const reportAt = (track: ReturnType<typeof createDeviceTrack>, minute: number) => {
+  const reported = fix(minute, 50 + (minute % 3) * 0.0001)
+  const origin = { deviceId: 'device', organizationId: 'owner', receivedAtMs: reported.tsMs }
+  return advanceTrack(
+    track,
+    origin,
+    [reported],
+    [{ ...cellularRow(reported.tsMs), organizationId: 'owner', receivedAtMs: reported.tsMs }],
+  )
+}
+
+test('the row of an open dwell is written seldom once the dwell is long, and when a gap begins', () => {
+  const track = createDeviceTrack('vehicle')
+  const written: number[] = []
+  for (let minute = 0; minute <= 24 * 60; minute++) if (reportAt(track, minute).dwells.length > 0) written.push(minute)
+  expect(written.slice(0, 6)).toEqual([5, 6, 7, 8, 9, 10])
+  expect(written.length).toBeLessThan(0.12 * 24 * 60)
+  expect(Math.max(...written.slice(1).map((minute, index) => minute - (written[index] ?? 0)))).toBeLessThanOrEqual(10)
+  const [afterGap] = reportAt(track, 24 * 60 + 16).dwells
+  expect(afterGap?.row).toMatchObject({ gap: true, departedAtMs: null })
+})
+
+test('the dwell of a device that reports every minute is not settled between two reports', () => {
+  const track = createDeviceTrack('vehicle')
+  for (let minute = 0; minute <= 30; minute++) reportAt(track, minute)
+  const heardAtMs = startMs + 30 * minuteMs
+  expect(settleWhenQuiet(track, heardAtMs, heardAtMs + 1.5 * minuteMs)).toBe(false)
+  expect(settleWhenQuiet(track, heardAtMs, heardAtMs + 3 * minuteMs)).toBe(true)
+})
+
+test('an RF row of an open dwell is not written again when only the centre of the dwell moves', () => {
+  const track = createDeviceTrack('vehicle')
+  for (let minute = 0; minute <= 5; minute++) reportAt(track, minute)
+  for (let minute = 6; minute <= 30; minute++) {
+    expect(reportAt(track, minute).rows.map(({ tsMs }) => tsMs)).toEqual([startMs + minute * minuteMs])
+  }
+  expect(track.alignment.state().openDwellRows).toBe('stale')
 })

@@ -16,14 +16,13 @@ import type { CellularRow } from '#telemetry/rows'
 import { addDirtyRange } from './dirty-ranges.ts'
 import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
+import { noReports, quietAfterMs, type ReportInterval, withReport } from './report-interval.ts'
+import { isWorthWriting, versionOf, type WrittenDwell } from './written-dwell.ts'
 
 /** The organization that owned the device when fixes arrived, and the time of the newest of these fixes. */
 type Owner = Arrival & { newestFixMs: number }
 
 type Position = { tsMs: number; lat: number; lon: number }
-
-/** The times of the open dwell that identify one version of its row. */
-type OpenDwell = { arrivedAtMs: number; lastInsideAtMs: number }
 
 /** The state that aligns a device's RF rows. Only the functions of this module change it. */
 export type DeviceTrack = {
@@ -42,11 +41,12 @@ export type DeviceTrack = {
   /** The progress of replacing the alignment from storage. */
   readonly rebuilding: Readonly<Rebuilding> | undefined
   /** The open dwell as last written. */
-  readonly written: OpenDwell | undefined
+  readonly written: WrittenDwell | undefined
   /** The open dwell if it has grown since it was written. */
   readonly unwritten: TimeRange | undefined
   /** When the open dwell was last marked dirty because its device was quiet. */
   readonly settledAtMs: number
+  readonly interval: ReportInterval
   readonly owner: Owner | undefined
   /** The owner before the last transfer. */
   readonly previousOwner: Owner | undefined
@@ -70,10 +70,6 @@ type Rebuilding = {
 
 export type TrackStep = { rows: StoredCellularRow[]; dwells: { row: DwellRow; origin: RowOrigin }[] }
 
-/** An open dwell is written again when it has grown by this much. */
-const rewriteOpenAfterMs = 60_000
-const quietMs = 20_000
-
 /**
  * Creates a track without data. Fixes and rows older than `knownFromMs` are not in memory: rows that arrive for that
  * time are aligned from storage.
@@ -93,6 +89,7 @@ const emptyTrack = (deviceClass: DeviceClass, knownFromMs: number): MutableTrack
   written: undefined,
   unwritten: undefined,
   settledAtMs: 0,
+  interval: noReports,
   owner: undefined,
   previousOwner: undefined,
 })
@@ -126,12 +123,13 @@ export function advanceTrack(
   if (state.rebuilding) markLateData(state, state.rebuilding, { reports, samples, dirty })
   else for (const range of dirty) markDirty(state, range)
   recordOwner(state, origin, reports)
+  state.interval = withReport(state.interval, origin.receivedAtMs)
   const changed = [...closed]
   state.unwritten = undefined
   if (open !== null) {
     const { arrivedAtMs, lastInsideAtMs } = open
-    if (isWorthWriting(state, open)) {
-      state.written = { arrivedAtMs, lastInsideAtMs }
+    if (isWorthWriting(state.written, open)) {
+      state.written = versionOf(open)
       changed.push(open)
     } else if (state.written?.lastInsideAtMs !== lastInsideAtMs) {
       state.unwritten = { fromMs: arrivedAtMs, toMs: lastInsideAtMs }
@@ -151,12 +149,13 @@ export function markDirty(track: DeviceTrack, range: TimeRange): void {
 }
 
 /**
- * Marks the open dwell dirty if its row or its RF rows are out of date and the device is quiet. Realigning reads the
- * whole dwell, so this happens again only after the dwell may have doubled. Returns whether it marked the dwell.
+ * Marks the open dwell dirty if its row or its RF rows are out of date and the device is quiet for longer than its reports
+ * are usually apart. Realigning reads the whole dwell, so this happens again only after the dwell may have doubled. Returns
+ * whether it marked the dwell.
  */
 export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: number): boolean {
-  if (nowMs - heardAtMs < quietMs) return false
   const state = own(track)
+  if (nowMs - heardAtMs < quietAfterMs(state.interval)) return false
   const range = state.alignment.unsettled() ?? state.unwritten
   if (!range || nowMs - state.settledAtMs < range.toMs - range.fromMs) return false
   markDirty(state, range)
@@ -205,11 +204,14 @@ export type StoredTrack = {
 export function restoreTrack(track: DeviceTrack, { knownFromMs, droppedUntilMs, reports, rows }: StoredTrack): void {
   const state = own(track)
   state.alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs, droppedUntilMs })
-  for (const report of reports) recordOwner(state, report, [report])
+  for (const report of reports) {
+    recordOwner(state, report, [report])
+    state.interval = withReport(state.interval, report.receivedAtMs)
+  }
   const { dirty, open } = state.alignment.apply(reports, rows)
   for (const range of dirty) markDirty(state, range)
   if (!open) return
-  state.written = timesOf(open)
+  state.written = versionOf(open)
   // The stored rows of the open dwell may lag behind its newest fixes. Realign them when the device is quiet or departs.
   state.alignment = alignmentFrom(track.deviceClass, { ...state.alignment.state(), openDwellRows: 'stale' })
 }
@@ -274,7 +276,7 @@ export function finishRebuild(track: DeviceTrack, alignment: DeviceAlignment, op
   const lateFromMs = state.rebuilding?.lateFromMs ?? Infinity
   if (lateFromMs !== Infinity) alignment.distrust(lateFromMs)
   state.alignment = alignment
-  state.written = open === null ? undefined : timesOf(open)
+  state.written = open === null ? undefined : versionOf(open)
   state.unwritten = undefined
   state.rebuilding = undefined
 }
@@ -340,10 +342,3 @@ function withoutPlaced(
   const fresh = new Set(samples.map(({ tsMs }) => tsMs))
   return moved.filter(({ tsMs }) => tsMs < fromMs || tsMs > placedToMs || fresh.has(tsMs))
 }
-
-function isWorthWriting({ written }: DeviceTrack, open: Dwell): boolean {
-  if (written?.arrivedAtMs !== open.arrivedAtMs) return true
-  return open.lastInsideAtMs - written.lastInsideAtMs >= rewriteOpenAfterMs
-}
-
-const timesOf = ({ arrivedAtMs, lastInsideAtMs }: Dwell): OpenDwell => ({ arrivedAtMs, lastInsideAtMs })

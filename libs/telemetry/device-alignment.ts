@@ -184,6 +184,11 @@ export function createDeviceAlignment(
       const isFresh = fresh.has(row.tsMs)
       if (!isFresh && row.tsMs < changedFromMs) return row
       const placed = place(row, track)
+      if (!isFresh && placed !== row && isInOpenDwell(row) && isInOpenDwell(placed)) {
+        // Only the centre has moved. It moves with each fix, so all rows of the dwell get the final one together.
+        openDwellRows = 'stale'
+        return row
+      }
       if (isFresh || placed !== row) step.rows.push(placed)
       return placed
     })
