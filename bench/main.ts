@@ -10,6 +10,7 @@ import { latestHistory } from './latest-history.ts'
 import { longPoll } from './long-poll.ts'
 import { mapPage } from './map-page.ts'
 import { type Bench, table } from './report.ts'
+import { rows } from './rows.ts'
 import { soak } from './soak.ts'
 import { wholePath } from './whole-path.ts'
 
@@ -17,6 +18,7 @@ import { wholePath } from './whole-path.ts'
 const benches: Bench[] = [
   ingestAccept,
   wholePath,
+  rows,
   deviceList,
   groupCount,
   latestHistory,

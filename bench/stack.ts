@@ -69,13 +69,20 @@ async function openBenchStack(): Promise<BenchStack> {
   }
 }
 
+export type IngestOptions = { environment?: Record<string, string>; nodeArguments?: string[] }
+
 /** Starts ingest as a separate process without rate limits per device. Resolves when it is ready. */
-export async function startIngestProcess(stack: BenchStack) {
+export async function startIngestProcess(
+  stack: BenchStack,
+  { environment = {}, nodeArguments = [] }: IngestOptions = {},
+) {
   const port = await freePort()
   const child = fork(fileURLToPath(new URL('../apps/ingest/main.ts', import.meta.url)), {
+    execArgv: nodeArguments,
     env: {
       ...process.env,
       ...stack.environment,
+      ...environment,
       PORT: String(port),
       DEVICE_REQUESTS_PER_MINUTE: '100000000',
       DEVICE_REQUEST_BURST: '100000000',
@@ -93,7 +100,7 @@ export async function startIngestProcess(stack: BenchStack) {
     if (Date.now() > giveUpAt || child.exitCode !== null) throw new Error('Ingest did not become ready.')
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  return { port, pid: child.pid ?? 0, stop: () => stopChild(child) }
+  return { port, pid: child.pid ?? 0, child, stop: () => stopChild(child) }
 }
 
 /** Creates an organization with `count` devices, each with a token. */
