@@ -11,6 +11,7 @@ import { migrate } from '#postgres/migrate'
 import { openPool } from '#postgres/pool'
 import { configSchema as controlPlaneSchema } from '../../apps/control-plane/config.ts'
 import { configSchema as ingestSchema, proxyHopsOf } from '../../apps/ingest/config.ts'
+import { questdbTuning } from '../../apps/stack/engines/questdb-tuning.ts'
 
 const repository = join(import.meta.dirname, '../..')
 const compose = readFileSync(join(repository, 'docker-compose.yml'), 'utf8')
@@ -46,6 +47,11 @@ test('ingest trusts one more proxy than the control plane', () => {
   const ofIngest = parseConfig(ingestSchema.pick({ TRUSTED_PROXY_HOPS: true, INGEST_PROXY_HOPS: true }), environment)
   expect(ofControlPlane.TRUSTED_PROXY_HOPS).toBe(1)
   expect(proxyHopsOf(ofIngest)).toBe(2)
+})
+
+test('QuestDB has the settings of the embedded one', () => {
+  const settings = [...service('questdb').matchAll(/^ +(QDB_\w+): '(.+)'$/gm)].map(([, name, value]) => [name, value])
+  expect(Object.fromEntries(settings)).toEqual(questdbTuning)
 })
 
 test('Redis requires the password of the services', () => {

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { keptSecret } from './credentials.ts'
 import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
 import { findJava, questdbJar } from './questdb-program.ts'
+import { questdbTuning } from './questdb-tuning.ts'
 
 export type QuestdbEngine = {
   /** Base address of the HTTP server: ILP writes, /exec and the web console. */
@@ -109,22 +110,10 @@ function javaFlags(jar: string): string[] {
   ]
 }
 
-const sqlWorkers = 6
-/** A worker applies the rows of one table at a time: with several, rows of one table do not delay those of the others. */
-const applyWorkers = 4
-
-/**
- * The environment variables of QuestDB: `QDB_` and the name of the property in capitals. Only our schema creates tables
- * and columns, so QuestDB rejects an invalid line instead of adding a column.
- */
+/** The environment variables of QuestDB: `QDB_` and the name of the property in capitals. */
 function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number): Record<string, string> {
   const workers = Math.max(1, Math.min(4, Math.floor(availableParallelism() / 2)))
   return {
-    QDB_TELEMETRY_ENABLED: 'false',
-    QDB_TELEMETRY_DISABLE_COMPLETELY: 'true',
-    QDB_LINE_TCP_ENABLED: 'false',
-    QDB_LINE_AUTO_CREATE_NEW_TABLES: 'false',
-    QDB_LINE_AUTO_CREATE_NEW_COLUMNS: 'false',
     QDB_HTTP_BIND_TO: `127.0.0.1:${ports.http}`,
     QDB_PG_NET_BIND_TO: `127.0.0.1:${ports.pg}`,
     QDB_HTTP_MIN_ENABLED: 'false',
@@ -133,32 +122,10 @@ function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number):
     QDB_PG_USER: user,
     QDB_PG_PASSWORD: password,
     QDB_RAM_USAGE_LIMIT_BYTES: String(ramLimitBytes),
-    QDB_SHARED_NETWORK_WORKER_COUNT: String(workers),
     QDB_SHARED_QUERY_WORKER_COUNT: String(workers),
     QDB_SHARED_WRITE_WORKER_COUNT: String(workers),
-    QDB_WAL_APPLY_WORKER_COUNT: String(applyWorkers),
     QDB_MAT_VIEW_REFRESH_WORKER_COUNT: String(workers),
-    // More workers than the queries of one caller can use (`maxQueriesPerOwner`), so that a short query does not wait for
-    // incoming rows or for the long queries of another caller.
-    QDB_PG_WORKER_COUNT: String(sqlWorkers),
     QDB_LOG_W_STDOUT_LEVEL: 'ERROR,CRITICAL,ADVISORY',
-    ...restingWorkers(),
+    ...questdbTuning,
   }
-}
-
-const pools = ['SHARED', 'PG', 'WAL_APPLY', 'MAT_VIEW_REFRESH', 'VIEW_COMPILER', 'EXPORT']
-/** Work of these pools can wait longer than the 10 ms that idle workers of the others sleep. */
-const sleepTimeoutsMs = { WAL_APPLY: 20, MAT_VIEW_REFRESH: 100, VIEW_COMPILER: 100, EXPORT: 100 }
-
-/**
- * Makes idle workers sleep early. By default, an idle worker polls thousands of times, then naps for 1 ms thousands of
- * times, and each commit restarts this: two commits per second use half a core.
- */
-function restingWorkers(): Record<string, string> {
-  const early = pools.flatMap((pool) => [
-    [`QDB_${pool}_WORKER_NAP_THRESHOLD`, '100'],
-    [`QDB_${pool}_WORKER_SLEEP_THRESHOLD`, '200'],
-  ])
-  const long = Object.entries(sleepTimeoutsMs).map(([pool, ms]) => [`QDB_${pool}_WORKER_SLEEP_TIMEOUT`, String(ms)])
-  return Object.fromEntries([...early, ...long])
 }

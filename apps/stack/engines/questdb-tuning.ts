@@ -1,0 +1,53 @@
+/**
+ * Settings of QuestDB that do not depend on the machine, as environment variables. A test compares docker-compose.yml with
+ * them.
+ */
+export const questdbTuning: Record<string, string> = {
+  QDB_TELEMETRY_ENABLED: 'false',
+  QDB_TELEMETRY_DISABLE_COMPLETELY: 'true',
+  QDB_LINE_TCP_ENABLED: 'false',
+  // Only our schema creates tables and columns: QuestDB rejects an invalid line instead of adding a column.
+  QDB_LINE_AUTO_CREATE_NEW_TABLES: 'false',
+  QDB_LINE_AUTO_CREATE_NEW_COLUMNS: 'false',
+  ...workers(),
+  ...restingWorkers(),
+  ...smallPages(),
+}
+
+/**
+ * Queries share their workers with incoming rows, because only shared workers have an adjustable sleep. There are more of
+ * them than the queries of one caller can use (`maxQueriesPerOwner`), so that a short query and incoming rows do not wait for
+ * the long queries of another caller. A worker applies the rows of one table at a time: with several, rows of one table do
+ * not delay those of the others.
+ */
+function workers(): Record<string, string> {
+  return { QDB_PG_WORKER_COUNT: '0', QDB_SHARED_NETWORK_WORKER_COUNT: '7', QDB_WAL_APPLY_WORKER_COUNT: '4' }
+}
+
+/**
+ * Makes idle workers sleep early and long. By default, an idle worker polls thousands of times, then naps for 1 ms thousands
+ * of times, and each commit restarts this: two commits per second use half a core. Each wake-up costs up to 100 µs.
+ */
+function restingWorkers(): Record<string, string> {
+  const sleepMs = { SHARED: 50, WAL_APPLY: 100, MAT_VIEW_REFRESH: 100, VIEW_COMPILER: 500, EXPORT: 500 }
+  return Object.fromEntries(
+    Object.entries(sleepMs).flatMap(([pool, ms]) => [
+      [`QDB_${pool}_WORKER_NAP_THRESHOLD`, '100'],
+      [`QDB_${pool}_WORKER_SLEEP_THRESHOLD`, '110'],
+      [`QDB_${pool}_WORKER_SLEEP_TIMEOUT`, String(ms)],
+    ]),
+  )
+}
+
+/**
+ * After each commit, QuestDB extends every column of the newest partition by a page, and truncates it before the next one.
+ * With the default of 16 MiB, this takes more time than the rows of a small commit.
+ */
+function smallPages(): Record<string, string> {
+  const bytes = String(64 * 1024)
+  return {
+    QDB_CAIRO_WRITER_DATA_APPEND_PAGE_SIZE: bytes,
+    QDB_CAIRO_WRITER_DATA_INDEX_KEY_APPEND_PAGE_SIZE: bytes,
+    QDB_CAIRO_WRITER_DATA_INDEX_VALUE_APPEND_PAGE_SIZE: bytes,
+  }
+}
