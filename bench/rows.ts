@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sendReasons } from '#telemetry-writer/sent-rows'
 import { newOrganization, newReportingDevices, type ReportingDevice } from '../test/support/reporting-device.ts'
@@ -15,9 +14,9 @@ const minuteMs = 60_000
 const storedLimitMs = 60_000
 /** After this time, ingest flushes. */
 const flushMs = 3_000
-/** Nothing is left to do when no row was sent for this time. */
-const unchangedMs = 5_000
 const leavingRounds = 3
+/** For the departure. */
+const spareMs = 60 * minuteMs
 
 /** What QuestDB is sent, compared with what routers report. */
 export const rows: Bench = {
@@ -69,7 +68,7 @@ async function measure(stack: BenchStack, quick: boolean): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const scenario of [...scenarios, ...restarts]) {
     const afterMs = restarts.includes(scenario) ? minutes(10, 3) : 0
-    const fleet = await openFleet(stack, { ...scenario, forMs: scenario.forMs + afterMs + 10 * minuteMs })
+    const fleet = await openFleet(stack, { ...scenario, forMs: scenario.forMs + afterMs + spareMs })
     try {
       await fleet.reportFor(scenario.forMs)
       if (afterMs > 0) {
@@ -139,10 +138,13 @@ async function openFleet(stack: BenchStack, scenario: Scenario) {
     const text = await metricsText()
     return sendReasons.map((reason) => metric(text, `telemetry_rows_sent_total{reason="${reason}"}`))
   }
-  async function untilNothingIsSent(): Promise<boolean> {
-    const before = await sentRows()
-    await pause(unchangedMs)
-    return (await sentRows()).every((count, index) => count === before[index])
+  async function hasFinalPositions(): Promise<boolean> {
+    await stepBy(flushMs)
+    const positions = await stack.questdb.query<{ count: string }>(
+      `SELECT device_id, count_distinct(aligned_lat) count FROM cellular
+       WHERE alignment = 'dwell' AND device_id IN (${devices.map(({ id }) => `'${id}'`).join(', ')})`,
+    )
+    return positions.length === devices.length && positions.every(({ count }) => Number(count) === 1)
   }
 
   return {
@@ -166,7 +168,7 @@ async function openFleet(stack: BenchStack, scenario: Scenario) {
         await stepBy(flushMs)
         await untilStored()
       }
-      await until('all rows of the dwells are aligned', untilNothingIsSent, storedLimitMs)
+      await until('all rows of a dwell have its final position', hasFinalPositions, storedLimitMs)
     },
     /** Ends ingest without a warning and starts it again. Counts from zero. */
     async restart(): Promise<void> {

@@ -4,28 +4,38 @@ import type { LogPosition } from '#telemetry-log/log'
 export type SharedTail = {
   publish(position: LogPosition): void
   position(): LogPosition
-  /** Resolves when the tail is beyond `position`, or after `timeoutMs`. */
+  /** Resolves when the tail is beyond `position`, after `wake`, or after `timeoutMs`. Only one thread may wait. */
   waitBeyond(position: LogPosition, timeoutMs: number): Promise<void>
+  /** Ends the present wait. */
+  wake(): void
 }
 
 /** Memory for one tail, to be handed to `openSharedTail` in every thread. */
-export const createSharedTailMemory = (): SharedArrayBuffer => new SharedArrayBuffer(16)
+export const createSharedTailMemory = (): SharedArrayBuffer => new SharedArrayBuffer(24)
 
 export function openSharedTail(memory: SharedArrayBuffer): SharedTail {
   const end = new BigInt64Array(memory, 0, 1)
   const changes = new Int32Array(memory, 8, 1)
+  const awaited = new BigInt64Array(memory, 16, 1)
   const position = () => Number(Atomics.load(end, 0))
   return {
     publish(next) {
       Atomics.store(end, 0, BigInt(next))
       Atomics.add(changes, 0, 1)
-      Atomics.notify(changes, 0)
+      // Waking a thread takes longer than all the rest.
+      if (next > Atomics.load(awaited, 0)) Atomics.notify(changes, 0)
     },
     position,
     async waitBeyond(reached, timeoutMs) {
+      // Stored before the tail is read, so that either this thread sees a new tail or the publisher sees what is awaited.
+      Atomics.store(awaited, 0, BigInt(reached))
       const seen = Atomics.load(changes, 0)
       if (position() > reached) return
       await Atomics.waitAsync(changes, 0, seen, timeoutMs).value
+    },
+    wake() {
+      Atomics.add(changes, 0, 1)
+      Atomics.notify(changes, 0)
     },
   }
 }

@@ -13,6 +13,8 @@ export type FlushScheduler = {
   isFull(): boolean
   /** Returns how long to wait for the next flush, in milliseconds; undefined if nothing waits. */
   dueInMs(): number | undefined
+  /** Returns how long reports may wait to be read without a later flush, in milliseconds, if there are only few of them. */
+  restMs(): number
   /** Resolves when the flush in progress ends; undefined if there is none. */
   inProgress(): Promise<void> | undefined
 }
@@ -31,7 +33,7 @@ const flushAfterMs = 100
  * Each flush is a commit to each table, which QuestDB merges into the partitions; its cost hardly depends on the rows. Few
  * rows therefore wait longer, but not so long that a sample needs more than 3 s until queries return it.
  */
-const pauseMs = { fewRows: 2_500, manyRows: 500 }
+const pauseMs = { fewRows: 2_750, manyRows: 500 }
 const manyRows = 2_000
 const flushBytes = 4 * 1024 ** 2
 const backlogFlushBytes = 16 * 1024 ** 2
@@ -99,6 +101,7 @@ export function createFlushScheduler({ rows, store, isBacklogged, onFlush }: Flu
     },
     isFull: () => rows.largestBytes() >= flushBytes,
     dueInMs,
+    restMs: () => Math.max(0, lastFlushAtMs + pauseMs.fewRows - flushAfterMs - performance.now()),
     inProgress: () => inProgress,
   }
 }

@@ -65,6 +65,8 @@ const quietFirstMs = 1_000
 const quietEveryMs = 500
 const generationMs = 60_000
 const idleWaitMs = 1_000
+/** Less than this may wait to be read together before the next flush: reading each report by itself costs more. */
+const unreadBytes = 64 * 1024
 
 /**
  * Turns the log into stored rows. This module owns the place in the log and the order of work; each part below owns one
@@ -174,8 +176,13 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   /** Waits until there is work to do. */
   async function rest(): Promise<void> {
     const dueInMs = flushes.dueInMs()
-    if (dueInMs === undefined || dueInMs > 0) return tail.waitBeyond(reader.position(), dueInMs ?? idleWaitMs)
-    await Promise.race([flushes.inProgress(), tail.waitBeyond(reader.position(), idleWaitMs)])
+    if (dueInMs !== undefined && dueInMs <= 0) {
+      await Promise.race([flushes.inProgress(), tail.waitBeyond(reader.position(), idleWaitMs)])
+      return
+    }
+    const restMs = Math.min(flushes.restMs(), dueInMs ?? idleWaitMs)
+    if (restMs > 0) await tail.waitBeyond(reader.position() + unreadBytes, restMs)
+    else await tail.waitBeyond(reader.position(), dueInMs ?? idleWaitMs)
   }
 
   return {
@@ -197,6 +204,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     },
     stop() {
       stopping = true
+      tail.wake()
     },
     forget(appliedPosition) {
       const nowMs = performance.now()

@@ -32,7 +32,7 @@ const maxDirty = 100
 /** After this time, new reports are processed before the rest. */
 const realignForMs = 500
 /** Realigning needs all rows in the database. It waits this long for a regular flush instead of causing one. */
-const waitForFlushMs = 2_500
+const waitForFlushMs = 2_750
 
 /** Decides when devices are realigned, and adds the rows that moved to the batch. */
 export function createRealignmentRunner(parts: RealignmentRunnerParts): RealignmentRunner {
