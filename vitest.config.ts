@@ -13,7 +13,7 @@ const unitTests = [
   'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,realign-device,realign-turns}.test.ts',
   'libs/queue/coalesce.test.ts',
   'apps/control-plane/{devices/import-rows,http/csv}.test.ts',
-  'apps/ingest/{access/device-access,report/device-traffic,report/fair-turns,report/report-cost}.test.ts',
+  'apps/ingest/{access/device-access,report/device-traffic,report/report-cost}.test.ts',
   'apps/router-agent/{backoff,drive-source,job-runner,sample-buffer}.test.ts',
   'apps/router-agent/world/*.test.ts',
   'test/repository/{documents,import-direction,unsafe-patterns}.test.ts',

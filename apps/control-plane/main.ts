@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { parseConfig } from '#core/config'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { stopGracefully } from '#http/graceful-stop'
@@ -9,6 +10,10 @@ import { createApp } from './http/app.ts'
 import { openPage } from './http/page.ts'
 import { routes } from './routes.ts'
 import { openServices } from './start.ts'
+
+// By default the heap may grow to several times its live size before a full collection. Answers with large maps leave much
+// garbage: with 30 % an attack on the map grows the process by 230 MiB instead of 440 and costs a tenth more CPU.
+setFlagsFromString('--heap-growing-percent=30')
 
 const config = parseConfig(configSchema, process.env)
 await waitUntilAvailable(config.POSTGRES_URL)

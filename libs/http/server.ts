@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { ServiceError } from '#core/errors'
+import { createFairTurns } from '#core/fair-turns'
 import { newId } from '#core/ids'
 import { type Address, type HttpServer, listenTogether } from '#http/listeners'
 import { oneAtATime } from '#http/pipelining'
@@ -9,9 +10,18 @@ import { discardInTurns } from '#http/unread-bodies'
 
 type Fetch = (request: Request, environment: never) => Response | Promise<Response>
 
-/** Starts a server for a fetch handler. */
-export const startServer = (fetch: Fetch, address: Address): Promise<HttpServer> =>
-  startListening(requestListener(fetch), address)
+/** Time for beginning requests before the event loop serves connections again. */
+const turnMs = 5
+
+/** Starts a server for a fetch handler. When many requests arrive at once, their clients' addresses take turns. */
+export function startServer(fetch: Fetch, address: Address): Promise<HttpServer> {
+  const turns = createFairTurns(turnMs)
+  const listener = requestListener(fetch)
+  return startListening((request, response) => {
+    const { socket } = request
+    void turns.run(socket.remoteAddress ?? '', () => (socket.destroyed ? undefined : listener(request, response)))
+  }, address)
+}
 
 /** Converts a fetch handler to a request listener. Responds 400 when the message cannot be converted to a Request. */
 export const requestListener = (fetch: Fetch): RequestListener =>

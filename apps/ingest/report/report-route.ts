@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '#core/errors'
+import { createFairTurns } from '#core/fair-turns'
 import type { BodyBudget } from '#http/body-budget'
 import type { Logger } from '#http/request-log'
 import type { TelemetryLog } from '#telemetry-log/log'
@@ -8,7 +9,6 @@ import type { DeviceGrant } from '../access/device-grants.ts'
 import type { OpenJobs } from '../jobs/open-jobs.ts'
 import { toServiceError } from '../to-service-error.ts'
 import type { Backlog } from './backlog.ts'
-import { createFairTurns } from './fair-turns.ts'
 import { type LargeReports, largeReportBytes } from './large-reports.ts'
 import { answer, answerProblem, type NodeRoute, requestIdOf } from './node-response.ts'
 import { decompress, readBody, readReportHead } from './read-report.ts'
@@ -30,6 +30,9 @@ export type ReportParts = AdmissionParts & {
   onAccepted: (grant: DeviceGrant, receivedAtMs: number) => void
 }
 
+/** Time for checking reports before the event loop serves connections again. */
+const turnMs = 20
+
 type Report = { accepted: number; rejected: readonly unknown[]; jobsPending: number }
 
 /**
@@ -39,7 +42,7 @@ type Report = { accepted: number; rejected: readonly unknown[]; jobsPending: num
  */
 export function createReportRoute(parts: ReportParts): NodeRoute {
   const { traffic, backlog, log, openJobs, bodies, large, metrics } = parts
-  const turns = createFairTurns()
+  const turns = createFairTurns(turnMs)
 
   async function accept(request: IncomingMessage): Promise<Report | undefined> {
     const { grant, receivedAtMs } = await admitDevice(parts, request)

@@ -1,12 +1,12 @@
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createFairTurns } from './fair-turns.ts'
+import { createFairTurns } from '#core/fair-turns'
 
 /** A clock that moves only when work says so. */
 function createWork() {
   let nowMs = 0
   const done: string[] = []
-  const turns = createFairTurns(() => nowMs)
+  const turns = createFairTurns(20, () => nowMs)
   const run = (deviceId: string, costMs: number) =>
     turns.run(deviceId, () => {
       nowMs += costMs
@@ -51,7 +51,7 @@ test('serves connections between pieces of expensive work and keeps the order of
 
 test('work that throws rejects only for its caller', async () => {
   const { run } = createWork()
-  const turns = createFairTurns()
+  const turns = createFairTurns(20)
   expect(() =>
     turns.run('a', () => {
       throw new Error('bad')

@@ -1,16 +1,16 @@
 export type FairTurns = {
   /**
    * Runs `work` and returns its result: at once while this turn of the event loop has time left, otherwise in a later
-   * turn, after at most one piece of work of every other device that waits. Work of one device keeps its order.
+   * turn, after at most one piece of work of every other owner that waits. Work of one owner keeps its order.
    */
-  run<Result>(deviceId: string, work: () => Result): Result | Promise<Result>
+  run<Result>(owner: string, work: () => Result): Result | Promise<Result>
 }
 
-/** Maximum time for checking reports before the event loop serves connections again. */
-const turnMs = 20
-
-/** Shares the event loop between devices whose reports are expensive to check. `nowMs` is a monotonic clock. */
-export function createFairTurns(nowMs: () => number = () => performance.now()): FairTurns {
+/**
+ * Shares the event loop between owners of work. `turnMs` is the maximum time for their work before the event loop serves
+ * connections again; `nowMs` is a monotonic clock.
+ */
+export function createFairTurns(turnMs: number, nowMs: () => number = () => performance.now()): FairTurns {
   const waiting = new Map<string, (() => void)[]>()
   let usedMs = 0
   let isScheduled = false
@@ -34,17 +34,17 @@ export function createFairTurns(nowMs: () => number = () => performance.now()): 
     while (usedMs < turnMs) {
       const [first] = waiting
       if (first === undefined) return
-      const [deviceId, jobs] = first
+      const [owner, jobs] = first
       const job = jobs.shift()
-      // A device with more work moves to the end.
-      waiting.delete(deviceId)
-      if (jobs.length > 0) waiting.set(deviceId, jobs)
+      // An owner with more work moves to the end.
+      waiting.delete(owner)
+      if (jobs.length > 0) waiting.set(owner, jobs)
       if (job) timed(job)
     }
   }
 
   return {
-    run(deviceId, work) {
+    run(owner, work) {
       if (usedMs < turnMs && waiting.size === 0) return timed(work)
       return new Promise((resolve, reject) => {
         const job = () => {
@@ -54,9 +54,9 @@ export function createFairTurns(nowMs: () => number = () => performance.now()): 
             reject(error)
           }
         }
-        const jobs = waiting.get(deviceId)
+        const jobs = waiting.get(owner)
         if (jobs) jobs.push(job)
-        else waiting.set(deviceId, [job])
+        else waiting.set(owner, [job])
       })
     },
   }
