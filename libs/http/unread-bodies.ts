@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Connections that are read at the same time, and how long each is read before others follow. */
-const readAtOnce = 4
-const turnMs = 5
+const readAtOnce = 2
+const turnMs = 10
 /** The time a client has to finish a body that nobody reads. */
 const discardLimitMs = 5_000
 

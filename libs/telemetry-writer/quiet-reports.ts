@@ -34,8 +34,8 @@ export type QuietLimits = {
 const defaultLimits: QuietLimits = {
   deviceBytes: 64 * 1024,
   takeBytes: 512 * 1024,
-  readBytes: 16 * 1024 ** 2,
-  aheadBytes: 512 * 1024 ** 2,
+  readBytes: 64 * 1024 ** 2,
+  aheadBytes: 4 * 1024 ** 3,
   reports: 100_000,
 }
 const chunkBytes = 2 * 1024 ** 2
