@@ -1,7 +1,7 @@
 /** A router whose reports are a function of time: what it measured after `fromMs` and until `toMs`. */
 export type Traffic = (device: number, fromMs: number, toMs: number) => Measured[]
 
-export type Measured = { kind: 'cellular' | 'location'; ts: number } & Record<string, unknown>
+type Measured = { kind: 'cellular' | 'location'; ts: number } & Record<string, unknown>
 
 const metresPerDegree = 111_195
 const speedMps = 14

@@ -81,8 +81,8 @@ test('the dwell of a device that reports every minute is not settled between two
   const track = createDeviceTrack('vehicle')
   for (let minute = 0; minute <= 30; minute++) reportAt(track, minute)
   const heardAtMs = startMs + 30 * minuteMs
-  expect(settleWhenQuiet(track, heardAtMs, heardAtMs + 1.5 * minuteMs)).toBe(false)
-  expect(settleWhenQuiet(track, heardAtMs, heardAtMs + 3 * minuteMs)).toBe(true)
+  expect(settleWhenQuiet(track, heardAtMs, heardAtMs + 1.2 * minuteMs)).toBe(false)
+  expect(settleWhenQuiet(track, heardAtMs, heardAtMs + 1.6 * minuteMs)).toBe(true)
 })
 
 test('an RF row of an open dwell is not written again when only the centre of the dwell moves', () => {

@@ -11,9 +11,9 @@ export const noReports: ReportInterval = { receivedAtMs: 0, everyMs: 0 }
 /** How much of the longest interval remains after each shorter one. */
 const decay = 0.8
 /** A device is quiet after this many of its intervals without a report, within limits. */
-const quietIntervals = 3
+const quietIntervals = 1.5
 const leastQuietMs = 20_000
-const mostQuietMs = 15 * 60_000
+const mostQuietMs = 2 * 60_000
 
 /** Returns the interval after one more report. Reports that were received together count as one. */
 export function withReport(interval: ReportInterval, receivedAtMs: number): ReportInterval {
