@@ -140,11 +140,11 @@ async function openFleet(stack: BenchStack, scenario: Scenario) {
   }
   async function hasFinalPositions(): Promise<boolean> {
     await stepBy(flushMs)
-    const positions = await stack.questdb.query<{ count: string }>(
-      `SELECT device_id, count_distinct(aligned_lat) count FROM cellular
+    const positions = await stack.questdb.query<{ lowest: number; highest: number }>(
+      `SELECT device_id, min(aligned_lat) lowest, max(aligned_lat) highest FROM cellular
        WHERE alignment = 'dwell' AND device_id IN (${devices.map(({ id }) => `'${id}'`).join(', ')})`,
     )
-    return positions.length === devices.length && positions.every(({ count }) => Number(count) === 1)
+    return positions.length === devices.length && positions.every(({ lowest, highest }) => lowest === highest)
   }
 
   return {
