@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from '#test/database'
 import { type IngestProcess, startIngestProcess } from '#test/ingest-process'
 import { questdbConnection } from '#test/questdb'
 import { newOrganization, newReportingDevices, type ReportingDevice } from '#test/reporting-device'
+import { applied } from '#test/telemetry-rows'
 import { until } from '#test/until'
 
 let database: TestDatabase
@@ -114,9 +115,16 @@ test('a restart of ingest alone sends only what QuestDB lacks, and late fixes st
   expect(await rowsSent('replayed')).toBeLessThan(200)
 })
 
-test('a realignment that a crash interrupts is done after the restart although its report was stored', async () => {
-  const device = await newDevice()
-  const startMs = Date.now() - 10 * 60_000
+/** Postgres has what a report says about its device this long after its rows were stored. */
+const confirmedAfterMs = 1_500
+
+/**
+ * Sends late fixes. Returns whether the checkpoint file includes their report, confirmed by Postgres, while its realignment
+ * has not begun.
+ */
+async function isStoredBeforeItsRealignment(device: ReportingDevice): Promise<boolean> {
+  // Older than what a restart loads of each device.
+  const startMs = Date.now() - 60 * 60_000
   const samples = drive(startMs, 301)
   const isLateFix = ({ kind, ts }: { kind: string; ts: number }) =>
     kind === 'location' && ts > startMs && ts < startMs + 300_000
@@ -125,18 +133,36 @@ test('a realignment that a crash interrupts is done after the restart although i
     samples.filter((sample) => !isLateFix(sample)),
   )
   await untilNothingIsPending()
+  const realignedBefore = await rowsSent('realigned')
   await report(device, samples.filter(isLateFix))
   await until('the late report is stored', isStored, waitMs)
-  await ingest.end('SIGKILL')
-  ingest = await start()
+  const storedAtMs = Date.now()
   await until(
-    'every row is placed by the late fixes',
-    async () => {
-      const rows = await alignedRows(device)
-      return rows.length === 301 && rows.every(({ alignment }) => alignment === 'exact' || alignment === 'interpolated')
-    },
+    'the checkpoint includes the confirmed report',
+    async () => (readCheckpoint(logDir)?.atMs ?? 0) > storedAtMs + confirmedAfterMs,
     waitMs,
   )
+  return (await rowsSent('realigned')) === realignedBefore
+}
+
+async function isPlacedByLateFixes(device: ReportingDevice): Promise<boolean> {
+  const rows = await alignedRows(device)
+  return rows.length === 301 && rows.every(({ alignment }) => alignment === 'exact' || alignment === 'interpolated')
+}
+
+test('a realignment that a crash interrupts is done after the restart although its report was stored', async () => {
+  // The realignment begins within 5 s. If it wins, try again.
+  const mostTries = 12
+  for (let tries = 1; ; tries++) {
+    const device = await newDevice()
+    if (!(await isStoredBeforeItsRealignment(device)) && tries < mostTries) continue
+    await ingest.end('SIGKILL')
+    await applied(questdb, 'cellular')
+    const isInterrupted = !(await isPlacedByLateFixes(device))
+    ingest = await start()
+    await until('every row is placed by the late fixes', () => isPlacedByLateFixes(device), waitMs)
+    if (isInterrupted || tries >= mostTries) return
+  }
 })
 
 test('the dwell of a device that stays silent after a restart is settled', async () => {
