@@ -44,12 +44,12 @@ describe('PUT /orgs/:orgId/subscription', () => {
     expect((await subscribe(api.platformKey, nowhere, json)).status).toBe(404)
   })
 
-  test('403 and 404 come before the 400 for an unknown plan', async () => {
+  test('400 for an unknown plan comes before 403 and 404', async () => {
     const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
     const json = { plan: 'gold', status: 'active' }
-    expect((await subscribe(mine.key, mine.id, json)).status).toBe(403)
-    expect((await subscribe(mine.key, other.id, json)).status).toBe(404)
-    expect((await subscribe(api.platformKey, nowhere, json)).status).toBe(404)
+    expect((await subscribe(mine.key, mine.id, json)).status).toBe(400)
+    expect((await subscribe(mine.key, other.id, json)).status).toBe(400)
+    expect((await subscribe(api.platformKey, nowhere, json)).status).toBe(400)
   })
 
   test('a suspended organization can be read, and devices and keys can be deleted, but other writes return 402', async () => {

@@ -61,6 +61,7 @@ type NewApiKey = { name: string; grants: readonly RequestedGrant[]; expiresAt?: 
  * scopes that the creator does not hold, and for `platform`. The plain key is returned only here.
  */
 export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise<ApiKey & { key: string }> {
+  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
   const grants = mergeGrants(input.grants)
   const organizationIds = [...grants.keys()]
   const home = organizationIds[0]
@@ -70,7 +71,6 @@ export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise
     await requireOrganization(ctx, organizationId)
   }
   for (const [organizationId, scopes] of grants) requireHeld(ctx, organizationId, scopes)
-  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
   const issued = issueToken('flk')
   return tenantTransaction(ctx, organizationIds, async (connection) => {
     await connection.query(

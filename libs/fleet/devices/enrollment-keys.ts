@@ -63,9 +63,9 @@ export async function createEnrollmentKey(
   ctx: FleetContext,
   { organizationId, ...input }: NewEnrollmentKey,
 ): Promise<EnrollmentKey & { key: string }> {
+  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
   authorize(ctx.principal, organizationId, 'org:write')
   await requireOrganization(ctx, organizationId)
-  if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
   const issued = issueToken('fle')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rows } = await connection.query<EnrollmentKeyRow>(

@@ -149,10 +149,10 @@ export async function setSubscription(
   ctx: FleetContext,
   { organizationId, ...subscription }: NewSubscription,
 ): Promise<Organization> {
+  requirePlan(ctx, subscription.plan)
   if (!sees(ctx.principal, organizationId)) throw notFound('organization', organizationId)
   requirePlatform(ctx.principal)
   await requireOrganization(ctx, organizationId)
-  requirePlan(ctx, subscription.plan)
   return transaction(ctx.pool, async (connection) => {
     const { rows } = await connection.query<OrganizationRow>(
       `UPDATE organization
