@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { deviceList } from './device-list.ts'
 import { fleetGps } from './fleet-gps.ts'
 import { forecast } from './forecast.ts'
+import { freshness } from './freshness.ts'
 import { groupCount } from './group-count.ts'
 import { groupDispatch } from './group-dispatch.ts'
 import { idle } from './idle.ts'
@@ -18,6 +19,7 @@ import { wholePath } from './whole-path.ts'
 const benches: Bench[] = [
   ingestAccept,
   wholePath,
+  freshness,
   rows,
   deviceList,
   groupCount,
