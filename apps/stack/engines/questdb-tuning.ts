@@ -11,7 +11,6 @@ export const questdbTuning: Record<string, string> = {
   QDB_LINE_AUTO_CREATE_NEW_COLUMNS: 'false',
   ...workers(),
   ...restingWorkers(),
-  ...smallPages(),
 }
 
 /**
@@ -37,17 +36,4 @@ function restingWorkers(): Record<string, string> {
       [`QDB_${pool}_WORKER_SLEEP_TIMEOUT`, String(ms)],
     ]),
   )
-}
-
-/**
- * After each commit, QuestDB extends every column of the newest partition by a page, and truncates it before the next one.
- * With the default of 16 MiB, this takes more time than the rows of a small commit.
- */
-function smallPages(): Record<string, string> {
-  const bytes = String(64 * 1024)
-  return {
-    QDB_CAIRO_WRITER_DATA_APPEND_PAGE_SIZE: bytes,
-    QDB_CAIRO_WRITER_DATA_INDEX_KEY_APPEND_PAGE_SIZE: bytes,
-    QDB_CAIRO_WRITER_DATA_INDEX_VALUE_APPEND_PAGE_SIZE: bytes,
-  }
 }
