@@ -14,26 +14,26 @@ export const questdbTuning: Record<string, string> = {
 }
 
 /**
- * Queries share their workers with incoming rows, because only shared workers have an adjustable sleep. There are more of
- * them than the queries of one caller can use (`maxQueriesPerOwner`), so that a short query and incoming rows do not wait for
- * the long queries of another caller. A worker applies the rows of one table at a time: with several, rows of one table do
- * not delay those of the others.
+ * Queries have workers of their own, and more than the queries of one caller can use (`maxQueriesPerOwner`), so that a short
+ * query does not wait for incoming rows or for the long queries of another caller. A worker applies the rows of one table at a
+ * time: with several, rows of one table do not delay those of the others.
  */
 function workers(): Record<string, string> {
-  return { QDB_PG_WORKER_COUNT: '0', QDB_SHARED_NETWORK_WORKER_COUNT: '7', QDB_WAL_APPLY_WORKER_COUNT: '4' }
+  return { QDB_PG_WORKER_COUNT: '6', QDB_SHARED_NETWORK_WORKER_COUNT: '2', QDB_WAL_APPLY_WORKER_COUNT: '4' }
 }
 
 /**
- * Makes idle workers sleep early and long. By default, an idle worker polls thousands of times, then naps for 1 ms thousands
- * of times, and each commit restarts this: two commits per second use half a core. Each wake-up costs up to 100 µs.
+ * Makes idle workers sleep early. By default, an idle worker polls thousands of times, then naps for 1 ms thousands of times,
+ * and each commit restarts this: two commits per second use half a core. Each wake-up costs up to 100 µs, so work that can
+ * wait sleeps longer than the 10 ms of those that answer requests.
  */
 function restingWorkers(): Record<string, string> {
-  const sleepMs = { SHARED: 50, WAL_APPLY: 100, MAT_VIEW_REFRESH: 100, VIEW_COMPILER: 500, EXPORT: 500 }
-  return Object.fromEntries(
-    Object.entries(sleepMs).flatMap(([pool, ms]) => [
-      [`QDB_${pool}_WORKER_NAP_THRESHOLD`, '100'],
-      [`QDB_${pool}_WORKER_SLEEP_THRESHOLD`, '110'],
-      [`QDB_${pool}_WORKER_SLEEP_TIMEOUT`, String(ms)],
-    ]),
-  )
+  const pools = ['SHARED', 'PG', 'WAL_APPLY', 'MAT_VIEW_REFRESH', 'VIEW_COMPILER', 'EXPORT']
+  const sleepMs = { WAL_APPLY: 50, MAT_VIEW_REFRESH: 100, VIEW_COMPILER: 500, EXPORT: 500 }
+  const early = pools.flatMap((pool) => [
+    [`QDB_${pool}_WORKER_NAP_THRESHOLD`, '100'],
+    [`QDB_${pool}_WORKER_SLEEP_THRESHOLD`, '110'],
+  ])
+  const long = Object.entries(sleepMs).map(([pool, ms]) => [`QDB_${pool}_WORKER_SLEEP_TIMEOUT`, String(ms)])
+  return Object.fromEntries([...early, ...long])
 }
