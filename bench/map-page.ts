@@ -145,12 +145,12 @@ function describe(size: Measured, floor: Measured | undefined): Figure[] {
   ]
 }
 
-/** Returns the size after `gzip -9`. */
+/** Returns the sizes after `gzip -9`, without the API reference, which is a page of its own, and compressed copies. */
 async function weights(): Promise<Figure[]> {
   const entries = await readdir(built, { recursive: true, withFileTypes: true })
   const files = await Promise.all(
     entries
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && !/^docs[-.]|\.(?:gz|br)$/.test(entry.name))
       .map(async ({ parentPath, name }) => ({
         name: name.replace(/-[\w-]{8}(?=\.\w+$)/, ''),
         bytes: gzipSync(await readFile(join(parentPath, name)), { level: 9 }).length,

@@ -188,13 +188,14 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   return {
     async run() {
       while (!stopping) {
+        // First, because after a restart the backlog of a loud device takes seconds to process.
+        await processQuiet()
         const end = tail.position()
         const batches = reader.read(end, chunkBytes)
         if (reader.position() >= end) caughtUpAtMs = performance.now()
         if (batches.length > 0) await process(batches)
         quiet.follow(takenPosition)
         await flushes.flushWhenDue()
-        await processQuiet()
         if (takenPosition >= startTail && !isBacklogged()) await silent.loadSome()
         await realignment.run()
         if (batches.length === 0) await rest()

@@ -34,7 +34,7 @@ export type QuietLimits = {
 const defaultLimits: QuietLimits = {
   deviceBytes: 64 * 1024,
   takeBytes: 512 * 1024,
-  readBytes: 64 * 1024 ** 2,
+  readBytes: 512 * 1024 ** 2,
   aheadBytes: 4 * 1024 ** 3,
   reports: 100_000,
 }
