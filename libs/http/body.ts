@@ -96,7 +96,7 @@ const maxContainers = 100_000
  */
 export function decodeJson(body: Uint8Array): unknown {
   const text = decodeText(body)
-  const excess = findExcess(text)
+  const excess = findExcess(body)
   if (excess) throw badRequest(`The body must not exceed ${excess}.`, undefined, 'invalid_json')
   try {
     return JSON.parse(text)
@@ -107,28 +107,27 @@ export function decodeJson(body: Uint8Array): unknown {
 
 const quote = 0x22
 const backslash = 0x5c
-const openings: ReadonlySet<number> = new Set([0x5b, 0x7b])
-const closings: ReadonlySet<number> = new Set([0x5d, 0x7d])
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Returns which limit the text exceeds. Counts brackets outside strings: scanning the text is ten times as fast
- * as walking the parsed value, and needs no memory.
+ * Returns which limit the body exceeds. Counts brackets outside strings: scanning the bytes is ten times as fast as walking
+ * the parsed value, and needs no memory. All bytes of other characters are above 0x7f (UTF-8).
  */
-function findExcess(text: string): string | undefined {
+function findExcess(body: Uint8Array): string | undefined {
   let [depth, containers] = [0, 0]
   let isInString = false
-  for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index)
+  for (let index = 0; index < body.length; index += 1) {
+    const byte = body[index]
     if (isInString) {
-      if (unit === backslash) index += 1
-      else if (unit === quote) isInString = false
-    } else if (unit === quote) isInString = true
-    else if (openings.has(unit)) {
+      if (byte === backslash) index += 1
+      else if (byte === quote) isInString = false
+    } else if (byte === quote) isInString = true
+    else if (byte === openBracket || byte === openBrace) {
       depth += 1
       containers += 1
-    } else if (closings.has(unit)) depth -= 1
-    if (depth > maxLevels) return `${maxLevels} levels of nesting`
-    if (containers > maxContainers) return `${maxContainers} objects and arrays`
+      if (depth > maxLevels) return `${maxLevels} levels of nesting`
+      if (containers > maxContainers) return `${maxContainers} objects and arrays`
+    } else if (byte === closeBracket || byte === closeBrace) depth -= 1
   }
   return undefined
 }

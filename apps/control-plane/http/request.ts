@@ -2,6 +2,7 @@ import { zValidator } from '@hono/zod-validator'
 import type { Context, MiddlewareHandler, ValidationTargets } from 'hono'
 import { z } from 'zod'
 import { badRequest, type FieldError, notFound, type ServiceError } from '#core/errors'
+import { isSliceOver, nextSlice } from '#core/slices'
 import { type BodyTerms, decodeJson, readBody, requireMediaType } from '#http/body'
 import type { AppContext, AppEnv } from './app-env.ts'
 import type { BodyFormat, Route } from './route.ts'
@@ -86,6 +87,8 @@ async function readRouteBody(route: Route, request: Request, terms: BodyTerms): 
   const bytes = await readBody(request, route.bodyLimitBytes ?? defaultBodyLimitBytes, terms)
   if (bytes === undefined) return undefined
   requireMediaType(request, format.mediaTypes)
+  // A body of 1 MiB takes milliseconds, and many can arrive in one turn of the event loop.
+  if (isSliceOver()) await nextSlice()
   return format.decode(bytes)
 }
 
