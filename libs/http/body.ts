@@ -1,4 +1,5 @@
 import { badRequest, ServiceError } from '#core/errors'
+import { isSliceOver, nextSlice } from '#core/slices'
 import type { BodyAccount } from '#http/body-budget'
 
 const tooLarge = (maxBytes: number) =>
@@ -37,6 +38,8 @@ export async function readBody(
       if (total > maxBytes) throw tooLarge(maxBytes)
       account?.take(value.byteLength)
       chunks.push(value)
+      // Many large bodies at once would fill one turn of the event loop with up to 2 MiB of each.
+      if (isSliceOver()) await nextSlice()
     }
   } catch (error) {
     void reader.cancel().catch(() => {})

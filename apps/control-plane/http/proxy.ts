@@ -4,6 +4,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context } from 'hono'
 import { Pool } from 'undici'
 import { ServiceError } from '#core/errors'
+import { isSliceOver, nextSlice } from '#core/slices'
 import { maxReportBytes } from '#device-edge/contract'
 import { type BodyTerms, startDeadline } from '#http/body'
 
@@ -107,6 +108,12 @@ const edgeIsAway = () =>
     headers: { 'Retry-After': '2' },
   })
 
+/** Many large bodies at once would fill one turn of the event loop with up to 2 MiB of each. */
+function pauseForATurn(source: IncomingMessage): void {
+  source.pause()
+  void nextSlice().then(() => source.resume())
+}
+
 /** The first `mostBytes` of a body; the rest is read and dropped. Throws the errors of the account and the deadline. */
 async function readStart(source: IncomingMessage, mostBytes: number, { account, deadlineMs }: BodyTerms) {
   const chunks: Buffer[] = []
@@ -124,6 +131,7 @@ async function readStart(source: IncomingMessage, mostBytes: number, { account, 
       }
       kept += part.length
       chunks.push(part)
+      if (isSliceOver()) pauseForATurn(source)
     })
     source.once('end', resolve)
     source.once('error', reject)
