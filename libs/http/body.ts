@@ -114,7 +114,7 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x
 
 /**
  * Returns which limit the body exceeds. Counts brackets outside strings: scanning the bytes is ten times as fast as walking
- * the parsed value, and needs no memory. All bytes of other characters are above 0x7f (UTF-8).
+ * the parsed value, and needs no memory. In UTF-8, the bytes of all other characters than ASCII are above 0x7f.
  */
 function findExcess(body: Uint8Array): string | undefined {
   let [depth, containers] = [0, 0]

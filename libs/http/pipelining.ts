@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
-import { nextSlice } from '#core/slices'
 
 /** Requests of a connection that have not begun. `isFull`: the connection closes after the last one. */
 type Line = { begins: (() => void)[]; isBusy: boolean; isFull: boolean }
@@ -43,7 +42,6 @@ export function oneAtATime(listener: RequestListener): RequestListener {
     const begin = () => {
       response.once('close', () => {
         if (line.begins.length === 0) line.isBusy = false
-        else if (line.isFull && line.begins.length === 1) void nextSlice().then(() => beginNext(socket, line))
         else setImmediate(beginNext, socket, line)
       })
       listener(request, response)

@@ -122,6 +122,7 @@ async function readStart(source: IncomingMessage, mostBytes: number, { account, 
   // Use events: leaving a loop over the message early would destroy the connection that the response needs.
   const ended = new Promise<void>((resolve, reject) => {
     source.on('data', (chunk: Buffer) => {
+      if (isSliceOver()) pauseForATurn(source)
       const part = chunk.subarray(0, mostBytes - kept)
       if (part.length === 0) return
       try {
@@ -131,7 +132,6 @@ async function readStart(source: IncomingMessage, mostBytes: number, { account, 
       }
       kept += part.length
       chunks.push(part)
-      if (isSliceOver()) pauseForATurn(source)
     })
     source.once('end', resolve)
     source.once('error', reject)
