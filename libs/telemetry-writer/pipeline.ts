@@ -198,8 +198,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         await flushes.flushWhenDue()
         if (takenPosition >= startTail && !isBacklogged()) await silent.loadSome()
         await realignment.run()
-        if (batches.length === 0) await rest()
-        else await yieldToLoop()
+        if (batches.length === 0) {
+          await rest()
+          // What arrived meanwhile is not a backlog.
+          caughtUpAtMs = performance.now()
+        } else await yieldToLoop()
       }
       await flushes.flushAll()
     },

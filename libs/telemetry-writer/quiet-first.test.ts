@@ -6,9 +6,11 @@ import { newId } from '#core/ids'
 import { Secret } from '#core/secret'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import type { SampleCounts } from '#telemetry-log/checkpoint'
+import type { LogPosition } from '#telemetry-log/log'
 import { openSegmentLog } from '#telemetry-log/segment-log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
-import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
+import { createSharedTailMemory, openSharedTail, type SharedTail } from '#telemetry-log/shared-tail'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
 import { decodeHere } from './decode-report.ts'
@@ -40,6 +42,57 @@ function batchOf(deviceId: string, samples: readonly object[]) {
 const system = (msAgo: number, cpuPct: number) => ({ kind: 'system', ts: nowMs - msAgo, cpuPct })
 const thousand = (report: number) => Array.from({ length: 1_000 }, (_, index) => system(report * 1_000 + index, 1))
 
+const noCounts: SampleCounts = { stored: 0, replaced: 0, deadLettered: 0 }
+const total = ({ stored, replaced, deadLettered }: SampleCounts) => stored + replaced + deadLettered
+
+type Observed = {
+  tail: SharedTail
+  folder?: string
+  onStore?: (batch: Parameters<RowStore['store']>[0]) => void
+  onStored: (position: LogPosition, counts: SampleCounts) => void
+}
+
+/** Runs a pipeline on the log in the folder until `close`. */
+function openPipeline({ tail, folder: logFolder = folder, onStore, onStored }: Observed) {
+  const { httpUrl: url, user, password } = questdbConnection()
+  const transport = openIlpTransport({ url, user, password: new Secret(password) })
+  const rows = createRowStore({
+    transport,
+    saveDeadRows: () => {},
+    repairSchema: async () => {},
+    onRetry: () => {},
+    signal: new AbortController().signal,
+  })
+  const store: RowStore = {
+    store(batch) {
+      onStore?.(batch)
+      return rows.store(batch)
+    },
+  }
+  const reader = openSegmentReader({ folder: logFolder, from: 0, onDamage: () => {} })
+  const ahead = openSegmentReader({ folder: logFolder, from: 0 })
+  const fail = (_subject: unknown, error: unknown) => {
+    throw error
+  }
+  const pipeline = createPipeline({
+    ...{ reader, ahead, earlier: ahead, decode: decodeHere, tail, questdb, store, sent: createSentRows() },
+    cleaning: { count: () => {}, list: () => [] },
+    checkpoint: { position: 0, counts: noCounts, atMs: 0, history: [] },
+    onStored,
+    onFailure: { report: fail, device: fail },
+  })
+  const running = pipeline.run()
+  return {
+    async close() {
+      pipeline.stop()
+      await running
+      reader.close()
+      ahead.close()
+      await transport.close()
+    },
+  }
+}
+
 test('reports of a quiet device overtake the backlog of a busy device, and all are counted once', {
   timeout: 120_000,
 }, async () => {
@@ -59,52 +112,24 @@ test('reports of a quiet device overtake the backlog of a busy device, and all a
     for (const { position, firstSample } of batches) samplesBefore.set(position, firstSample)
   whole.close()
 
-  const { httpUrl: url, user, password } = questdbConnection()
-  const transport = openIlpTransport({ url, user, password: new Secret(password) })
-  const rows = createRowStore({
-    transport,
-    saveDeadRows: () => {},
-    repairSchema: async () => {},
-    onRetry: () => {},
-    signal: new AbortController().signal,
-  })
   let storedRows = 0
   /** Rows that were stored before each request with rows of the quiet device. */
   const before: number[] = []
-  const store: RowStore = {
-    store(batch) {
+  let counts = noCounts
+  const miscounted: number[] = []
+  const pipeline = openPipeline({
+    tail,
+    onStore(batch) {
       if (batch.bytes.includes(quiet)) before.push(storedRows)
       storedRows += batch.rowEnds.length
-      return rows.store(batch)
     },
-  }
-  let counts = { stored: 0, replaced: 0, deadLettered: 0 }
-  const miscounted: number[] = []
-  const reader = openSegmentReader({ folder, from: 0, onDamage: () => {} })
-  const ahead = openSegmentReader({ folder, from: 0 })
-  const pipeline = createPipeline({
-    ...{ reader, ahead, earlier: ahead, decode: decodeHere, tail, questdb, store, sent: createSentRows() },
-    cleaning: { count: () => {}, list: () => [] },
-    checkpoint: { position: 0, counts, atMs: 0, history: [] },
     onStored(position, next) {
       counts = next
-      const total = next.stored + next.replaced + next.deadLettered
-      if (position > 0 && total !== samplesBefore.get(position)) miscounted.push(position)
-    },
-    onFailure: {
-      report: (_batch, error) => {
-        throw error
-      },
-      device: (_deviceId, error) => {
-        throw error
-      },
+      if (position > 0 && total(next) !== samplesBefore.get(position)) miscounted.push(position)
     },
   })
-  const running = pipeline.run()
-  const settled = () => counts.stored + counts.replaced + counts.deadLettered
-  await until('every sample is accounted for', async () => settled() === log.tail().samples, 100_000)
-  pipeline.stop()
-  await running
+  await until('every sample is accounted for', async () => total(counts) === log.tail().samples, 100_000)
+  await pipeline.close()
 
   // A checkpoint counts exactly the samples before its position, whatever was stored in advance.
   expect(miscounted).toEqual([])
@@ -122,7 +147,21 @@ test('reports of a quiet device overtake the backlog of a busy device, and all a
     [8_000, 2],
     [7_000, 3],
   ])
-  reader.close()
-  ahead.close()
-  await Promise.all([log.close(), transport.close()])
+  await log.close()
+})
+
+test('reports that arrive while the writer waits for its next flush are counted by the flush that stores them', async () => {
+  const tail = openSharedTail(createSharedTailMemory())
+  const own = mkdtempSync(join(folder, 'log-'))
+  const log = await openSegmentLog({ folder: own, onTail: ({ position }) => tail.publish(position) })
+  const deviceId = newId()
+  const counted: number[] = []
+  const pipeline = openPipeline({ tail, folder: own, onStored: (_position, counts) => counted.push(total(counts)) })
+  for (const report of [1, 2, 3]) {
+    await log.append(batchOf(deviceId, [system(report, report)]))
+    await until(`report ${report} is counted`, async () => counted.at(-1) === report, 20_000)
+  }
+  await pipeline.close()
+  await log.close()
+  expect(counted).toEqual([1, 2, 3])
 })
