@@ -15,7 +15,8 @@ import { rows } from './rows.ts'
 import { soak } from './soak.ts'
 import { wholePath } from './whole-path.ts'
 
-// npm run bench -- [--quick] [--only NAME] [--devices N] [--minutes N]: compares each figure with a reference of the same run.
+// npm run bench -- [--quick] [--only NAME] [--devices N] [--minutes N] [--start-within MINUTES]: compares each figure with a
+// reference of the same run. Benches that would start later than `--start-within` are skipped.
 const benches: Bench[] = [
   ingestAccept,
   wholePath,
@@ -39,6 +40,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     devices: { type: 'string' },
     minutes: { type: 'string' },
+    'start-within': { type: 'string' },
   },
 })
 const numberOf = (text: string | undefined) => (text === undefined ? undefined : Number(text))
@@ -48,7 +50,17 @@ if (chosen.length === 0) {
   console.error(`Unknown benchmark ${values.only}. Benchmarks: ${benches.map((bench) => bench.name).join(', ')}.`)
   process.exit(2)
 }
+const startWithinMs = (numberOf(values['start-within']) ?? Number.POSITIVE_INFINITY) * 60_000
+const skipped: string[] = []
+const benchesStartedMs = performance.now()
 for (const bench of chosen) {
+  const startedMs = performance.now()
+  if (startedMs - benchesStartedMs > startWithinMs) {
+    skipped.push(bench.name)
+    continue
+  }
   console.log(`\n## ${bench.name}\n\n${bench.about}\n`)
   console.log(table(await bench.run(options)))
+  console.log(`\nTook ${Math.round((performance.now() - startedMs) / 1_000)} s.`)
 }
+if (skipped.length > 0) console.log(`\nSkipped because the time was over: ${skipped.join(', ')}.`)
