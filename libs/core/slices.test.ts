@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { filterInSlices, forEachInSlices, mapInSlices } from '#core/slices'
+import { filterInSlices, forEachInSlices, isSliceOver, mapInSlices, nextSlice } from '#core/slices'
 
 /** Work that takes 0.5 ms. */
 function work(): void {
@@ -31,6 +31,22 @@ test('several long works together take one slice a turn', async () => {
   const items = Array.from({ length: 256 })
   const turns = await countTurns(Promise.all(Array.from({ length: 8 }, () => forEachInSlices(items, work))))
   expect(turns).toBeGreaterThanOrEqual(8 * 10)
+})
+
+test('many short works that wait go on in a few turns, in order', async () => {
+  while (!isSliceOver()) work()
+  const numbers = Array.from({ length: 100 }, (_, index) => index)
+  const resumed: number[] = []
+  const waited = Promise.all(numbers.map(async (number) => resumed.push(await nextSlice().then(() => number))))
+  expect(await countTurns(waited)).toBeLessThan(20)
+  expect(resumed).toEqual(numbers)
+})
+
+test('works that wait share the slice of a turn', async () => {
+  while (!isSliceOver()) work()
+  const waited = Promise.all(Array.from({ length: 100 }, () => nextSlice().then(work)))
+  // Ten pieces of 0.5 ms fill a slice of 5 ms.
+  expect(await countTurns(waited)).toBeGreaterThanOrEqual(5)
 })
 
 test('short work is done in one turn', async () => {

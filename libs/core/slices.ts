@@ -22,19 +22,17 @@ function endTurn(): void {
   sliceEndMs = undefined
 }
 
-/** Resolves in a later turn of the event loop. Whoever waits gets a turn of their own, in order. */
+/** Resolves in a later turn of the event loop, in order. As many go on in one turn as its slice has time for. */
 export function nextSlice(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)
-    if (waiting.length === 1) setImmediate(resumeFirst)
+    setImmediate(resumeFirst)
   })
 }
 
 function resumeFirst(): void {
-  sliceEndMs = beginSlice()
-  const resume = waiting.shift()
-  if (waiting.length > 0) setImmediate(resumeFirst)
-  resume?.()
+  if (isSliceOver()) setImmediate(resumeFirst)
+  else waiting.shift()?.()
 }
 
 // Looking at the clock for every item would cost more than the items.

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { isSliceOver } from '#core/slices'
 import { jsonChunks, lazily } from '#http/json-chunks'
 
 const textOf = async (value: unknown): Promise<string> =>
@@ -40,4 +41,13 @@ test('lets other work run while it writes a large value', async () => {
   await textOf({ items })
   isDone = true
   expect(turns).toBeGreaterThan(5)
+})
+
+test('writes a short value at once while long work of others takes its turns', async () => {
+  while (!isSliceOver());
+  let turns = 0
+  const turn = setImmediate(() => turns++)
+  await textOf({ status: 'ok', checks: { database: 'ok', queue: 'ok' } })
+  expect(turns).toBe(0)
+  clearImmediate(turn)
 })

@@ -11,6 +11,8 @@ export const lazily = <Item, Result>(items: Iterable<Item>, map: (item: Item) =>
 })
 
 const chunkLength = 64 * 1024
+/** Looks at the clock after so many characters: a short answer does not wait for the work of others. */
+const lengthPerCheck = 8 * 1024
 const itemsAtOnce = 64
 
 /**
@@ -22,12 +24,16 @@ export async function* jsonChunks(
   frame: { before?: string; after?: string } = {},
 ): AsyncGenerator<Buffer<ArrayBuffer>> {
   let text = frame.before ?? ''
+  let uncheckedLength = 0
   for (const piece of pieces(value)) {
     text += piece
+    uncheckedLength += piece.length
     if (text.length >= chunkLength) {
       yield Buffer.from(text)
       text = ''
     }
+    if (uncheckedLength < lengthPerCheck) continue
+    uncheckedLength = 0
     if (isSliceOver()) await nextSlice()
   }
   yield Buffer.from(text + (frame.after ?? ''))
