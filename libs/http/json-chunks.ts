@@ -12,7 +12,7 @@ export const lazily = <Item, Result>(items: Iterable<Item>, map: (item: Item) =>
 
 const chunkLength = 64 * 1024
 /** Looks at the clock after so many characters: a short answer does not wait for the work of others. */
-const lengthPerCheck = 8 * 1024
+const lengthPerCheck = 32 * 1024
 const itemsAtOnce = 64
 
 /**
