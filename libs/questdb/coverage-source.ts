@@ -8,8 +8,8 @@ export type VoteFilter = {
   fromMs: number
   /** Only these resolution-5 areas, as decimal text of their H3 index. */
   areas?: readonly string[] | undefined
-  /** Only these cells of one resolution, by their hexadecimal H3 index. */
-  cells?: { resolution: number; h3: readonly string[] } | undefined
+  /** Only these cells, which may have several resolutions. */
+  cells?: CellSet | readonly CellSet[] | undefined
   deviceIds?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
@@ -18,6 +18,9 @@ export type VoteFilter = {
   /** Counts devices from the beginning of the first hour on, which is several times faster. */
   voterHours?: boolean | undefined
 }
+
+/** Cells of one resolution from 5 to 10, by their hexadecimal H3 index. */
+export type CellSet = { resolution: number; h3: readonly string[] }
 
 /** A FROM source in parentheses, with the values it binds. */
 export type Source = { text: string; values: SqlValue[] }
@@ -90,13 +93,24 @@ function conditions(filter: VoteFilter, bind: Bind): string {
   // A literal, because QuestDB filters a bound symbol on one thread only.
   const all = [`org_id = ${literalId(filter.organizationId)}`]
   if (filter.areas) all.push(`h3_5 IN (${filter.areas.map((area) => BigInt(area)).join(', ')})`)
-  if (filter.cells) {
-    const longs = filter.cells.h3.map(longOfH3)
-    all.push(longs.length > 0 ? `${parentCell(filter.cells.resolution)} IN (${longs.join(', ')})` : 'false')
-  }
+  if (filter.cells) all.push(inCells([filter.cells].flat()))
   if (filter.rat !== undefined) all.push(`rat = ${bind(filter.rat)}`)
   if (filter.plmn !== undefined) all.push(`plmn = ${bind(filter.plmn)}`)
   return all.join(' AND ')
+}
+
+function inCells(sets: readonly CellSet[]): string {
+  const conditions = sets.filter(({ h3 }) => h3.length > 0).map(inCellSet)
+  return conditions.length > 0 ? `(${conditions.join(' OR ')})` : 'false'
+}
+
+const inCellSet = ({ resolution, h3 }: CellSet) => `${parentCell(resolution)} IN (${h3.map(longOfH3).join(', ')})`
+
+/** The cell of the first set that contains a vote as SQL; null if none does. */
+export function firstCellOf(sets: readonly CellSet[]): string {
+  const cases = sets.filter(({ h3 }) => h3.length > 0)
+  if (cases.length === 0) return 'null::long'
+  return `CASE ${cases.map((set) => `WHEN ${inCellSet(set)} THEN ${parentCell(set.resolution)}`).join(' ')} END`
 }
 
 function deviceConditions({ deviceIds, notBefore = [] }: VoteFilter, bind: Bind): string {

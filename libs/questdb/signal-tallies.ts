@@ -1,4 +1,4 @@
-import { countSinr, countVoters } from '#questdb/coverage'
+import { countSinr } from '#questdb/coverage'
 import { parentCell, type VoteFilter, voteParts } from '#questdb/coverage-source'
 import { areasOf, longOfH3 } from '#questdb/h3-index'
 import type { QuestdbSql } from '#questdb/sql'
@@ -47,7 +47,7 @@ async function addCells(
   }
   for (const { h3, sinrBin, votes } of sinrVotes) {
     const tally = tallies.get(h3)
-    if (tally) addSinrVotes(tally, sinrBin, votes)
+    if (tally) addSinrVotes(tally, [sinrBin, votes])
   }
 }
 
@@ -65,19 +65,6 @@ async function voteGroups(questdb: QuestdbSql, filter: VoteFilter, resolution: n
     ),
   )
   return groups.flat()
-}
-
-/** How many devices voted in each of these cells of one resolution. A device counts once for each filter it matches. */
-export async function votersOfCells(
-  questdb: QuestdbSql,
-  filters: readonly VoteFilter[],
-  resolution: number,
-  cells: readonly string[],
-): Promise<Map<string, number>> {
-  if (cells.length === 0) return new Map()
-  const inCells = filters.map((filter) => withinCells(filter, resolution, cells))
-  const voters = await countVoters(questdb, inCells, resolution)
-  return new Map(cells.map((h3) => [h3, voters.get(h3) ?? 0]))
 }
 
 /** Compares the areas first: they are stored, while the cell of a resolution is computed for each row. */

@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import { cellToChildren, cellToLatLng, cellToParent, latLngToCell } from 'h3-js'
 import { expect, it } from 'vitest'
-import {
-  type CellTallies,
-  type ForecastSegment,
-  forecastResolutions,
-  forecastSegments,
-  placeSegments,
-  sourceCell,
-} from './forecast.ts'
+import { forecastFromTallies } from '#test/forecast-tallies'
+import { type CellTallies, type ForecastSegment, forecastResolutions, placeSegments, sourceCell } from './forecast.ts'
 import { summarizeForecast } from './forecast-summary.ts'
 import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally, type VoteGroup } from './signal-tally.ts'
 
@@ -31,7 +25,7 @@ function tally(groups: readonly CellVotes[]): CellTallies {
       const known = tallies.get(h3) ?? emptySignalTally()
       tallies.set(h3, known)
       addVoteGroup(known, group)
-      if (group.sinrBin !== undefined) addSinrVotes(known, group.sinrBin, group.votes)
+      if (group.sinrBin !== undefined) addSinrVotes(known, [group.sinrBin, group.votes])
     }
   }
   return tallies
@@ -44,7 +38,7 @@ const segmentIn = (h3: string, fromM = 0) => {
 
 function forecastOf(groups: readonly CellVotes[], h3 = here, devices = 3): ForecastSegment {
   const tallies = tally(groups)
-  const [segment] = forecastSegments(
+  const [segment] = forecastFromTallies(
     placeSegments([segmentIn(h3)]),
     tallies,
     new Map([...tallies.keys()].map((cell) => [cell, devices])),
@@ -92,7 +86,7 @@ it('uses no coarser cell if the finest has 30 votes', () => {
   const all = tally(groups)
   const finestOnly = new Map([[here, all.get(here) ?? emptySignalTally()]])
   const segments = placeSegments([segmentIn(here)])
-  expect(forecastSegments(segments, all, new Map())).toEqual(forecastSegments(segments, finestOnly, new Map()))
+  expect(forecastFromTallies(segments, all)).toEqual(forecastFromTallies(segments, finestOnly))
 })
 
 it('counts an LTE vote as half a vote for nr-nsa and as none for nr-sa', () => {

@@ -36,8 +36,8 @@ export type ForecastSegment = {
   byPlmn: Record<string, { samples: number; serviceRatio: number; rsrpDbm: Spread; best: boolean }>
 }
 
-/** What every segment in the same finest cell has in common. */
-type CellForecast = Omit<ForecastSegment, 'fromM' | 'toM' | 'lat' | 'lon'>
+/** What the votes around a cell say about every segment in it. */
+export type CellForecast = Omit<ForecastSegment, 'fromM' | 'toM' | 'lat' | 'lon' | 'devices' | 'confidence'>
 
 /** A segment and the cells around its middle, in the order of `forecastResolutions`. */
 export type PlacedSegment = RouteSegment & { cells: readonly string[] }
@@ -68,48 +68,44 @@ export function sourceCell(cells: readonly string[], tallies: CellTallies): Told
 }
 
 /**
- * The forecast of each segment. `tallies` has the votes of every cell of the segments;
- * if the finest cell is sufficient, the coarser ones may be left out. `devices` has the number of devices that voted in the
- * cells that describe the segments.
+ * The forecast of each segment. `cellForecasts` has the forecast of each list of cells; `devices` the number of devices that
+ * voted in the cells that describe the segments.
  */
 export function forecastSegments(
   segments: readonly PlacedSegment[],
-  tallies: CellTallies,
+  cellForecasts: ReadonlyMap<readonly string[], CellForecast>,
   devices: ReadonlyMap<string, number>,
 ): ForecastSegment[] {
-  // A cell holds several segments, which share one blend.
-  const known = new Map<readonly string[], CellForecast>()
   return segments.map(({ fromM, toM, lat, lon, cells }) => {
-    let cell = known.get(cells)
-    if (!cell) {
-      cell = forecastCell(cells, tallies, devices)
-      known.set(cells, cell)
+    const forecast = cellForecasts.get(cells) ?? unknownCell(cells)
+    const { h3, h3Resolution, samples, serviceRatio, quality, ...levels } = forecast
+    const voters = devices.get(h3) ?? 0
+    const confidence = samples === 0 ? 'none' : confidenceOf(samples, voters)
+    return {
+      ...{ fromM, toM, lat, lon, h3, h3Resolution, samples, devices: voters, serviceRatio, quality, confidence },
+      ...levels,
     }
-    return { fromM, toM, lat, lon, ...cell }
   })
 }
 
-function forecastCell(
-  cells: readonly string[],
-  tallies: CellTallies,
-  devicesOf: ReadonlyMap<string, number>,
-): CellForecast {
+/**
+ * Forecasts the signal in the finest of these cells. `tallies` has the votes of all of them; if the finest cell is
+ * sufficient, the coarser ones may be left out.
+ */
+export function forecastCell(cells: readonly string[], tallies: CellTallies): CellForecast {
   const source = sourceCell(cells, tallies)
   const tally = source && tallies.get(source.h3)
-  if (!source || !tally) return { ...nothingKnown, h3: cells[0] ?? '' }
+  if (!source || !tally) return unknownCell(cells)
   const isAlone = (tallies.get(cells[0] ?? '')?.samples ?? 0) >= votesThatStandAlone
   const chain = (isAlone ? cells.slice(0, 1) : cells).map((h3) => tallies.get(h3))
   const blend = blendSignal(chain, cells.indexOf(source.h3))
-  const devices = devicesOf.get(source.h3) ?? 0
   const isServed = blend.serviceRatio > 0
   const signal = { rat: isServed ? 'lte' : 'none', rsrpDbm: blend.rsrpDbm.p50, sinrDb: blend.sinrDb.p50 }
   return {
     ...source,
     samples: tally.samples,
-    devices,
     serviceRatio: blend.serviceRatio,
     quality: signalQuality(signal).quality,
-    confidence: confidenceOf(tally.samples, devices),
     rsrpDbm: blend.rsrpDbm.p50 === null ? null : blend.rsrpDbm,
     sinrDb: blend.sinrDb.p50 === null ? null : blend.sinrDb,
     byRat: ratsOf(blend, tally),
@@ -117,13 +113,13 @@ function forecastCell(
   }
 }
 
+const unknownCell = (cells: readonly string[]): CellForecast => ({ ...nothingKnown, h3: cells[0] ?? '' })
+
 const nothingKnown: Omit<CellForecast, 'h3'> = {
   h3Resolution: forecastResolutions[0],
   samples: 0,
-  devices: 0,
   serviceRatio: null,
   quality: null,
-  confidence: 'none',
   rsrpDbm: null,
   sinrDb: null,
   byRat: {},

@@ -1,5 +1,5 @@
 import { addTo } from '#core/counts'
-import { createMixture, massOf, type Spread } from './signal-mixture.ts'
+import { type BinVotes, massOf, type Spread, spreadOf } from './signal-mixture.ts'
 import type { SignalTally, TalliedPart } from './signal-tally.ts'
 
 /** The cells around one point, from the finest resolution to the coarsest; undefined where a cell has no votes. */
@@ -34,6 +34,10 @@ function voteWeight(votes: number, level: number, base: number): number {
   return level === base ? 1 : Math.min(1, coarserVotes / votes)
 }
 
+/** The weight of each RSRP or SINR of a cell. All those of the finest cell count, without being added up first. */
+const levelWeight = (lists: readonly BinVotes[] | undefined, level: number): number =>
+  level === 0 ? 1 : voteWeight(massOf(lists), level, 0)
+
 /**
  * Expected signal at a point, from weighted histograms. For RSRP and SINR every vote of the finest cell counts, and
  * each coarser cell counts as one vote: it matters less, the more votes the finest cell has. Whether there is service
@@ -51,25 +55,22 @@ export function blendSignal(chain: CellChain, base: number): BlendedSignal {
     )
   }
   const whole = blendPart(chain, base)
-  const sinr = createMixture()
-  chain.forEach((tally, level) => {
-    sinr.add(tally?.sinr, voteWeight(massOf(tally?.sinr), level, 0))
-  })
-  const { p10, p50 } = sinr.spread()
+  const { p10, p50 } = spreadOf(
+    chain.map((tally, level) => ({ lists: tally?.sinr, weight: levelWeight(tally?.sinr, level) })),
+  )
   return { ...whole, sinrDb: { p10, p50 }, byRat: blendRats(chain, base, whole.serviceRatio), byPlmn }
 }
 
 function blendPart(parts: readonly (TalliedPart | undefined)[], base: number): BlendedPart {
-  const rsrp = createMixture()
   let [votes, served] = [0, 0]
   parts.forEach((part, level) => {
     if (!part) return
     const weight = voteWeight(part.samples, level, base)
     votes += part.samples * weight
     served += part.inService * weight
-    rsrp.add(part.rsrp, voteWeight(massOf(part.rsrp), level, 0))
   })
-  return { serviceRatio: votes === 0 ? 0 : served / votes, rsrpDbm: rsrp.spread() }
+  const rsrpDbm = spreadOf(parts.map((part, level) => ({ lists: part?.rsrp, weight: levelWeight(part?.rsrp, level) })))
+  return { serviceRatio: votes === 0 ? 0 : served / votes, rsrpDbm }
 }
 
 function blendRats(chain: CellChain, base: number, serviceRatio: number): BlendedSignal['byRat'] {
@@ -92,15 +93,17 @@ function blendRats(chain: CellChain, base: number, serviceRatio: number): Blende
 
 function blendRatRsrp(chain: CellChain, rat: string): Spread {
   const sibling = siblings[rat]
-  const mixed = createMixture()
-  chain.forEach((tally, level) => {
-    const own = tally?.byRat.get(rat)?.rsrp
-    const other = sibling === undefined ? undefined : tally?.byRat.get(sibling)?.rsrp
-    const weight = voteWeight(massOf(own) + massOf(other) * siblingWeight, level, 0)
-    mixed.add(own, weight)
-    mixed.add(other, weight * siblingWeight)
-  })
-  return mixed.spread()
+  return spreadOf(
+    chain.flatMap((tally, level) => {
+      const own = tally?.byRat.get(rat)?.rsrp
+      const other = sibling === undefined ? undefined : tally?.byRat.get(sibling)?.rsrp
+      const weight = level === 0 ? 1 : voteWeight(massOf(own) + massOf(other) * siblingWeight, level, 0)
+      return [
+        { lists: own, weight },
+        { lists: other, weight: weight * siblingWeight },
+      ]
+    }),
+  )
 }
 
 function plmnsOf(chain: CellChain): Set<string> {

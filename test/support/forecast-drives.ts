@@ -3,12 +3,13 @@ import { align } from '#telemetry/align'
 import { coverageVotes, dbBin, type Histogram, hasService, nearestRank } from '#telemetry/coverage'
 import { type DistinctFix, distinctFixes } from '#telemetry/distinct-fixes'
 import { dwellPolicies } from '#telemetry/dwell'
-import { forecastResolutions, forecastSegments, placeSegments } from '#telemetry/forecast'
+import { forecastResolutions, placeSegments } from '#telemetry/forecast'
 import { distanceM } from '#telemetry/geo'
 import { routeSegments } from '#telemetry/route-path'
 import type { CellularRow } from '#telemetry/rows'
 import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
 import { readDrives } from '#test/drives'
+import { forecastFromTallies } from '#test/forecast-tallies'
 import { cleanDrive } from '#test/hold-out'
 
 /** A recorded drive with the position of each RF row and its path. */
@@ -34,7 +35,7 @@ function learn(drives: readonly PlacedDrive[]): Map<string, SignalTally> {
       const tally = tallies.get(h3) ?? emptySignalTally()
       tallies.set(h3, tally)
       addVoteGroup(tally, { ...vote, rsrpBin: vote.rsrpDbm === null ? null : dbBin(vote.rsrpDbm), votes: 1 })
-      if (vote.sinrDb !== null && hasService(vote)) addSinrVotes(tally, dbBin(vote.sinrDb), 1)
+      if (vote.sinrDb !== null && hasService(vote)) addSinrVotes(tally, [dbBin(vote.sinrDb), 1])
     }
   }
   return tallies
@@ -65,7 +66,7 @@ export function forecastFigures(
   const overallDbm = nearestRank(everything, 0.5) ?? 0
   let [measurements, errorDb, inside, overallErrorDb] = [0, 0, 0, 0]
   for (const { rows, way } of asked) {
-    const segments = forecastSegments(placeSegments(routeSegments(way, everyM)), tallies, new Map())
+    const segments = forecastFromTallies(placeSegments(routeSegments(way, everyM)), tallies)
     const alongM = odometer(way)
     for (const row of rows) {
       const isPlaced = anyPlace ? row.alignedLat !== null : row.h3Res10 !== null

@@ -1,3 +1,4 @@
+import { mapInSlices } from '#core/slices'
 import type { FleetContext } from '#fleet/context'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
 import { voteFilters } from '#fleet-map/coverage/vote-filters'
@@ -5,7 +6,7 @@ import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { ForecastRequest } from '#fleet-map/queries'
 import { databaseNowMs } from '#fleet-map/registry'
 import type { Reader } from '#questdb/readers'
-import { forecastSegments, placeSegments } from '#telemetry/forecast'
+import { forecastCell, forecastSegments, placeSegments } from '#telemetry/forecast'
 import { summarizeForecast } from '#telemetry/forecast-summary'
 import { pathLengthM, routeSegments } from '#telemetry/route-path'
 
@@ -19,14 +20,27 @@ export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: 
   const { organizations } = scope
   const nowMs = ctx.clock()
   const segments = placeSegments(routeSegments(path, everyM))
-  const chains = new Set(segments.map(({ cells }) => cells))
-  const filters = async () => {
+  const chains = [...new Set(segments.map(({ cells }) => cells))]
+  const readFilters = async () => {
     const found = await voteFilters({ pool: ctx.pool, questdb: reader.questdb }, { organizations, plmn }, nowMs)
     return found.map((filter) => ({ ...filter, voterHours: nowMs - filter.fromMs >= longWindowMs }))
   }
-  const key = JSON.stringify([organizations, plmn ?? null])
-  const { tallies, devices } = await fleet.routeCells.read(reader, key, filters, [...chains])
-  const forecast = forecastSegments(segments, tallies, devices)
+  let filters: ReturnType<typeof readFilters> | undefined
+  const votes = {
+    key: JSON.stringify([organizations, plmn ?? null]),
+    filters: () => {
+      filters ??= readFilters()
+      return filters
+    },
+  }
+  const { routeCells } = fleet
+  const tallies = await routeCells.tallies(reader, votes, chains)
+  // QuestDB counts the devices meanwhile.
+  const [devices, cellForecasts] = await Promise.all([
+    routeCells.voters(reader, votes, chains, tallies),
+    mapInSlices(chains, (cells) => [cells, forecastCell(cells, tallies)] as const),
+  ])
+  const forecast = forecastSegments(segments, new Map(cellForecasts), devices)
   return {
     ...answerTime(scope, fleet.revisions, nowMs, await databaseNowMs(ctx.pool)),
     lengthM: pathLengthM(path),

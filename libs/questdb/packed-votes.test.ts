@@ -1,0 +1,121 @@
+import { cellToChildren, cellToParent, latLngToCell } from 'h3-js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import type { VoteFilter } from '#questdb/coverage-source'
+import { packedTallies } from '#questdb/packed-votes'
+import { applySchema } from '#questdb/schema'
+import { signalTallies } from '#questdb/signal-tallies'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
+import { votesIn } from '#test/coverage-rows'
+import { questdbConnection } from '#test/questdb'
+import { applied, refreshCoverage, storeRows } from '#test/telemetry-rows'
+
+let questdb: QuestdbSql
+beforeAll(async () => {
+  questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'packed-votes.test' })
+  await applySchema(questdb, { ttlDays: 90 })
+})
+afterAll(() => questdb.end())
+
+const resolutions = [10, 9, 8, 7]
+const chainOf = (h3: string) => [h3, ...resolutions.slice(1).map((resolution) => cellToParent(h3, resolution))]
+const neighbours = (lat: number, lon: number) => cellToChildren(cellToParent(latLngToCell(lat, lon, 10), 8), 10)
+const hoursAgo = (hours: number) => Date.now() - hours * 3_600_000
+
+/** Votes by level, in an order that does not depend on how they were read. */
+function countsOf({ samples, inService, rsrp, sinr, byRat, byPlmn }: SignalTally): unknown {
+  const levels = (lists: readonly (readonly number[])[]) => {
+    const votes = new Map<number, number>()
+    for (const bins of lists) {
+      for (let at = 0; at < bins.length; at += 2) {
+        votes.set(bins[at] ?? 0, (votes.get(bins[at] ?? 0) ?? 0) + (bins[at + 1] ?? 0))
+      }
+    }
+    return [...votes].sort(([a], [b]) => a - b)
+  }
+  const parts = (named: SignalTally['byRat']) =>
+    [...named].map(([name, part]) => [name, countsOf({ ...emptySignalTally(), ...part })]).sort()
+  return { samples, inService, rsrp: levels(rsrp), sinr: levels(sinr), byRat: parts(byRat), byPlmn: parts(byPlmn) }
+}
+
+/** Expects each packed tally to have the counts that QuestDB returns for its cell alone. */
+async function expectSameCounts(filters: readonly VoteFilter[], tallies: ReadonlyMap<string, SignalTally>) {
+  for (const [h3, tally] of tallies) {
+    const resolution = Number.parseInt(h3.charAt(1), 16)
+    const counted = await signalTallies(questdb, filters, resolution, [h3])
+    expect([h3, countsOf(tally)]).toEqual([h3, countsOf(counted.get(h3) ?? emptySignalTally())])
+  }
+}
+
+test('reads the same votes in one scan as cell by cell, of the own organization only', async () => {
+  const [own, other] = [newId(), newId()].map((organizationId) => ({ organizationId, deviceId: newId() }))
+  if (!own || !other) throw new Error('There are two voters.')
+  const cells = neighbours(47.1, 3.2)
+  const [first = '', second = '', third = '', beside = ''] = cells
+  await storeRows(questdb, 'cellular', [
+    ...votesIn(own, first, 40, { rsrpDbm: -97.6, sinrDb: -3 }, hoursAgo(30)),
+    ...votesIn(own, second, 3, { rat: 'none', plmn: '27202' }, hoursAgo(2)),
+    ...votesIn(own, second, 2, { rat: null, plmn: null, rsrpDbm: null, sinrDb: 21 }),
+    ...votesIn(own, third, 1, { rat: 'nr-nsa', rsrpDbm: -156, sinrDb: null }, hoursAgo(9)),
+    ...votesIn(own, third, 2, { plmn: '27202', rsrpDbm: -31, sinrDb: 40 }, hoursAgo(50)),
+    ...votesIn(own, beside, 7, { rsrpDbm: -80 }, hoursAgo(12)),
+    ...votesIn(other, second, 9, { rsrpDbm: -60 }),
+  ])
+  await refreshCoverage(questdb)
+  const chains = [first, second, third, cells[9] ?? ''].map(chainOf)
+  for (const [fromMs, plmn, samples] of [
+    [hoursAgo(72), undefined, 5],
+    [hoursAgo(31.5), undefined, 5],
+    [hoursAgo(72), '27202', 3],
+    [Math.floor(hoursAgo(13) / 3_600_000) * 3_600_000, undefined, 5],
+  ] as const) {
+    const filters = [{ organizationId: own.organizationId, fromMs, plmn }]
+    const tallies = await packedTallies(questdb, filters, resolutions, chains)
+    for (const chain of chains) expect(tallies.has(chain[0] ?? '')).toBe(true)
+    expect(tallies.get(second)?.samples).toBe(samples)
+    await expectSameCounts(filters, tallies)
+  }
+  const both = [own, other].map(({ organizationId }) => ({ organizationId, fromMs: hoursAgo(72) }))
+  const tallies = await packedTallies(questdb, both, resolutions, chains)
+  expect(tallies.get(second)?.samples).toBe(14)
+  await expectSameCounts(both, tallies)
+})
+
+/** Stores a vote of each of `devices` devices in each of `minutes` minutes, in turns in these cells. */
+async function storeManyVotes(organizationId: string, cells: readonly string[], devices: number, minutes: number) {
+  const deviceIds = Array.from({ length: devices }, newId)
+  for (const [index, deviceId] of deviceIds.entries()) {
+    const h3 = cells[index % cells.length] ?? ''
+    await questdb.query(
+      `INSERT INTO cellular (ts, device_id, org_id, received_at, rat, plmn, rsrp_dbm, sinr_db, h3_10, h3_5)
+       SELECT dateadd('m', -x::int, '${new Date().toISOString()}'::timestamp), '${deviceId}', '${organizationId}',
+              systimestamp(), 'lte', '27201', -90 - x % 20, x % 30, ${BigInt(`0x${h3}`)}, ${BigInt(`0x${cellToParent(h3, 5)}`)}
+       FROM long_sequence(${minutes})`,
+    )
+  }
+  await applied(questdb, 'cellular')
+  await refreshCoverage(questdb, 120_000)
+  return deviceIds
+}
+
+test('omits points with too many votes to send them row by row', { timeout: 240_000 }, async () => {
+  const organizationId = newId()
+  const [many, one, few] = [
+    neighbours(45.2, 5.1).slice(0, 13),
+    latLngToCell(44.1, 5.2, 10),
+    latLngToCell(46.4, 5.5, 10),
+  ]
+  const votersOfMany = await storeManyVotes(organizationId, many, 39, 6_500)
+  // All votes of one RAT and operator in one cell, with more text than QuestDB puts into a value.
+  const votersOfOne = await storeManyVotes(organizationId, [one], 30, 6_500)
+  const deviceIds = [...votersOfMany, ...votersOfOne]
+  await storeRows(questdb, 'cellular', votesIn({ organizationId, deviceId: deviceIds[0] ?? '' }, few, 4))
+  await refreshCoverage(questdb, 120_000)
+  // Votes of chosen devices are not counted by the hour.
+  const filters = [{ organizationId, fromMs: hoursAgo(240), deviceIds }]
+  const read = (cells: readonly string[]) => packedTallies(questdb, filters, resolutions, cells.map(chainOf))
+  expect((await read(many)).size).toBe(0)
+  expect((await read([one])).size).toBe(0)
+  expect((await read([few])).get(few)?.samples).toBe(4)
+})
