@@ -23,6 +23,16 @@ export type Checkpoint = {
   resumePosition?: LogPosition | undefined
 }
 
+/** Remembers how far a partition was stored. */
+export type CheckpointStore = {
+  /** Returns the newest checkpoint, or one at the beginning of the partition. */
+  read(): Checkpoint
+  /** Replaces the checkpoint durably. Returns false if there is no room; the previous checkpoint then remains. */
+  write(checkpoint: Checkpoint): boolean
+  /** Frees the log before `replayFrom`. If room is short, also frees the log before `storedTo`. */
+  release(replayFrom: LogPosition, storedTo?: LogPosition): void
+}
+
 /** Interval of the earlier checkpoints. A replay starts up to this much too early. */
 const historyStepMs = 15_000
 

@@ -1,7 +1,10 @@
 import type { DeviceClass } from '#telemetry/dwell'
 import type { BatchFormat } from '#telemetry/envelope'
 
-/** Bytes from the beginning of the log over all segments. It only increases. */
+/**
+ * A position in one partition. It only increases. Segment files: bytes from the beginning of the partition over all
+ * segments. Kafka: the offset.
+ */
 export type LogPosition = number
 
 /** An accepted report: its device, its time of receipt and the decompressed body as sent. */
@@ -24,36 +27,46 @@ export type TelemetryBatch = {
 export type Coding = 'gzip' | 'zstd'
 type CompressedBody = { coding: Coding; bytes: Buffer }
 
-/** A batch read back. `firstSample` counts the accepted samples before it since the log began. */
+/** A batch read back. `firstSample` counts the accepted samples before it since the partition began. */
 export type LoggedBatch = TelemetryBatch & { firstSample: number; position: LogPosition; nextPosition: LogPosition }
 
-/** Where the durable part of the log ends, and how many accepted samples lie before that point since it began. */
+/** Where the durable part of a partition ends, and how many accepted samples lie before that point since it began. */
 export type LogTail = { position: LogPosition; samples: number }
 
-/** The write side. One per log. */
+/** The write side of all partitions. Reports of one device are in one partition, in the order of their appends. */
 export type TelemetryLog = {
+  /** The number of partitions. `partitionOf` selects the partition of a device. */
+  partitions: number
   /**
-   * Resolves when the batch is durable. Rejects with LogFullError if the disk is full or too slow, or if no file can be
-   * opened: nothing was stored and a later append may succeed. Rejects with LogFailedError if durability can no longer be
-   * guaranteed.
+   * Appends to the partition of the batch's device. Resolves when the batch is durable. Rejects with LogFullError if there
+   * is no room or storage is too slow: nothing was stored and a later append may succeed. Rejects with LogFailedError if
+   * durability can no longer be guaranteed.
    */
   append(batch: TelemetryBatch): Promise<void>
-  tail(): LogTail
-  /** Resolves with the cause if a write or sync failed or another process took the log over. This process must exit. */
+  /** Resolves with the cause if a partition can no longer be written. This process must exit. */
   failed: Promise<Error>
   /** Rejects further appends and waits for pending ones. */
   drain(): Promise<void>
-  /** Drains and releases the log. Readers and writers of its folder in other threads must have stopped. */
+  /** Drains and releases the log. Readers of its partitions in other threads must have stopped. */
   close(): Promise<void>
 }
 
-/** The read side. It may run in another thread. */
+/** The read side of one partition. It may run in another thread. */
 export type TelemetryLogReader = {
   /** Batches from the reader's position up to `until` (a durable tail), about `maxBytes` at most; empty when none. */
   read(until: LogPosition, maxBytes: number): LoggedBatch[]
   position(): LogPosition
   seek(position: LogPosition): void
   close(): void
+}
+
+/** The durable end of one partition, for its reader. */
+export type PartitionTail = {
+  position(): LogPosition
+  /** Resolves when the tail is beyond `position`, after `wake`, or after `timeoutMs`. Only one caller may wait. */
+  waitBeyond(position: LogPosition, timeoutMs: number): Promise<void>
+  /** Ends the present wait. */
+  wake(): void
 }
 
 /** There is no room for the batch. A later append may succeed. */

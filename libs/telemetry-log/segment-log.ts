@@ -22,7 +22,9 @@ export type SegmentLogOptions = {
   syncData?: (fd: number, done: (error: Error | null) => void) => void
 }
 
-export type SegmentLog = TelemetryLog & {
+/** The write side of one partition. */
+export type SegmentLog = Omit<TelemetryLog, 'partitions'> & {
+  tail(): LogTail
   /** The right to write in the folder, for other threads of this process. */
   lease: Lease
   /** Appends that wait for the disk. */

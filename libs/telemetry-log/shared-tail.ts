@@ -1,14 +1,7 @@
-import type { LogPosition } from '#telemetry-log/log'
+import type { LogPosition, PartitionTail } from '#telemetry-log/log'
 
-/** Shares the durable end of the log with another thread without messages: the hot path only stores two numbers. */
-export type SharedTail = {
-  publish(position: LogPosition): void
-  position(): LogPosition
-  /** Resolves when the tail is beyond `position`, after `wake`, or after `timeoutMs`. Only one thread may wait. */
-  waitBeyond(position: LogPosition, timeoutMs: number): Promise<void>
-  /** Ends the present wait. */
-  wake(): void
-}
+/** Shares the durable end of a partition with another thread without messages: the hot path only stores two numbers. */
+export type SharedTail = PartitionTail & { publish(position: LogPosition): void }
 
 /** Memory for one tail, to be handed to `openSharedTail` in every thread. */
 export const createSharedTailMemory = (): SharedArrayBuffer => new SharedArrayBuffer(24)

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { readCheckpoint, writeCheckpoint } from '#telemetry-log/checkpoint-file'
+import { openSegmentCheckpoints } from '#telemetry-log/segment-checkpoints'
 import { createSegment, listSegments } from '#telemetry-log/segments'
-import { type CheckpointOptions, openCheckpoints } from './checkpoints.ts'
+import { openCheckpoints } from './checkpoints.ts'
 
 const minuteMs = 60_000
 const segmentBytes = 1_000_000
@@ -23,14 +24,11 @@ afterEach(() => {
 
 const stored = (samples: number) => ({ stored: samples, replaced: 0, deadLettered: 0 })
 
-const open = (options: Partial<CheckpointOptions> = {}) =>
+const open = ({ earlyDeletionBytes = Number.POSITIVE_INFINITY, isHeld = true } = {}) =>
   openCheckpoints({
-    folder,
-    tailPosition: 10 * segmentBytes,
-    earlyDeletionBytes: Number.POSITIVE_INFINITY,
-    mayWrite: () => true,
+    store: openSegmentCheckpoints({ folder, tailPosition: 10 * segmentBytes, earlyDeletionBytes }),
+    mayWrite: () => isHeld,
     monotonicMs: () => monotonicMs,
-    ...options,
   })
 
 /** Segments that end at every million. */
@@ -142,7 +140,7 @@ test('after a restart of the database, no stored segment is deleted early until 
 
 test('a process that has lost the lock of the folder writes and deletes nothing', () => {
   fillWithSegments(4)
-  const checkpoints = open({ earlyDeletionBytes: 0, mayWrite: () => false })
+  const checkpoints = open({ earlyDeletionBytes: 0, isHeld: false })
   checkpoints.advance(2.5 * segmentBytes, stored(2))
   checkpoints.close()
   expect(readCheckpoint(folder)).toBeUndefined()

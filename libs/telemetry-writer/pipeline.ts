@@ -1,8 +1,7 @@
 import { setImmediate as yieldToLoop } from 'node:timers/promises'
 import type { QuestdbSql } from '#questdb/sql'
 import type { Checkpoint, SampleCounts } from '#telemetry-log/checkpoint'
-import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
-import type { SharedTail } from '#telemetry-log/shared-tail'
+import type { LoggedBatch, LogPosition, PartitionTail, TelemetryLogReader } from '#telemetry-log/log'
 import type { CleaningCounts } from './cleaning-counts.ts'
 import type { DecodeReport } from './decode-report.ts'
 import { createDeviceReports, type DeviceReports } from './device-reports.ts'
@@ -36,7 +35,7 @@ export type PipelineParts = {
   /** A third reader, for the reports of the replay window that `reader` does not read again. */
   earlier: TelemetryLogReader
   decode: DecodeReport
-  tail: SharedTail
+  tail: PartitionTail
   /** Its statements wait while the database is unavailable. */
   questdb: QuestdbSql
   store: RowStore

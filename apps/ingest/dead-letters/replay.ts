@@ -27,7 +27,7 @@ export type Fate = 'stored' | 'logged' | 'superseded' | 'erased' | 'deleted' | '
 export type ReplayParts = {
   logFolder: string
   /** The open log, so that no ingest process writes. QuestDB must have stored all of it. */
-  log: TelemetryLog
+  log: Pick<TelemetryLog, 'append'>
   /** Removes letters of deleted devices. */
   forgetDeleted: boolean
   db: Queryable

@@ -19,7 +19,7 @@ import type { ReportMetrics } from './report-metrics.ts'
 export type ReportParts = AdmissionParts & {
   logger: Logger
   backlog: Backlog
-  log: TelemetryLog
+  log: Pick<TelemetryLog, 'append'>
   openJobs: OpenJobs
   /** Limits the memory of request bodies, in total and per device. */
   bodies: BodyBudget

@@ -9,6 +9,7 @@ import { openQuestdbSql } from '#questdb/sql'
 import { deadReportOf } from '#telemetry-log/dead-letters'
 import { isLeaseHeld } from '#telemetry-log/lease'
 import type { LogPosition } from '#telemetry-log/log'
+import { openSegmentCheckpoints } from '#telemetry-log/segment-checkpoints'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { openSharedTail } from '#telemetry-log/shared-tail'
 import { openCheckpoints } from '#telemetry-writer/checkpoints'
@@ -32,10 +33,9 @@ const tail = openSharedTail(settings.tailMemory)
 const sql = openQuestdbSql(questdb.pgUrl, { applicationName: 'ingest-writer', maxConnections: 4 })
 const { url, user } = questdb
 const transport = openIlpTransport({ url, user, password: new Secret(questdb.password) })
+const { earlyDeletionBytes } = settings
 const checkpoints = openCheckpoints({
-  folder: logFolder,
-  tailPosition: tail.position(),
-  earlyDeletionBytes: settings.earlyDeletionBytes,
+  store: openSegmentCheckpoints({ folder: logFolder, tailPosition: tail.position(), earlyDeletionBytes }),
   mayWrite: () => isLeaseHeld(settings.lease),
 })
 const cleaning = createCleaningCounts()

@@ -1,0 +1,63 @@
+import { closeSync, openSync } from 'node:fs'
+import type { Checkpoint, CheckpointStore } from '#telemetry-log/checkpoint'
+import { readCheckpoint, writeCheckpoint } from '#telemetry-log/checkpoint-file'
+import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
+import type { LogPosition } from '#telemetry-log/log'
+import { reservedDiskBytes } from '#telemetry-log/log-budget'
+import {
+  deleteOldestSegments,
+  deleteSegmentsBefore,
+  listSegments,
+  readSegmentHeader,
+  type Segment,
+} from '#telemetry-log/segments'
+import { isShortage } from '#telemetry-log/shortage'
+
+type SegmentCheckpointOptions = {
+  folder: string
+  tailPosition: LogPosition
+  /** If the folder is larger than this or the disk is nearly full, stored segments are deleted early. */
+  earlyDeletionBytes: number
+}
+
+/** Stores checkpoints in the folder of the segments. Deletes segments that are no longer needed. */
+export function openSegmentCheckpoints(options: SegmentCheckpointOptions): CheckpointStore {
+  const { folder, tailPosition, earlyDeletionBytes } = options
+  return {
+    read: () => startingCheckpoint(folder, tailPosition),
+    write(checkpoint) {
+      try {
+        writeCheckpoint(folder, checkpoint)
+        return true
+      } catch (error) {
+        if (!isShortage(error)) throw error
+        return false
+      }
+    },
+    release(replayFrom, storedTo) {
+      deleteSegmentsBefore(folder, replayFrom)
+      if (storedTo === undefined) return
+      const missingBytes = Math.max(folderBytes(folder) - earlyDeletionBytes, 2 * reservedDiskBytes - freeBytes(folder))
+      if (missingBytes > 0) deleteOldestSegments(folder, storedTo, missingBytes)
+    },
+  }
+}
+
+/** The stored checkpoint, unless its log no longer exists; otherwise the beginning of the oldest segment. */
+function startingCheckpoint(folder: string, tailPosition: LogPosition): Checkpoint {
+  const kept = readCheckpoint(folder)
+  if (kept && kept.position <= tailPosition) return kept
+  const [oldest] = listSegments(folder)
+  // Segments are deleted only after they were stored.
+  const stored = oldest ? samplesBefore(oldest) : 0
+  return { position: oldest?.base ?? 0, counts: { stored, replaced: 0, deadLettered: 0 }, atMs: 0, history: [] }
+}
+
+function samplesBefore({ path, base }: Segment): number {
+  const fd = openSync(path, 'r')
+  try {
+    return readSegmentHeader(fd, base) ?? 0
+  } finally {
+    closeSync(fd)
+  }
+}
