@@ -31,6 +31,11 @@ export const configSchema = z.object({
   LOG_DIR: z.string().default('.data/telemetry-log'),
   /** Maximum size of the log folder. Default: 10 GiB or half the free disk space, whichever is less. */
   LOG_BUDGET_BYTES: z.coerce.number().int().min(mebibyte).optional(),
+  /**
+   * Number of partitions of the log, each with its own writer thread. Default: the number that the log has; for a new log,
+   * half of the cores, at least 1 and at most 8.
+   */
+  LOG_PARTITIONS: z.coerce.number().int().min(1).max(64).optional(),
   /** Rate limit per device, and the burst after a pause. */
   DEVICE_REQUESTS_PER_MINUTE: z.coerce.number().int().min(1).default(120),
   DEVICE_REQUEST_BURST: z.coerce.number().int().min(1).default(240),

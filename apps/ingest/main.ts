@@ -1,6 +1,6 @@
 import { parseConfig } from '#core/config'
 import { stopGracefully } from '#http/graceful-stop'
-import { LogInUseError } from '#telemetry-log/log'
+import { LogInUseError, LogLayoutError } from '#telemetry-log/log'
 import { configSchema } from './config.ts'
 import { refuseWhen, startIngest } from './start.ts'
 
@@ -16,9 +16,9 @@ const reason = await failed
 logger.fatal({ error: reason.name, code: 'code' in reason ? reason.code : undefined }, 'log_or_writer_failed')
 setTimeout(() => process.exit(1), 250)
 
-/** Prints only the message if another process uses the log: that is a configuration error. */
+/** Prints only the message if the log cannot be opened with this configuration. */
 function exitWithMessage(error: unknown): never {
-  if (!(error instanceof LogInUseError)) throw error
+  if (!(error instanceof LogInUseError || error instanceof LogLayoutError)) throw error
   process.stderr.write(`${error.message}\n`)
   process.exit(1)
 }

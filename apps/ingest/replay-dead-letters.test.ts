@@ -103,7 +103,7 @@ const letterFiles = () => (existsSync(deadLetterFolder(folder)) ? readdirSync(de
 
 test('a row that is missing or older is stored, and its letter leaves the folder', async () => {
   await storeNow(1, tsMs, tsMs + 1)
-  appendDeadLetters(folder, tsMs, [
+  appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, [
     rowLetter({ cpuPct: 5, receivedAtMs: tsMs + 10 }),
     rowLetter({ cpuPct: 6, receivedAtMs: tsMs + 10, atMs: tsMs + 1 }),
   ])
@@ -116,7 +116,7 @@ test('a row that is missing or older is stored, and its letter leaves the folder
 
 test('an older row never replaces a stored row, in any order of the letters', async () => {
   await storeNow(9, tsMs + 50)
-  appendDeadLetters(folder, tsMs, [
+  appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, [
     rowLetter({ cpuPct: 1, receivedAtMs: tsMs + 10 }),
     rowLetter({ cpuPct: 3, receivedAtMs: tsMs + 30, atMs: tsMs + 1 }),
     rowLetter({ cpuPct: 2, receivedAtMs: tsMs + 20, atMs: tsMs + 1 }),
@@ -132,7 +132,7 @@ test('does not restore erased rows or rows of deleted devices', async () => {
   await storeNow(9, tsMs - 50)
   await eraseTelemetry(questdb, [device.id])
   const deletedId = newId()
-  appendDeadLetters(folder, tsMs, [
+  appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, [
     rowLetter({ cpuPct: 1, receivedAtMs: tsMs }),
     rowLetter({ cpuPct: 2, receivedAtMs: tsMs, deviceId: deletedId }),
   ])
@@ -152,7 +152,9 @@ test('keeps a row that is rejected again and a line that is not a letter', async
   const bad = Buffer.from(
     `system,device_id=${device.id},org_id=o received_at=${tsMs}000t,cpu_pct="much" ${tsMs}000t\n`,
   ).toString('base64')
-  appendDeadLetters(folder, tsMs, [{ at: '', reason: '', table: 'system', key: 'the key', row: bad }])
+  appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, [
+    { at: '', reason: '', table: 'system', key: 'the key', row: bad },
+  ])
   const { code, output } = await replay()
   expect(output).toContain('1 refused')
   expect(output).toContain('the key: 400')
@@ -177,12 +179,12 @@ test('appends reports to the log without superseded samples, and the counts add 
     reportLetter(tsMs + 20, { [tsMs + 1]: 3, [tsMs + 2]: 4 }),
     reportLetter(tsMs + 10, { [tsMs]: 1, [tsMs + 1]: 2, [tsMs + 3]: 5 }),
   ]
-  appendDeadLetters(folder, tsMs, letters)
+  appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, letters)
   const { code, output } = await replay()
   expect(output).toContain('Appended to the log: 2 reports.')
   expect(code).toBe(0)
   expect(letterFiles()).toEqual([])
-  appendDeadLetters(folder, tsMs, letters)
+  appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, letters)
   expect((await replay()).output).toContain('Start ingest until telemetry_backlog_samples is 0')
 
   const ingest = await startIngest()
@@ -209,7 +211,7 @@ test('appends reports to the log without superseded samples, and the counts add 
 }, 180_000)
 
 test('waits for a running ingest to stop', async () => {
-  appendDeadLetters(folder, tsMs, [rowLetter({ cpuPct: 5, receivedAtMs: tsMs })])
+  appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, [rowLetter({ cpuPct: 5, receivedAtMs: tsMs })])
   const ingest = await startIngest()
   const replaying = startReplay()
   await until('it waits', async () => replaying.output().includes('Waiting'), 60_000)

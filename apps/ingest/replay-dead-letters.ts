@@ -5,17 +5,16 @@ import { parseConfig } from '#core/config'
 import { openPool } from '#postgres/pool'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
-import { readCheckpoint } from '#telemetry-log/checkpoint-file'
+import { unstoredSamples } from '#telemetry-log/change-partitions'
 import { deadLetterFolder } from '#telemetry-log/dead-letters'
 import { LogInUseError } from '#telemetry-log/log'
-import { openSegmentLog, type SegmentLog } from '#telemetry-log/segment-log'
+import { openPartitionedLog, type PartitionedLog } from '#telemetry-log/partitioned-log'
 import { configSchema } from './config.ts'
 import { type Fate, replayDeadLetters } from './dead-letters/replay.ts'
 
 // node apps/ingest/replay-dead-letters.ts [--forget-deleted]: stores dead letters after their cause was fixed.
 // Ingest must not run at the same time, so that no newer row arrives between reading the stored row and replaying the
 // older one. With --forget-deleted, letters of devices that do not exist in Postgres are removed.
-const noSamples = { stored: 0, replaced: 0, deadLettered: 0 }
 const waitForLogMs = 60_000
 const { values } = parseArgs({ options: { 'forget-deleted': { type: 'boolean', default: false } } })
 
@@ -64,17 +63,16 @@ async function replay(): Promise<void> {
   }
 }
 
-function isStored(log: SegmentLog): boolean {
-  const { stored, replaced, deadLettered } = readCheckpoint(config.LOG_DIR)?.counts ?? noSamples
-  return stored + replaced + deadLettered >= log.tail().samples
+function isStored({ all }: PartitionedLog): boolean {
+  return all.every(({ place, log }) => unstoredSamples({ place, tail: log.tail() }) === 0)
 }
 
 /** Waits for ingest to stop. Restarting ingest is sufficient: it starts after this command has ended. */
-async function openLogOnceFree(folder: string): Promise<SegmentLog | undefined> {
+async function openLogOnceFree(folder: string): Promise<PartitionedLog | undefined> {
   let hasPrinted = false
   for (const giveUpAtMs = performance.now() + waitForLogMs; ; await delay(100)) {
     try {
-      return await openSegmentLog({ folder })
+      return await openPartitionedLog({ folder })
     } catch (error) {
       if (!(error instanceof LogInUseError)) throw error
       if (!hasPrinted) console.error('Waiting up to a minute for ingest to stop.')

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { systemClock } from '#core/clock'
 import { repeat } from '#core/schedule'
 import { nextJobPath, reportPath } from '#device-edge/contract'
@@ -12,8 +13,7 @@ import { requestListener, startListening } from '#http/server'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { logBudget } from '#telemetry-log/log-budget'
-import { openSegmentLog } from '#telemetry-log/segment-log'
-import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
+import { openPartitionedLog } from '#telemetry-log/partitioned-log'
 import type { ToldByRows } from '#telemetry-writer/device-reports'
 import { followAccessNotices } from './access/access-notices.ts'
 import { createDeviceAccess } from './access/device-access.ts'
@@ -37,14 +37,14 @@ import { openLargeReports } from './report/large-reports.ts'
 import { createReportMetrics } from './report/report-metrics.ts'
 import { createReportRoute } from './report/report-route.ts'
 import { registerSampleMetrics } from './report/sample-metrics.ts'
-import { startWriter } from './writer/handle.ts'
+import { startWriters, type WrittenPartition } from './writer/writers.ts'
 
 const mebibyte = 1024 ** 2
 /** Limits for the bodies of reports, as sent, until their response. A device on a slow line sends few at a time. */
 const reportBodyLimits = { bytes: 64 * mebibyte, bytesPerHolder: 16 * mebibyte }
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** Opens the log, starts the writer and listens. `failed` resolves with the reason if the process must exit. */
+/** Opens the log, starts its writers and listens. `failed` resolves with the reason if the process must exit. */
 export async function startIngest(config: Config) {
   const logger = createLogger('ingest', config.LOG_LEVEL)
   const metrics = createHttpMetrics()
@@ -63,39 +63,41 @@ export async function startIngest(config: Config) {
     burst: config.DEVICE_REQUEST_BURST,
   })
 
-  const tailMemory = createSharedTailMemory()
-  const sharedTail = openSharedTail(tailMemory)
-  const budget = logBudget(config.LOG_DIR, config.LOG_BUDGET_BYTES)
-  const log = await openSegmentLog({
+  const { budgetBytes, maxSegmentBytes, earlyDeletionBytes } = logBudget(config.LOG_DIR, config.LOG_BUDGET_BYTES)
+  const log = await openPartitionedLog({
     folder: config.LOG_DIR,
-    maxSegmentBytes: budget.maxSegmentBytes,
-    onTail: ({ position }) => sharedTail.publish(position),
+    partitions: config.LOG_PARTITIONS,
+    partitionsIfNew: partitionsOfNewLog(),
+    maxSegmentBytes,
   })
   const onStored = ({ reports, dwells: written }: ToldByRows) => {
     presence.add(reports)
     dwells.add(written)
   }
-  const { lease } = log
-  const { budgetBytes, earlyDeletionBytes } = budget
   let failChecks: (error: Error) => void = () => {}
   const checksFailed = new Promise<Error>((resolve) => {
     failChecks = resolve
   })
-  const large = openLargeReports(failChecks)
-  const decoding = large.writerPort
-  const writer = startWriter({ config, retentionDays, tailMemory, lease, earlyDeletionBytes, decoding, onStored })
+  const large = openLargeReports(log.partitions, failChecks)
+  const decoding = large.writerPorts
+  const writers = startWriters({ config, retentionDays, log, earlyDeletionBytes, decoding, onStored })
+  const sumOf = (read: (partition: WrittenPartition) => number) =>
+    writers.partitions.reduce((sum, partition) => sum + read(partition), 0)
   const backlog = createBacklog({
     folder: config.LOG_DIR,
     budgetBytes,
     traffic,
-    tailPosition: () => log.tail().position,
-    storedPosition: () => writer.progress().position,
-    isQueueFull: () => log.queue().isFull,
+    tailPosition: () => sumOf((partition) => partition.log.tail().position),
+    storedPosition: () => sumOf((partition) => partition.writer.progress().position),
+    isQueueFull: (deviceId) => {
+      const partitions = deviceId === undefined ? log.all : [log.partitionOf(deviceId)]
+      return partitions.some((partition) => partition.log.queue().isFull)
+    },
   })
-  registerSampleMetrics(metrics.registry, { log, writer, backlog })
+  registerSampleMetrics(metrics.registry, { lease: log.lease, writers, backlog })
 
   const state = { failed: false }
-  const failed = Promise.race([log.failed, writer.failed, checksFailed])
+  const failed = Promise.race([log.failed, writers.failed, checksFailed])
   failed.then(() => {
     state.failed = true
   })
@@ -144,9 +146,9 @@ export async function startIngest(config: Config) {
   const listening = listen(config.POSTGRES_URL, [accessNotices, followJobNotices(mailbox)])
   const ignore = () => {}
   async function tellPostgres(): Promise<void> {
-    const number = writer.toldNumber()
+    const confirm = writers.confirmation()
     const written = await Promise.all([presence.flush(), dwells.flush()])
-    if (written.every((isWritten) => isWritten)) writer.confirm(number)
+    if (written.every((isWritten) => isWritten)) confirm()
   }
   const repeating = [
     repeat(1_000, tellPostgres, ignore),
@@ -154,10 +156,10 @@ export async function startIngest(config: Config) {
     repeat(1_000, async () => backlog.measure(), ignore),
   ]
 
-  /** Closes all parts after the last request. Syncs the log, stops the writer and updates Postgres. */
+  /** Closes all parts after the last request. Syncs the log, stops the writers and updates Postgres. */
   async function close(): Promise<void> {
     await log.drain()
-    await writer.stop()
+    await writers.stop()
     await large.close()
     await log.close()
     await Promise.all([accessNotices.stop(), listening.stop(), ...repeating.map((repeated) => repeated.stop())])
@@ -167,6 +169,9 @@ export async function startIngest(config: Config) {
   }
   return { server, logger, checks, failed, beginStop: mailbox.close, close }
 }
+
+/** Half of the cores: the other half accepts reports and runs QuestDB. */
+const partitionsOfNewLog = (): number => Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)))
 
 const isAt = (path: string, url: string | undefined) => url === path || url?.startsWith(`${path}?`)
 

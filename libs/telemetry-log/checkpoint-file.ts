@@ -66,6 +66,11 @@ export function writeCheckpoint(folder: string, checkpoint: Checkpoint): void {
   rmSync(join(folder, earlierFileName), { force: true })
 }
 
+/** Deletes the checkpoint of the folder. */
+export function removeCheckpoint(folder: string): void {
+  for (const name of [earlierFileName, fileName]) rmSync(join(folder, name), { force: true })
+}
+
 function reserveSlots(folder: string, fd: number): void {
   const zeros = Buffer.alloc(slotCount * slotBytes)
   let size = fstatSync(fd).size

@@ -8,7 +8,9 @@ import {
   deadLetterFolder,
   deadReportOf,
   isDeadReport,
+  isLetterFile,
   parseDeadLetter,
+  saveDamagedBytes,
 } from '#telemetry-log/dead-letters'
 
 let folder: string
@@ -41,8 +43,8 @@ const lettersIn = (name: string) =>
     .map(parseDeadLetter)
 
 test('rows and reports are stored in separate files and read back', () => {
-  appendDeadLetters(folder, atMs, [row, report])
-  appendDeadLetters(folder, atMs, [report])
+  appendDeadLetters({ logFolder: folder, partition: 0 }, atMs, [row, report])
+  appendDeadLetters({ logFolder: folder, partition: 0 }, atMs, [report])
   expect(readdirSync(deadLetterFolder(folder)).sort()).toEqual(['reports-2026-11-22.jsonl', 'rows-2026-11-22.jsonl'])
   expect(lettersIn('rows-2026-11-22.jsonl')).toEqual([row])
   expect(lettersIn('reports-2026-11-22.jsonl')).toEqual([report, report])
@@ -58,5 +60,16 @@ test('an incomplete line is not a dead letter', () => {
 test('a full disk throws', () => {
   mkdirSync(deadLetterFolder(folder))
   symlinkSync('/dev/full', join(deadLetterFolder(folder), 'rows-2026-11-22.jsonl'))
-  expect(() => appendDeadLetters(folder, atMs, [row])).toThrow('ENOSPC')
+  expect(() => appendDeadLetters({ logFolder: folder, partition: 0 }, atMs, [row])).toThrow('ENOSPC')
+})
+
+test('each partition has its own files in the same folder', () => {
+  for (const partition of [0, 3]) {
+    appendDeadLetters({ logFolder: folder, partition }, atMs, [row])
+    saveDamagedBytes({ logFolder: folder, partition }, 32, Buffer.of(partition))
+  }
+  const names = readdirSync(deadLetterFolder(folder)).sort()
+  expect(names.filter(isLetterFile)).toEqual(['rows-2026-11-22-p3.jsonl', 'rows-2026-11-22.jsonl'])
+  expect(names).toContain('damaged-0000000000000032.bin')
+  expect(names).toContain('damaged-0000000000000032-p3.bin')
 })

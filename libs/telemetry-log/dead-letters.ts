@@ -73,22 +73,29 @@ export function parseDeadLetter(line: string): DeadLetter | undefined {
 
 export const isDeadReport = (letter: DeadLetter): letter is DeadReport => 'body' in letter
 
+/** Where a partition keeps its dead letters. All partitions share the folder of the log. */
+export type DeadLetterPlace = { logFolder: string; partition: number }
+
 /** Saves bytes of the log that are not a valid frame, named by their position. Repeating it changes nothing. */
-export function saveDamagedBytes(logFolder: string, position: LogPosition, bytes: Buffer): void {
-  writeDurably(logFolder, `damaged-${String(position).padStart(16, '0')}.bin`, 'w', bytes)
+export function saveDamagedBytes(place: DeadLetterPlace, position: LogPosition, bytes: Buffer): void {
+  writeDurably(place.logFolder, `damaged-${String(position).padStart(16, '0')}${suffixOf(place)}.bin`, 'w', bytes)
 }
 
 /**
  * Appends letters to the files of this day, `rows-<day>.jsonl` and `reports-<day>.jsonl`, and makes them durable before
  * it returns. Throws if the disk is full; the files are then unchanged.
  */
-export function appendDeadLetters(logFolder: string, atMs: number, letters: readonly DeadLetter[]): void {
-  const day = new Date(atMs).toISOString().slice(0, 10)
+export function appendDeadLetters(place: DeadLetterPlace, atMs: number, letters: readonly DeadLetter[]): void {
+  const day = new Date(atMs).toISOString().slice(0, 10) + suffixOf(place)
+  const { logFolder } = place
   const reports = letters.filter(isDeadReport)
   const rows = letters.filter((letter) => !isDeadReport(letter))
   if (rows.length > 0) writeDurably(logFolder, `rows-${day}.jsonl`, 'a', linesOf(rows))
   if (reports.length > 0) writeDurably(logFolder, `reports-${day}.jsonl`, 'a', linesOf(reports))
 }
+
+/** Each partition has its own files, because truncating after a failed write must not remove letters of another thread. */
+const suffixOf = ({ partition }: DeadLetterPlace): string => (partition === 0 ? '' : `-p${partition}`)
 
 const linesOf = (letters: readonly DeadLetter[]): Buffer =>
   Buffer.from(letters.map((letter) => `${JSON.stringify(letter)}\n`).join(''))

@@ -92,3 +92,11 @@ export class LogInUseError extends Error {
     this.name = 'LogInUseError'
   }
 }
+
+/** The log cannot be opened with this number of partitions. The message says what to do. */
+export class LogLayoutError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'LogLayoutError'
+  }
+}

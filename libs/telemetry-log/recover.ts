@@ -1,5 +1,5 @@
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, unlinkSync } from 'node:fs'
-import { saveDamagedBytes } from '#telemetry-log/dead-letters'
+import { type DeadLetterPlace, saveDamagedBytes } from '#telemetry-log/dead-letters'
 import { findFrame, maxFrameBytes, readFrame } from '#telemetry-log/frame'
 import type { LogTail } from '#telemetry-log/log'
 import {
@@ -15,10 +15,10 @@ import {
 export type OpenSegment = { fd: number; path: string; base: number; tail: LogTail }
 
 /**
- * Opens the newest segment and truncates it after the last valid frame, or creates the log. Truncated bytes that are
+ * Opens the newest segment and truncates it after the last valid frame, or creates the first one. Truncated bytes that are
  * damage and not a torn write are saved in `dead-letter/`.
  */
-export function openNewestSegment(folder: string): OpenSegment {
+export function openNewestSegment(folder: string, deadLetters: DeadLetterPlace): OpenSegment {
   const newest = listSegments(folder).at(-1)
   if (newest === undefined) {
     return { ...createSegment(folder, 0, 0), base: 0, tail: { position: segmentHeaderBytes, samples: 0 } }
@@ -30,12 +30,12 @@ export function openNewestSegment(folder: string): OpenSegment {
     closeSync(fd)
     unlinkSync(newest.path)
     syncFolder(folder)
-    return openNewestSegment(folder)
+    return openNewestSegment(folder, deadLetters)
   }
   const scan = scanSegment(fd, newest.base, samplesBefore ?? 0)
   const size = fstatSync(fd).size
   if (scan.end < size) {
-    if (scan.damaged) saveDamagedBytes(folder, newest.base + scan.end, readRange(fd, scan.end, size - scan.end))
+    if (scan.damaged) saveDamagedBytes(deadLetters, newest.base + scan.end, readRange(fd, scan.end, size - scan.end))
     ftruncateSync(fd, scan.end)
     fdatasyncSync(fd)
   }

@@ -15,14 +15,16 @@ import { isShortage } from '#telemetry-log/shortage'
 
 type SegmentCheckpointOptions = {
   folder: string
+  /** The folder of all partitions. */
+  logFolder: string
   tailPosition: LogPosition
-  /** If the folder is larger than this or the disk is nearly full, stored segments are deleted early. */
+  /** If the folder of the log is larger than this or its disk is nearly full, stored segments are deleted early. */
   earlyDeletionBytes: number
 }
 
-/** Stores checkpoints in the folder of the segments. Deletes segments that are no longer needed. */
+/** Stores checkpoints in the folder of a partition. Deletes segments that are no longer needed. */
 export function openSegmentCheckpoints(options: SegmentCheckpointOptions): CheckpointStore {
-  const { folder, tailPosition, earlyDeletionBytes } = options
+  const { folder, logFolder, tailPosition, earlyDeletionBytes } = options
   return {
     read: () => startingCheckpoint(folder, tailPosition),
     write(checkpoint) {
@@ -37,8 +39,11 @@ export function openSegmentCheckpoints(options: SegmentCheckpointOptions): Check
     release(replayFrom, storedTo) {
       deleteSegmentsBefore(folder, replayFrom)
       if (storedTo === undefined) return
-      const missingBytes = Math.max(folderBytes(folder) - earlyDeletionBytes, 2 * reservedDiskBytes - freeBytes(folder))
-      if (missingBytes > 0) deleteOldestSegments(folder, storedTo, missingBytes)
+      const logBytes = folderBytes(logFolder)
+      const missingBytes = Math.max(logBytes - earlyDeletionBytes, 2 * reservedDiskBytes - freeBytes(folder))
+      if (missingBytes <= 0) return
+      const share = folder === logFolder ? 1 : folderBytes(folder) / logBytes
+      deleteOldestSegments(folder, storedTo, share * missingBytes)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { closeSync, fdatasync, ftruncateSync, mkdirSync, write } from 'node:fs'
 import { type AppendQueueFigures, createAppendQueue, type WaitingAppend } from '#telemetry-log/append-queue'
+import type { DeadLetterPlace } from '#telemetry-log/dead-letters'
 import { maxFrameBytes, writeFrame } from '#telemetry-log/frame'
 import { isLeaseHeld, type Lease } from '#telemetry-log/lease'
 import { type FolderLock, lockFolder } from '#telemetry-log/lock'
@@ -11,6 +12,10 @@ import { isShortage } from '#telemetry-log/shortage'
 
 export type SegmentLogOptions = {
   folder: string
+  /** For damaged bytes. Default: partition 0 of a log in `folder`. */
+  deadLetters?: DeadLetterPlace
+  /** A lock that the caller holds and releases. Default: the log locks `folder`. */
+  lock?: FolderLock
   /** A segment that has reached this size is followed by a new one. */
   maxSegmentBytes?: number
   /** Called with every new durable tail, before the appends it covers resolve. */
@@ -34,16 +39,26 @@ export type SegmentLog = Omit<TelemetryLog, 'partitions'> & {
 const mebibyte = 1024 * 1024
 
 /**
- * The telemetry log as fsynced segment files in one folder, locked to this process. Appends are committed in groups: one
+ * One partition as fsynced segment files in one folder, locked to this process. Appends are committed in groups: one
  * write and one sync for all that arrived while the previous sync ran (up to 1 MiB), both off the event loop. Rejects
  * when another process uses the folder or when it is unreadable.
  */
 export async function openSegmentLog(options: SegmentLogOptions): Promise<SegmentLog> {
   const { folder, maxSegmentBytes = 64 * mebibyte, onTail, syncData = fdatasync } = options
   const { maxWaitingBytes = 16 * mebibyte, maxWaitingReports = 16_384 } = options
+  const { deadLetters = { logFolder: folder, partition: 0 } } = options
   mkdirSync(folder, { recursive: true })
-  const lock = await lockFolder(folder)
-  let segment = await openNewestSegmentOf(lock)
+  const lock = options.lock ?? (await lockFolder(folder))
+  const releaseLock = async () => {
+    if (!options.lock) await lock.release()
+  }
+  let segment: OpenSegment
+  try {
+    segment = openNewestSegment(folder, deadLetters)
+  } catch (error) {
+    await releaseLock()
+    throw error
+  }
   // The previous holder may still write to the newest file, so this process starts a new file.
   let mustStartSegment = lock.mayHaveRival
   const queue = createAppendQueue({ maxBytes: maxWaitingBytes, maxReports: maxWaitingReports })
@@ -165,19 +180,10 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
   async function close(): Promise<void> {
     await drain()
     closeSync(segment.fd)
-    await lock.release()
+    await releaseLock()
   }
 
   return { append, tail: () => segment.tail, failed, drain, close, lease: lock.lease, queue: queue.figures }
-}
-
-async function openNewestSegmentOf(lock: FolderLock): Promise<OpenSegment> {
-  try {
-    return openNewestSegment(lock.lease.folder)
-  } catch (error) {
-    await lock.release()
-    throw error
-  }
 }
 
 function writeWhole(

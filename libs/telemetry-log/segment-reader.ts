@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync } from 'node:fs'
-import { saveDamagedBytes } from '#telemetry-log/dead-letters'
+import { type DeadLetterPlace, saveDamagedBytes } from '#telemetry-log/dead-letters'
 import { type FramedBatch, findFrame, maxFrameBytes, readFrame } from '#telemetry-log/frame'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
 import { listSegments, readRange, type Segment, segmentHeaderBytes } from '#telemetry-log/segments'
@@ -7,6 +7,8 @@ import { decompressBody } from '#telemetry-log/stored-body'
 
 export type SegmentReaderOptions = {
   folder: string
+  /** For damaged bytes. Default: partition 0 of a log in `folder`. */
+  deadLetters?: DeadLetterPlace
   from: LogPosition
   /**
    * Called once for each damaged part, after its bytes were saved in `dead-letter/`. A reader without it skips damaged
@@ -19,10 +21,11 @@ export type SegmentReaderOptions = {
 type OpenedSegment = Segment & { fd: number; end: LogPosition | undefined }
 
 /**
- * Reads the segment files of a log that another thread may append to. Saves damaged parts and continues at the next valid
+ * Reads the segment files of a partition that another thread may append to. Saves damaged parts and continues at the next valid
  * frame. Moves a position whose segment was deleted to the oldest segment.
  */
-export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptions): TelemetryLogReader {
+export function openSegmentReader(options: SegmentReaderOptions): TelemetryLogReader {
+  const { folder, from, onDamage, deadLetters = { logFolder: folder, partition: 0 } } = options
   let position = from
   let segment: OpenedSegment | undefined
 
@@ -90,7 +93,7 @@ export function openSegmentReader({ folder, from, onDamage }: SegmentReaderOptio
       if (found.kind !== 'frame' && !last && bytes.length - offset <= maxFrameBytes) break
       const next = findFrame(bytes, offset, bytes.length, base) ?? (last ? bytes.length : bytes.length - maxFrameBytes)
       if (onDamage) {
-        saveDamagedBytes(folder, base + offset, bytes.subarray(offset, next))
+        saveDamagedBytes(deadLetters, base + offset, bytes.subarray(offset, next))
         onDamage({ from: base + offset, to: base + next })
       }
       offset = next

@@ -26,7 +26,7 @@ const stored = (samples: number) => ({ stored: samples, replaced: 0, deadLettere
 
 const open = ({ earlyDeletionBytes = Number.POSITIVE_INFINITY, isHeld = true } = {}) =>
   openCheckpoints({
-    store: openSegmentCheckpoints({ folder, tailPosition: 10 * segmentBytes, earlyDeletionBytes }),
+    store: openSegmentCheckpoints({ folder, logFolder: folder, tailPosition: 10 * segmentBytes, earlyDeletionBytes }),
     mayWrite: () => isHeld,
     monotonicMs: () => monotonicMs,
   })

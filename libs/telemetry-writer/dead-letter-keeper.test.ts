@@ -22,7 +22,11 @@ it('keeps a dead letter once a full disk has room again', async (context) => {
     const onRetry = () => {
       retries += 1
     }
-    const keeper = createDeadLetterKeeper({ folder, onRetry, signal: new AbortController().signal })
+    const keeper = createDeadLetterKeeper({
+      place: { logFolder: folder, partition: 0 },
+      onRetry,
+      signal: new AbortController().signal,
+    })
     const letter = { at: '2026-01-01T00:00:00.000Z', reason: 'test', table: 'system', key: 'k', row: 'a'.repeat(8192) }
     await keeper.keep([letter])
     expect(() => writeFileSync(filler, Buffer.alloc(2 * 1024 ** 2))).toThrow('ENOSPC')

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { appendDeadLetters, type DeadLetter } from '#telemetry-log/dead-letters'
+import { appendDeadLetters, type DeadLetter, type DeadLetterPlace } from '#telemetry-log/dead-letters'
 import { isShortage } from '#telemetry-log/shortage'
 
 export type DeadLetterKeeper = {
@@ -11,19 +11,19 @@ const pauseMs = 1_000
 
 /** Stores data that QuestDB rejects in the folder of the log. A full disk delays the writer but does not stop it. */
 export function createDeadLetterKeeper(parts: {
-  folder: string
+  place: DeadLetterPlace
   onRetry: (detail: string) => void
   signal: AbortSignal
 }): DeadLetterKeeper {
-  const { folder, onRetry, signal } = parts
+  const { place, onRetry, signal } = parts
   return {
     async keep(letters) {
       for (;;) {
         try {
-          return appendDeadLetters(folder, Date.now(), letters)
+          return appendDeadLetters(place, Date.now(), letters)
         } catch (error) {
           if (!isShortage(error)) throw error
-          onRetry(`No room for dead letters in ${folder}.`)
+          onRetry(`No room for dead letters in ${place.logFolder}.`)
           await delay(pauseMs, undefined, { signal })
         }
       }

@@ -73,7 +73,8 @@ test('a report that fails is counted and stored as a dead letter; its device and
       counts = next
     },
     onFailure: {
-      report: (batch, error) => appendDeadLetters(folder, nowMs, [deadReportOf(batch, String(error), nowMs)]),
+      report: (batch, error) =>
+        appendDeadLetters({ logFolder: folder, partition: 0 }, nowMs, [deadReportOf(batch, String(error), nowMs)]),
       device: (_deviceId, error) => {
         throw error
       },

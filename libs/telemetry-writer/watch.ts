@@ -19,8 +19,17 @@ export type Watch = {
 
 const resumeEveryMs = 30_000
 
-/** Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. */
-export function createWatch(questdb: QuestdbSql, storedPosition: () => LogPosition, logger: Logger): Watch {
+/**
+ * Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. `resumes`: whether to
+ * resume suspended tables. One of several writers does it.
+ */
+export function createWatch(parts: {
+  questdb: QuestdbSql
+  storedPosition: () => LogPosition
+  resumes: boolean
+  logger: Logger
+}): Watch {
+  const { questdb, storedPosition, resumes, logger } = parts
   let suspended = new Map<string, number>()
   let waiting: { position: LogPosition; transactions: Map<string, number> } | undefined
   let appliedPosition = 0
@@ -37,6 +46,7 @@ export function createWatch(questdb: QuestdbSql, storedPosition: () => LogPositi
         continue
       }
       next.set(table.name, nowMs)
+      if (!resumes) continue
       logger.error({ table: table.name, cause: table.error }, 'QuestDB has suspended a table; resuming it')
       await resumeWal(questdb, table).catch(() => {})
     }

@@ -1,6 +1,5 @@
 import { ServiceError } from '#core/errors'
 import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
-import type { LogPosition } from '#telemetry-log/log'
 import { reservedDiskBytes } from '#telemetry-log/log-budget'
 import type { DeviceTraffic } from './device-traffic.ts'
 
@@ -22,20 +21,22 @@ export function createBacklog(parts: {
   folder: string
   budgetBytes: number
   traffic: DeviceTraffic
-  tailPosition: () => LogPosition
-  storedPosition: () => LogPosition
-  /** Returns whether the queue of appends is full. */
-  isQueueFull: () => boolean
+  /** The sum of the positions of all partitions. */
+  tailPosition: () => number
+  storedPosition: () => number
+  /** Returns whether the queue of appends is full: the one of the device's partition, or any. */
+  isQueueFull: (deviceId?: string) => boolean
 }): Backlog {
   const { folder, budgetBytes, traffic, tailPosition, storedPosition, isQueueFull } = parts
   const measure = () => ({ logBytes: folderBytes(folder), freeBytes: freeBytes(folder), position: tailPosition() })
   let measured = measure()
 
   const logBytes = () => measured.logBytes + tailPosition() - measured.position
-  const isFull = () => logBytes() >= fullShare * budgetBytes || measured.freeBytes < reservedDiskBytes || isQueueFull()
+  const isFull = (deviceId?: string) =>
+    logBytes() >= fullShare * budgetBytes || measured.freeBytes < reservedDiskBytes || isQueueFull(deviceId)
   return {
     admit(deviceId, nowMs) {
-      if (isFull()) throw noRoom()
+      if (isFull(deviceId)) throw noRoom()
       if (logBytes() < tightShare * budgetBytes || !traffic.isOverFairShare(deviceId, nowMs)) return
       throw new ServiceError(
         429,
@@ -47,7 +48,7 @@ export function createBacklog(parts: {
       )
     },
     figures: () => ({ waitingBytes: tailPosition() - storedPosition(), logBytes: logBytes(), budgetBytes }),
-    isFull,
+    isFull: () => isFull(),
     measure() {
       measured = measure()
     },

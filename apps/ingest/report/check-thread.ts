@@ -11,8 +11,8 @@ export type FromCheckThread = { body: Uint8Array<ArrayBuffer>; checked: ReturnTy
 export type ToDecodeThread = { body: Uint8Array; format: BatchFormat; context: DecodeContext }
 export type FromDecodeThread = { samples: AcceptedSample[] } | { failure: unknown }
 
-/** `writer`: the port for requests of the writer. */
-export type CheckThreadSettings = { writer: MessagePort }
+/** `writers`: the ports for requests of the writers. */
+export type CheckThreadSettings = { writers: MessagePort[] }
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array) => Buffer.from(buffer, byteOffset, byteLength)
 
@@ -25,18 +25,22 @@ function decode({ body, format, context }: ToDecodeThread): FromDecodeThread {
   }
 }
 
-const { writer } = workerData as CheckThreadSettings
-writer.on('message', (question: ToDecodeThread) => writer.postMessage(decode(question)))
+const { writers } = workerData as CheckThreadSettings
+for (const writer of writers) {
+  writer.on('message', (question: ToDecodeThread) => writer.postMessage(decode(question)))
+}
 
-/** The writer waits for one report at a time, and everyone's rows with it: it comes before further checks. */
-function answerWriter(): void {
-  for (let asked = receiveMessageOnPort(writer); asked; asked = receiveMessageOnPort(writer)) {
-    writer.postMessage(decode(asked.message as ToDecodeThread))
+/** A writer waits for one report at a time, and its other rows wait too. Writers therefore come before further checks. */
+function answerWriters(): void {
+  for (const writer of writers) {
+    for (let asked = receiveMessageOnPort(writer); asked; asked = receiveMessageOnPort(writer)) {
+      writer.postMessage(decode(asked.message as ToDecodeThread))
+    }
   }
 }
 
 parentPort?.on('message', ({ body, context }: ToCheckThread) => {
-  answerWriter()
+  answerWriters()
   const found: FromCheckThread = { body, checked: checkReport(bufferOf(body), context) }
   parentPort?.postMessage(found, [body.buffer])
 })

@@ -10,8 +10,8 @@ export type LargeReports = {
   check(body: Buffer, context: CheckContext): Promise<{ body: Buffer; checked: ReturnType<typeof checkReport> }>
   /** Returns the number of waiting reports. */
   waiting(): number
-  /** The port through which the writer decodes dense bodies in the same thread. Transfer it to the writer. */
-  writerPort: MessagePort
+  /** Ports through which the writers decode dense bodies in the same thread. Transfer each to one writer. */
+  writerPorts: readonly MessagePort[]
   close(): Promise<void>
 }
 
@@ -30,16 +30,18 @@ const threadLimits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256
 /**
  * Checks large reports in a separate thread, a few at a time and the devices in turn, so that neither the event loop nor
  * memory depends on the number of devices that send them. Calls `onFailure` if the thread ends unexpectedly.
+ * `writerCount`: how many writers use the same thread.
  */
-export function openLargeReports(onFailure: (error: Error) => void): LargeReports {
+export function openLargeReports(writerCount: number, onFailure: (error: Error) => void): LargeReports {
   const line = createFairLine(reportsAtOnce)
   type Waiting = { resolve: (found: FromCheckThread) => void; reject: (error: Error) => void }
   let waiting: Waiting[] = []
   let ended: Error | undefined
-  const { port1: writer, port2: writerPort } = new MessageChannel()
+  const channels = Array.from({ length: writerCount }, () => new MessageChannel())
+  const writers = channels.map(({ port1 }) => port1)
 
-  const workerData: CheckThreadSettings = { writer }
-  const options = { workerData, transferList: [writer], resourceLimits: threadLimits }
+  const workerData: CheckThreadSettings = { writers }
+  const options = { workerData, transferList: writers, resourceLimits: threadLimits }
   const thread = new Worker(new URL('./check-thread.ts', import.meta.url), options)
   const end = (error: Error) => {
     if (ended) return
@@ -55,7 +57,7 @@ export function openLargeReports(onFailure: (error: Error) => void): LargeReport
   return {
     inTurn: line.run,
     waiting: line.waiting,
-    writerPort,
+    writerPorts: channels.map(({ port2 }) => port2),
     async check(body, context) {
       if (ended) throw ended
       // A large body usually has its own memory. Otherwise copy it, so that it can be transferred.

@@ -1,54 +1,53 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { leaseAgeMs } from '#telemetry-log/lease'
-import type { SegmentLog } from '#telemetry-log/segment-log'
+import { type Lease, leaseAgeMs } from '#telemetry-log/lease'
 import { sendReasons } from '#telemetry-writer/sent-rows'
-import type { WriterHandle } from '../writer/handle.ts'
+import type { Writers, WrittenPartition } from '../writer/writers.ts'
 import type { Backlog } from './backlog.ts'
 import { counterOf } from './report-metrics.ts'
 
 /**
  * Registers the metrics of accepted samples. At every scrape and across restarts, accepted = stored + replaced +
- * dead-lettered + backlog, because all are counted from the log.
+ * dead-lettered + backlog, because all are counted from the log. Each figure is the total of all partitions.
  */
 export function registerSampleMetrics(
   registry: Registry,
-  { log, writer, backlog }: { log: SegmentLog; writer: WriterHandle; backlog: Backlog },
+  { lease, writers, backlog }: { lease: Lease; writers: Writers; backlog: Backlog },
 ): void {
-  const counts = () => writer.progress().counts
+  const { partitions } = writers
+  const sumOf = (read: (partition: WrittenPartition) => number) =>
+    partitions.reduce((sum, partition) => sum + read(partition), 0)
+  const progressOf = ({ writer }: WrittenPartition) => writer.progress()
+  const countsOf = (partition: WrittenPartition) => progressOf(partition).counts
   counterOf(registry, 'telemetry_samples_accepted_total', 'Samples in the durable log since it began.', () =>
-    Math.max(log.tail().samples, settled(counts())),
+    sumOf((partition) => Math.max(partition.log.tail().samples, settled(countsOf(partition)))),
   )
-  counterOf(registry, 'telemetry_samples_stored_total', 'Samples stored as a new row.', () => counts().stored)
+  counterOf(registry, 'telemetry_samples_stored_total', 'Samples stored as a new row.', () =>
+    sumOf((partition) => countsOf(partition).stored),
+  )
   counterOf(
     registry,
     'telemetry_samples_replaced_total',
     'Samples that replaced an earlier one of the same device, kind and millisecond.',
-    () => counts().replaced,
+    () => sumOf((partition) => countsOf(partition).replaced),
   )
   counterOf(
     registry,
     'telemetry_samples_dead_lettered_total',
     'Samples kept in dead-letter/ because they could not be stored or read back.',
-    () => counts().deadLettered,
+    () => sumOf((partition) => countsOf(partition).deadLettered),
   )
   gaugeOf(registry, 'telemetry_backlog_samples', 'Accepted samples that are not stored yet.', () =>
-    Math.max(0, log.tail().samples - settled(counts())),
+    sumOf((partition) => Math.max(0, partition.log.tail().samples - settled(countsOf(partition)))),
   )
-  registerLogMetrics(registry, log, backlog)
+  registerLogMetrics(registry, { lease, queueBytes: () => sumOf(({ log }) => log.queue().bytes), backlog })
   gaugeOf(registry, 'telemetry_suspended_tables', 'Tables whose writes QuestDB accepts but does not apply.', () => {
-    return writer.progress().suspendedTables
+    return Math.max(...partitions.map((partition) => progressOf(partition).suspendedTables))
   })
-  counterOf(
-    registry,
-    'telemetry_store_retries_total',
-    'Writes to QuestDB that were retried.',
-    () => writer.progress().retries,
+  counterOf(registry, 'telemetry_store_retries_total', 'Writes to QuestDB that were retried.', () =>
+    sumOf((partition) => progressOf(partition).retries),
   )
-  counterOf(
-    registry,
-    'telemetry_log_damages_total',
-    'Damaged parts of the log. Their bytes are in dead-letter/.',
-    () => writer.progress().damages,
+  counterOf(registry, 'telemetry_log_damages_total', 'Damaged parts of the log. Their bytes are in dead-letter/.', () =>
+    sumOf((partition) => progressOf(partition).damages),
   )
   new Counter({
     name: 'telemetry_fields_cleaned_total',
@@ -57,7 +56,9 @@ export function registerSampleMetrics(
     registers: [registry],
     collect() {
       this.reset()
-      for (const { kind, field, reason, count } of writer.progress().cleaned) this.inc({ kind, field, reason }, count)
+      for (const { cleaned } of partitions.map(progressOf)) {
+        for (const { kind, field, reason, count } of cleaned) this.inc({ kind, field, reason }, count)
+      }
     },
   })
   new Counter({
@@ -67,13 +68,17 @@ export function registerSampleMetrics(
     registers: [registry],
     collect() {
       this.reset()
-      const { rowsSent } = writer.progress()
-      for (const reason of sendReasons) this.inc({ reason }, rowsSent[reason])
+      for (const { rowsSent } of partitions.map(progressOf)) {
+        for (const reason of sendReasons) this.inc({ reason }, rowsSent[reason])
+      }
     },
   })
 }
 
-function registerLogMetrics(registry: Registry, log: SegmentLog, backlog: Backlog): void {
+function registerLogMetrics(
+  registry: Registry,
+  { lease, queueBytes, backlog }: { lease: Lease; queueBytes: () => number; backlog: Backlog },
+): void {
   gaugeOf(registry, 'telemetry_backlog_bytes', 'Bytes of the log that are not stored yet.', () => {
     return backlog.figures().waitingBytes
   })
@@ -89,14 +94,12 @@ function registerLogMetrics(registry: Registry, log: SegmentLog, backlog: Backlo
     'Maximum bytes of the log. Above 70 %, devices over their fair share get 429. Above 90 %, all devices get 503.',
     () => backlog.figures().budgetBytes,
   )
-  gaugeOf(registry, 'telemetry_log_queue_bytes', 'Bytes of reports that wait for a sync of the log.', () => {
-    return log.queue().bytes
-  })
+  gaugeOf(registry, 'telemetry_log_queue_bytes', 'Bytes of reports that wait for a sync of the log.', queueBytes)
   gaugeOf(
     registry,
     'telemetry_log_lock_age_seconds',
     'Time since the lock of the log was confirmed. Above 6, another process may take over.',
-    () => leaseAgeMs(log.lease) / 1_000,
+    () => leaseAgeMs(lease) / 1_000,
   )
 }
 

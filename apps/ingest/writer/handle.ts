@@ -1,6 +1,7 @@
 import { type MessagePort, Worker } from 'node:worker_threads'
 import { readCheckpoint } from '#telemetry-log/checkpoint-file'
 import type { Lease } from '#telemetry-log/lease'
+import type { LogPartition } from '#telemetry-log/partitioned-log'
 import type { ToldByRows } from '#telemetry-writer/device-reports'
 import { noSentRows } from '#telemetry-writer/sent-rows'
 import type { Config } from '../config.ts'
@@ -22,21 +23,23 @@ const stopLimitMs = 5_000
 /** Without a limit, young objects keep up to 64 MiB; the old ones have the room that Node gives them. */
 const threadLimits = { maxYoungGenerationSizeMb: 24 }
 
-/** Starts the writer thread: it shares nothing with the accept path but the log's files and the position of its end. */
-export function startWriter(parts: {
+export type WriterParts = {
   config: Config
   retentionDays: number
-  tailMemory: SharedArrayBuffer
+  partition: LogPartition
   lease: Lease
   earlyDeletionBytes: number
   /** Leads to the thread that decodes dense bodies. */
   decoding: MessagePort
   onStored: (told: ToldByRows) => void
-}): WriterHandle {
-  const { config, retentionDays, tailMemory, lease, earlyDeletionBytes, decoding, onStored } = parts
+}
+
+/** Starts the writer thread of a partition. It shares only the partition's files and the position of its end. */
+export function startWriter(parts: WriterParts): WriterHandle {
+  const { config, retentionDays, partition, lease, earlyDeletionBytes, decoding, onStored } = parts
   const settings: WriterSettings = {
-    logFolder: config.LOG_DIR,
-    tailMemory,
+    place: partition.place,
+    tailMemory: partition.tailMemory,
     lease,
     earlyDeletionBytes,
     questdb: {
@@ -49,7 +52,7 @@ export function startWriter(parts: {
     decoding,
     logLevel: config.LOG_LEVEL,
   }
-  const kept = readCheckpoint(config.LOG_DIR)
+  const kept = readCheckpoint(partition.place.folder)
   let progress: WriterProgress = {
     position: kept?.position ?? 0,
     counts: kept?.counts ?? { stored: 0, replaced: 0, deadLettered: 0 },
@@ -61,6 +64,7 @@ export function startWriter(parts: {
     rowsSent: noSentRows,
   }
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
+    name: `writer-${partition.place.partition}`,
     workerData: settings,
     transferList: [decoding],
     resourceLimits: threadLimits,

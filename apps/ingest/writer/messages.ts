@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { SampleCounts } from '#telemetry-log/checkpoint'
+import type { PartitionPlace } from '#telemetry-log/layout'
 import type { Lease } from '#telemetry-log/lease'
 import type { LogPosition } from '#telemetry-log/log'
 import type { CleanedCount } from '#telemetry-writer/cleaning-counts'
@@ -8,7 +9,8 @@ import type { SendReason } from '#telemetry-writer/sent-rows'
 
 /** What the writer thread is started with. Secrets cross as text: class instances do not survive the crossing. */
 export type WriterSettings = {
-  logFolder: string
+  /** The partition of this writer. */
+  place: PartitionPlace
   tailMemory: SharedArrayBuffer
   /** The right to write in the log's folder; it ends when another process takes the log over. */
   lease: Lease

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { parentPort, workerData } from 'node:worker_threads'
+import { locks, parentPort, workerData } from 'node:worker_threads'
 import { repeat } from '#core/schedule'
 import { Secret } from '#core/secret'
 import { createLogger } from '#http/request-log'
@@ -27,22 +27,28 @@ import type { FromWriter, ToWriter, WriterSettings } from './messages.ts'
 
 const stopLimitMs = 3_000
 const settings = workerData as WriterSettings
-const { logFolder, questdb, retentionDays } = settings
-const logger = createLogger('ingest', settings.logLevel).child({ part: 'writer' })
+const { place, questdb, retentionDays } = settings
+const { folder, logFolder, partition } = place
+const logger = createLogger('ingest', settings.logLevel).child({ part: 'writer', partition })
 const tail = openSharedTail(settings.tailMemory)
 const sql = openQuestdbSql(questdb.pgUrl, { applicationName: 'ingest-writer', maxConnections: 4 })
 const { url, user } = questdb
 const transport = openIlpTransport({ url, user, password: new Secret(questdb.password) })
 const { earlyDeletionBytes } = settings
 const checkpoints = openCheckpoints({
-  store: openSegmentCheckpoints({ folder: logFolder, tailPosition: tail.position(), earlyDeletionBytes }),
+  store: openSegmentCheckpoints({ folder, logFolder, tailPosition: tail.position(), earlyDeletionBytes }),
   mayWrite: () => isLeaseHeld(settings.lease),
 })
 const cleaning = createCleaningCounts()
 const sent = createSentRows()
 const news = createUnconfirmedNews()
 const decode = createDecodeReport(settings.decoding)
-const watch = createWatch(sql, () => checkpoints.current().position, logger)
+const watch = createWatch({
+  questdb: sql,
+  storedPosition: () => checkpoints.current().position,
+  resumes: partition === 0,
+  logger,
+})
 const ending = new AbortController()
 const figures = { retries: 0, damages: 0, replays: 0 }
 let pipeline: ReturnType<typeof createPipeline> | undefined
@@ -76,9 +82,11 @@ async function untilAvailable<Result>(work: () => Promise<Result>): Promise<Resu
   }
 }
 
-const repairSchema = () => untilAvailable(() => applySchema(sql, { ttlDays: retentionDays }))
+// One writer at a time, because a view may be dropped and created again.
+const repairSchema = () =>
+  untilAvailable(() => locks.request('questdb-schema', () => applySchema(sql, { ttlDays: retentionDays })))
 
-const deadLetters = createDeadLetterKeeper({ folder: logFolder, onRetry, signal: ending.signal })
+const deadLetters = createDeadLetterKeeper({ place, onRetry, signal: ending.signal })
 const store = createRowStore({
   transport,
   saveDeadRows: (rows) => {
@@ -110,15 +118,16 @@ async function runOnce(): Promise<void> {
   const serverStartMs = watch.serverStartMs()
   const from = checkpoints.readPosition(serverStartMs)
   const reader = openSegmentReader({
-    folder: logFolder,
+    folder,
+    deadLetters: place,
     from,
     onDamage: (damage) => {
       figures.damages += 1
       logger.error(damage, 'a stretch of the telemetry log is damaged; its bytes are in dead-letter/')
     },
   })
-  const ahead = openSegmentReader({ folder: logFolder, from: reader.position() })
-  const earlier = openSegmentReader({ folder: logFolder, from: checkpoints.readPosition(undefined) })
+  const ahead = openSegmentReader({ folder, from: reader.position() })
+  const earlier = openSegmentReader({ folder, from: checkpoints.readPosition(undefined) })
   pipeline = createPipeline({
     reader,
     ahead,

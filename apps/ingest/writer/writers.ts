@@ -1,0 +1,46 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { PartitionedLog } from '#telemetry-log/partitioned-log'
+import type { SegmentLog } from '#telemetry-log/segment-log'
+import { startWriter, type WriterHandle, type WriterParts } from './handle.ts'
+
+/** One partition of the log with its writer. */
+export type WrittenPartition = { log: SegmentLog; writer: WriterHandle }
+
+export type Writers = {
+  partitions: readonly WrittenPartition[]
+  /** Resolves when one of the threads has ended without `stop`. */
+  failed: Promise<Error>
+  /** Returns a function that confirms that Postgres has the changes of every `onStored` until now. */
+  confirmation(): () => void
+  /** Stops all writers. */
+  stop(): Promise<void>
+}
+
+type WritersParts = Omit<WriterParts, 'partition' | 'lease' | 'decoding'> & {
+  log: PartitionedLog
+  /** One port for each writer, to the thread that decodes dense bodies. */
+  decoding: readonly MessagePort[]
+}
+
+/** Starts one writer thread for each partition of the log. */
+export function startWriters({ log, decoding, ...parts }: WritersParts): Writers {
+  const partitions = log.all.map((partition, index): WrittenPartition => {
+    const port = decoding[index]
+    if (!port) throw new Error(`Writer ${index} has no port to the thread that decodes dense bodies.`)
+    return { log: partition.log, writer: startWriter({ ...parts, partition, lease: log.lease, decoding: port }) }
+  })
+  const writers = partitions.map(({ writer }) => writer)
+  return {
+    partitions,
+    failed: Promise.race(writers.map(({ failed }) => failed)),
+    confirmation() {
+      const numbers = writers.map((writer) => [writer, writer.toldNumber()] as const)
+      return () => {
+        for (const [writer, number] of numbers) writer.confirm(number)
+      }
+    },
+    async stop() {
+      await Promise.all(writers.map((writer) => writer.stop()))
+    },
+  }
+}
