@@ -10,6 +10,7 @@ import { ingestAccept } from './ingest-accept.ts'
 import { latestHistory } from './latest-history.ts'
 import { longPoll } from './long-poll.ts'
 import { mapPage } from './map-page.ts'
+import { partitions } from './partitions.ts'
 import { type Bench, table } from './report.ts'
 import { rows } from './rows.ts'
 import { soak } from './soak.ts'
@@ -20,6 +21,7 @@ import { wholePath } from './whole-path.ts'
 const benches: Bench[] = [
   ingestAccept,
   wholePath,
+  partitions,
   freshness,
   rows,
   deviceList,
