@@ -12,6 +12,7 @@ import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { createRowEncoder } from '#telemetry/ilp'
 import { tables } from '#telemetry/tables'
 import { appendDeadLetters, type DeadLetter, deadLetterFolder, deadReportOf } from '#telemetry-log/dead-letters'
+import { openPartitionedLog } from '#telemetry-log/partitioned-log'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { startIngestProcess } from '#test/ingest-process'
 import { questdbConnection } from '#test/questdb'
@@ -173,42 +174,48 @@ function reportLetter(receivedAtMs: number, cpuPctByTs: Record<number, number>):
   return deadReportOf({ ...batch, format: 'json', sampleCount: samples.length, body }, 'failed three times', tsMs)
 }
 
-test('appends reports to the log without superseded samples, and the counts add up', async () => {
-  await storeNow(9, tsMs + 50)
-  const letters = [
-    reportLetter(tsMs + 20, { [tsMs + 1]: 3, [tsMs + 2]: 4 }),
-    reportLetter(tsMs + 10, { [tsMs]: 1, [tsMs + 1]: 2, [tsMs + 3]: 5 }),
-  ]
-  appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, letters)
-  const { code, output } = await replay()
-  expect(output).toContain('Appended to the log: 2 reports.')
-  expect(code).toBe(0)
-  expect(letterFiles()).toEqual([])
-  appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, letters)
-  expect((await replay()).output).toContain('Start ingest until telemetry_backlog_samples is 0')
+test.each([1, 4])(
+  'appends reports to a log with %i partitions without superseded samples, and the counts add up',
+  async (partitions) => {
+    await (await openPartitionedLog({ folder, partitions })).close()
+    const place = { logFolder: folder, partition: partitions - 1 }
+    await storeNow(9, tsMs + 50)
+    const letters = [
+      reportLetter(tsMs + 20, { [tsMs + 1]: 3, [tsMs + 2]: 4 }),
+      reportLetter(tsMs + 10, { [tsMs]: 1, [tsMs + 1]: 2, [tsMs + 3]: 5 }),
+    ]
+    appendDeadLetters(place, tsMs, letters)
+    const { code, output } = await replay()
+    expect(output).toContain('Appended to the log: 2 reports.')
+    expect(code).toBe(0)
+    expect(letterFiles()).toEqual([])
+    appendDeadLetters(place, tsMs, letters)
+    expect((await replay()).output).toContain('Start ingest until telemetry_backlog_samples is 0')
 
-  const ingest = await startIngest()
-  const figures = await until(
-    'the rest is stored',
-    async () => {
-      const text = await (await fetch(`${ingest.url}/metrics`)).text()
-      const figure = (name: string) => Number(new RegExp(`^telemetry_${name} (\\S+)$`, 'm').exec(text)?.[1])
-      return (
-        figure('samples_stored_total') === 3 && {
-          accepted: figure('samples_accepted_total'),
-          backlog: figure('backlog_samples'),
-        }
-      )
-    },
-    60_000,
-  )
-  expect(figures).toEqual({ accepted: 3, backlog: 0 })
-  expect(await cpuPcts()).toEqual([9, 3, 4, 5])
-  expect(await ingest.end('SIGTERM')).toBe(0)
-  // As after a crash between the append and the removal of the letters.
-  expect((await replay()).output).toContain('Appended to the log: 0 reports.')
-  expect(await cpuPcts()).toEqual([9, 3, 4, 5])
-}, 180_000)
+    const ingest = await startIngest()
+    const figures = await until(
+      'the rest is stored',
+      async () => {
+        const text = await (await fetch(`${ingest.url}/metrics`)).text()
+        const figure = (name: string) => Number(new RegExp(`^telemetry_${name} (\\S+)$`, 'm').exec(text)?.[1])
+        return (
+          figure('samples_stored_total') === 3 && {
+            accepted: figure('samples_accepted_total'),
+            backlog: figure('backlog_samples'),
+          }
+        )
+      },
+      60_000,
+    )
+    expect(figures).toEqual({ accepted: 3, backlog: 0 })
+    expect(await cpuPcts()).toEqual([9, 3, 4, 5])
+    expect(await ingest.end('SIGTERM')).toBe(0)
+    // As after a crash between the append and the removal of the letters.
+    expect((await replay()).output).toContain('Appended to the log: 0 reports.')
+    expect(await cpuPcts()).toEqual([9, 3, 4, 5])
+  },
+  180_000,
+)
 
 test('waits for a running ingest to stop', async () => {
   appendDeadLetters({ logFolder: folder, partition: 0 }, tsMs, [rowLetter({ cpuPct: 5, receivedAtMs: tsMs })])
