@@ -1,7 +1,8 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { readOptions } from './config.ts'
-import { findJava, questdbJar } from './engines/questdb-program.ts'
+import { findJava } from './engines/java.ts'
+import { questdbJar, questdbProgram } from './engines/questdb-program.ts'
 import { claimPort, localBaseUrl } from './network.ts'
 
 test('options have the documented defaults', () => {
@@ -42,7 +43,9 @@ test('without Java or Maven, the error is one sentence that says what to install
   const path = process.env.PATH
   process.env.PATH = '/nowhere'
   try {
-    await expect(findJava()).rejects.toThrow(/^QuestDB needs Java: install Java 17\+ .* JAVA_HOME.* QUESTDB_URL/)
+    await expect(findJava(questdbProgram)).rejects.toThrow(
+      /^QuestDB needs Java: install Java 17\+ .* JAVA_HOME.* QUESTDB_URL/,
+    )
     await expect(questdbJar('/tmp/routerfleet-no-jar-here')).rejects.toThrow(/install Maven .* QUESTDB_URL/)
   } finally {
     process.env.PATH = path

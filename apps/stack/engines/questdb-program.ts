@@ -1,41 +1,15 @@
-import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
-
-const run = promisify(execFile)
+import { type JavaProgram, runMaven } from './java.ts'
 
 const version = '9.3.4'
 const artifact = `org.questdb:questdb:${version}`
 const sha256 = '939bc53ab22f93dbaa6545143a6e7c536d4904c07b7f2d381e8eef10436be062'
-const oldestJava = 17
 
-const orExternal = 'or set QUESTDB_URL and QUESTDB_PG_URL to a QuestDB of your own'
-
-/** Returns the `java` of `javaHome` or of the PATH. Throws if there is none or it is older than 17. */
-export async function findJava(javaHome?: string): Promise<string> {
-  const candidates = [...(javaHome ? [join(javaHome, 'bin', 'java')] : []), 'java']
-  let oldest: string | undefined
-  for (const java of candidates) {
-    const found = await javaVersion(java)
-    if (found !== undefined && found >= oldestJava) return java
-    if (found !== undefined) oldest = `Java ${found}`
-  }
-  const problem = oldest ? `QuestDB needs Java ${oldestJava} or newer and found ${oldest}` : 'QuestDB needs Java'
-  throw new Error(
-    `${problem}: install Java ${oldestJava}+ (for example openjdk-17-jre-headless), set JAVA_HOME, ${orExternal}.`,
-  )
-}
-
-async function javaVersion(java: string): Promise<number | undefined> {
-  try {
-    const { stderr } = await run(java, ['-version'])
-    const major = /version "(?:1\.)?(\d+)/.exec(stderr)?.[1]
-    return major === undefined ? undefined : Number(major)
-  } catch {
-    return undefined
-  }
+export const questdbProgram: JavaProgram = {
+  name: 'QuestDB',
+  orExternal: 'or set QUESTDB_URL and QUESTDB_PG_URL to a QuestDB of your own',
 }
 
 /**
@@ -49,7 +23,8 @@ export async function questdbJar(cacheDir: string, onDownload?: (artifact: strin
   const downloadDir = join(resolve(cacheDir), `download-${randomUUID()}`)
   await mkdir(downloadDir, { recursive: true })
   try {
-    await download(downloadDir)
+    const goal = ['dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${downloadDir}`]
+    await runMaven(questdbProgram, artifact, goal, downloadDir)
     const downloaded = join(downloadDir, `questdb-${version}.jar`)
     if (!(await isGenuine(downloaded))) {
       throw new Error(
@@ -60,24 +35,6 @@ export async function questdbJar(cacheDir: string, onDownload?: (artifact: strin
     return jar
   } finally {
     await rm(downloadDir, { recursive: true, force: true })
-  }
-}
-
-async function download(outputDirectory: string): Promise<void> {
-  try {
-    await run(
-      'mvn',
-      ['-B', '-q', 'dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${outputDirectory}`],
-      {
-        cwd: outputDirectory,
-        timeout: 600_000,
-      },
-    )
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      throw new Error(`QuestDB is fetched with Maven: install Maven (the command mvn), ${orExternal}.`)
-    }
-    throw new Error(`Maven could not fetch ${artifact}: check the network, ${orExternal}.`, { cause: error })
   }
 }
 

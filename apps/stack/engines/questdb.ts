@@ -2,8 +2,9 @@ import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { keptSecret } from './credentials.ts'
+import { findJava } from './java.ts'
 import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
-import { findJava, questdbJar } from './questdb-program.ts'
+import { questdbJar, questdbProgram } from './questdb-program.ts'
 import { questdbTuning } from './questdb-tuning.ts'
 
 export type QuestdbEngine = {
@@ -55,7 +56,10 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
   const dataDir = join(dir, 'data')
   const logFile = join(dir, 'server.log')
   const pidFile = join(dir, 'pid')
-  const [java, jar] = await Promise.all([findJava(options.javaHome), questdbJar(options.cacheDir, options.onDownload)])
+  const [java, jar] = await Promise.all([
+    findJava(questdbProgram, options.javaHome),
+    questdbJar(options.cacheDir, options.onDownload),
+  ])
   await mkdir(dataDir, { recursive: true })
   const password = await keptSecret(join(dir, 'password'))
   const ports = options.ports ?? { http: await freePort(), pg: await freePort() }
