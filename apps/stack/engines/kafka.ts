@@ -62,7 +62,8 @@ export async function startKafka(options: KafkaOptions): Promise<KafkaEngine> {
   const classPath = ['-cp', join(jars, '*')]
   if (!(await exists(join(dir, 'data', 'meta.properties')))) {
     const clusterId = randomBytes(16).toString('base64url')
-    const format = ['kafka.tools.StorageTool', 'format', '--standalone', '-t', clusterId, '-c', properties]
+    // With `=`, because an id may begin with a hyphen.
+    const format = ['kafka.tools.StorageTool', 'format', '--standalone', `--cluster-id=${clusterId}`, '-c', properties]
     await run(java, [...javaFlags, ...classPath, ...format], { cwd: dir })
   }
   const [logFile, pidFile] = [join(dir, 'server.log'), join(dir, 'pid')]
