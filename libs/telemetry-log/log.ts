@@ -55,6 +55,8 @@ export type TelemetryLog = {
 export type TelemetryLogReader = {
   /** Batches from the reader's position up to `until` (a durable tail), about `maxBytes` at most; empty when none. */
   read(until: LogPosition, maxBytes: number): LoggedBatch[]
+  /** Returns whether an empty read is not the end: batches before `until` are on their way. */
+  isLoading(until: LogPosition): boolean
   position(): LogPosition
   seek(position: LogPosition): void
   close(): void
@@ -63,6 +65,8 @@ export type TelemetryLogReader = {
 /** The durable end of one partition, for its reader. */
 export type PartitionTail = {
   position(): LogPosition
+  /** Returns about how many bytes lie between a position and the tail. */
+  waitingBytes(from: LogPosition): number
   /** Resolves when the tail is beyond `position`, after `wake`, or after `timeoutMs`. Only one caller may wait. */
   waitBeyond(position: LogPosition, timeoutMs: number): Promise<void>
   /** Ends the present wait. */

@@ -117,6 +117,7 @@ export function openSegmentReader(options: SegmentReaderOptions): TelemetryLogRe
 
   return {
     read,
+    isLoading: () => false,
     position: () => position,
     seek(target) {
       position = target

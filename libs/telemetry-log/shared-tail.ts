@@ -19,6 +19,7 @@ export function openSharedTail(memory: SharedArrayBuffer): SharedTail {
       if (next > Atomics.load(awaited, 0)) Atomics.notify(changes, 0)
     },
     position,
+    waitingBytes: (from) => position() - from,
     async waitBeyond(reached, timeoutMs) {
       // Stored before the tail is read, so that either this thread sees a new tail or the publisher sees what is awaited.
       Atomics.store(awaited, 0, BigInt(reached))

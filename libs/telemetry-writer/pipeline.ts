@@ -80,7 +80,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   let caughtUpAtMs = performance.now()
   let stopping = false
   const startTail = tail.position()
-  const isBacklogged = () => tail.position() - takenPosition > backlogBytes
+  const isBacklogged = () => tail.waitingBytes(takenPosition) > backlogBytes
 
   const rows = createRowBatch()
   const reports = createDeviceReports()
@@ -150,7 +150,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
    */
   async function processQuiet(): Promise<void> {
     const nowMs = performance.now()
-    const waitingBytes = tail.position() - takenPosition
+    const waitingBytes = tail.waitingBytes(takenPosition)
     const isBehind = waitingBytes >= quietFirstBytes || (waitingBytes > 0 && nowMs - caughtUpAtMs >= quietFirstMs)
     if (!isBehind || nowMs - quietAtMs < quietEveryMs) return
     const batches = quiet.take(takenPosition, tail.position())

@@ -25,6 +25,7 @@ function logOf(deviceIds: string) {
       at = found.at(-1)?.nextPosition ?? at
       return found
     },
+    isLoading: () => false,
     position: () => at,
     seek(position) {
       at = position

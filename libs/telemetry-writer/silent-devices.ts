@@ -26,7 +26,7 @@ export function createSilentDevices(
       if (!isRead) {
         const batches = earlier.read(endPosition, chunkBytes)
         for (const { deviceId, deviceClass } of batches) devices.set(deviceId, deviceClass)
-        isRead = batches.length === 0
+        isRead = batches.length === 0 && !earlier.isLoading(endPosition)
         if (isRead) earlier.close()
         return
       }

@@ -13,7 +13,7 @@ const mayImport: Record<string, readonly string[]> = {
   'fleet-map': ['core', 'http', 'telemetry', 'questdb', 'postgres', 'fleet'],
   queue: ['core', 'postgres', 'fleet'],
   http: ['core'],
-  'telemetry-writer': ['core', 'http', 'telemetry', 'telemetry-log', 'questdb', 'fleet'],
+  'telemetry-writer': ['core', 'http', 'telemetry', 'telemetry-log', 'questdb', 'postgres', 'fleet'],
 }
 
 const inputOutput = /^node:(fs|net|http|https|http2|dgram|child_process|worker_threads|dns|tls)(\/|$)/

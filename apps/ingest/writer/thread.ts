@@ -16,11 +16,11 @@ import { openCheckpoints } from '#telemetry-writer/checkpoints'
 import { createCleaningCounts } from '#telemetry-writer/cleaning-counts'
 import { createDeadLetterKeeper } from '#telemetry-writer/dead-letter-keeper'
 import type { OnFailure } from '#telemetry-writer/failing-reports'
+import { createPartitionWriter } from '#telemetry-writer/partition-writer'
 import { createPatientSql } from '#telemetry-writer/patient-sql'
-import { createPipeline } from '#telemetry-writer/pipeline'
 import { createSentRows } from '#telemetry-writer/sent-rows'
 import { createRowStore } from '#telemetry-writer/store-rows'
-import { createUnconfirmedNews } from '#telemetry-writer/unconfirmed-news'
+import { createUntilAvailable } from '#telemetry-writer/until-available'
 import { createWatch } from '#telemetry-writer/watch'
 import { createDecodeReport } from './decode-elsewhere.ts'
 import type { FromWriter, ToWriter, WriterSettings } from './messages.ts'
@@ -41,7 +41,6 @@ const checkpoints = openCheckpoints({
 })
 const cleaning = createCleaningCounts()
 const sent = createSentRows()
-const news = createUnconfirmedNews()
 const decode = createDecodeReport(settings.decoding)
 const watch = createWatch({
   questdb: sql,
@@ -51,9 +50,6 @@ const watch = createWatch({
 })
 const ending = new AbortController()
 const figures = { retries: 0, damages: 0, replays: 0 }
-let pipeline: ReturnType<typeof createPipeline> | undefined
-/** Of the last rows that the pipeline stored; undefined before that. */
-let stored: { unfinishedPosition: LogPosition | undefined } | undefined
 let stopping = false
 
 const detailOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -70,17 +66,7 @@ function onRetry(detail: string): void {
   logger.warn({ detail }, 'rows are not stored yet; trying again')
 }
 
-async function untilAvailable<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let pauseMs = 100; ; pauseMs = Math.min(2 * pauseMs, 5_000)) {
-    try {
-      return await work()
-    } catch (error) {
-      ending.signal.throwIfAborted()
-      onRetry(detailOf(error))
-      await delay(pauseMs, undefined, { signal: ending.signal })
-    }
-  }
-}
+const untilAvailable = createUntilAvailable(ending.signal, onRetry)
 
 // One writer at a time, because a view may be dropped and created again.
 const repairSchema = () =>
@@ -98,7 +84,6 @@ const store = createRowStore({
   signal: ending.signal,
 })
 
-const patientSql = createPatientSql(sql, untilAvailable)
 const onFailure: OnFailure = {
   async report(batch, error) {
     const { deviceId, position, sampleCount } = batch
@@ -110,57 +95,6 @@ const onFailure: OnFailure = {
   },
 }
 
-/** One life between two restarts of the database: everything it may have forgotten is sent again first. */
-async function runOnce(): Promise<void> {
-  const checkpoint = checkpoints.current()
-  checkpoints.beginReplay()
-  stored = undefined
-  const serverStartMs = watch.serverStartMs()
-  const from = checkpoints.readPosition(serverStartMs)
-  const reader = openSegmentReader({
-    folder,
-    deadLetters: place,
-    from,
-    onDamage: (damage) => {
-      figures.damages += 1
-      logger.error(damage, 'a stretch of the telemetry log is damaged; its bytes are in dead-letter/')
-    },
-  })
-  const ahead = openSegmentReader({ folder, from: reader.position() })
-  const earlier = openSegmentReader({ folder, from: checkpoints.readPosition(undefined) })
-  pipeline = createPipeline({
-    reader,
-    ahead,
-    earlier,
-    decode,
-    tail,
-    questdb: patientSql,
-    store,
-    cleaning,
-    sent,
-    checkpoint,
-    onStored(position, counts, told, unfinishedPosition) {
-      stored = { unfinishedPosition }
-      const fromPosition = checkpoints.current().position
-      if (told.reports.length + told.dwells.length > 0) tell({ kind: 'stored', told, number: news.sent(fromPosition) })
-      checkpoints.advance(position, counts, { serverStartMs, resumePosition: resumePosition(position) })
-      tellProgress()
-    },
-    onFailure,
-  })
-  try {
-    if (!stopping) await pipeline.run()
-  } finally {
-    reader.close()
-    ahead.close()
-    earlier.close()
-  }
-}
-
-/** Where the next start must read from, unless QuestDB lost rows. Everything before is stored and reported to Postgres. */
-const resumePosition = (position: LogPosition): LogPosition =>
-  Math.min(position, stored?.unfinishedPosition ?? position, news.oldest() ?? position)
-
 /** Waits until queries return the rows that QuestDB had accepted but not applied before the restart. */
 async function untilApplied(): Promise<void> {
   const wanted = checkpoints.current().position
@@ -170,51 +104,61 @@ async function untilApplied(): Promise<void> {
   }
 }
 
-async function run(): Promise<void> {
-  await repairSchema()
-  while (!stopping) {
-    await untilApplied()
-    await runOnce()
-    if (!stopping) {
-      figures.replays += 1
-      logger.warn(
-        { from: checkpoints.readPosition(undefined) },
-        'QuestDB was started anew; sending again what it may have lost',
-      )
+const writer = createPartitionWriter({
+  tail,
+  checkpoints,
+  openReaders: (from, earlierFrom) => {
+    const onDamage = (damage: { from: LogPosition; to: LogPosition }) => {
+      figures.damages += 1
+      logger.error(damage, 'a stretch of the telemetry log is damaged; its bytes are in dead-letter/')
     }
-  }
-}
+    return {
+      reader: openSegmentReader({ folder, deadLetters: place, from, onDamage }),
+      ahead: openSegmentReader({ folder, from }),
+      earlier: openSegmentReader({ folder, from: earlierFrom }),
+    }
+  },
+  decode,
+  questdb: createPatientSql(sql, untilAvailable),
+  store,
+  cleaning,
+  sent,
+  serverStartMs: watch.serverStartMs,
+  untilApplied,
+  onStored: (told, number) => tell({ kind: 'stored', told, number }),
+  onBatch: tellProgress,
+  onReplay(from) {
+    figures.replays += 1
+    logger.warn({ from }, 'QuestDB was started anew; sending again what it may have lost')
+  },
+  onFailure,
+})
 
 const watching = repeat(
   2_000,
   async () => {
     await watch.look()
-    if (watch.takeRestart()) {
-      checkpoints.databaseRestarted()
-      pipeline?.stop()
-    } else {
-      // Until the pipeline has caught up with the checkpoint, it may not have found all that was unfinished.
-      if (stored) checkpoints.resumeFrom(resumePosition(checkpoints.current().position))
-      checkpoints.keep()
-    }
-    pipeline?.forget(watch.appliedPosition())
+    if (watch.takeRestart()) writer.databaseRestarted()
+    else writer.keep(watch.appliedPosition())
     tellProgress()
   },
   () => tellProgress(),
 )
 
 parentPort?.on('message', (message: ToWriter) => {
-  if (message.kind === 'confirm') return news.confirm(message.number)
+  if (message.kind === 'confirm') return writer.confirm(message.number)
   stopping = true
-  pipeline?.stop()
+  writer.stop()
   setTimeout(() => ending.abort(), stopLimitMs).unref()
 })
 
 tellProgress()
-await run().catch((error: unknown) => {
-  // What could not be sent in time is in the log and is sent by the next life.
-  if (!ending.signal.aborted) throw error
-})
+await repairSchema()
+  .then(() => writer.run())
+  .catch((error: unknown) => {
+    // What could not be sent in time is in the log and is sent by the next life.
+    if (!ending.signal.aborted) throw error
+  })
 await watching.stop()
 checkpoints.close()
 settings.decoding.close()

@@ -2,11 +2,10 @@ import { applyDeviceReports, type DeviceReport, foldReport } from '#fleet/device
 import type { Logger } from '#http/request-log'
 import { bisect } from '#postgres/bisect'
 import type { Pool } from '#postgres/pool'
-import type { DeviceGrant } from './access/device-grants.ts'
 
 export type Presence = {
   /** Records that the device has sent a report. */
-  seen(grant: DeviceGrant, receivedAtMs: number): void
+  seen(device: { deviceId: string; organizationId: string }, receivedAtMs: number): void
   /** Adds what stored samples report about devices. */
   add(reports: readonly DeviceReport[]): void
   /** Writes all changes since the last flush. Keeps those that cannot be written, and then returns false. */

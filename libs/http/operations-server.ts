@@ -4,13 +4,13 @@ import { type ReadinessCheck, readiness } from '#http/health'
 
 type Parts = { checks: readonly ReadinessCheck[]; registry: Registry; isStopping: () => boolean }
 
-/** Creates the worker's HTTP server with `/livez`, `/readyz` and `/metrics`, for the control plane and for scrapers. */
+/** Creates the HTTP server of an app without an API, with `/livez`, `/readyz` and `/metrics`, for the control plane and for scrapers. */
 export function createOperationsServer({ checks, registry, isStopping }: Parts): Server {
   return createServer(async (request, response) => {
     const answer = (status: number, contentType: string, body: string) => {
       response.writeHead(status, { 'content-type': contentType }).end(body)
     }
-    const path = new URL(request.url ?? '/', 'http://worker').pathname
+    const path = new URL(request.url ?? '/', 'http://app').pathname
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return answer(405, 'text/plain', 'Method not allowed. Allowed: GET, HEAD.\n')
     if (path === '/livez') return answer(200, 'application/json', '{"status":"ok"}')

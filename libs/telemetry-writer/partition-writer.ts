@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { QuestdbSql } from '#questdb/sql'
+import type { LogPosition, PartitionTail, TelemetryLogReader } from '#telemetry-log/log'
+import type { Checkpoints } from './checkpoints.ts'
+import type { CleaningCounts } from './cleaning-counts.ts'
+import type { DecodeReport } from './decode-report.ts'
+import type { ToldByRows } from './device-reports.ts'
+import type { OnFailure } from './failing-reports.ts'
+import { createPipeline } from './pipeline.ts'
+import type { SentRows } from './sent-rows.ts'
+import type { RowStore } from './store-rows.ts'
+import { createUnconfirmedNews } from './unconfirmed-news.ts'
+
+/** Readers of one partition, for one life of a pipeline. See `PipelineParts`. */
+type PartitionReaders = Record<'reader' | 'ahead' | 'earlier', TelemetryLogReader>
+
+type PartitionWriterParts = {
+  tail: PartitionTail
+  checkpoints: Checkpoints
+  /** Opens the readers: `reader` and `ahead` at `from`, `earlier` at `earlierFrom`. */
+  openReaders: (from: LogPosition, earlierFrom: LogPosition) => PartitionReaders
+  decode: DecodeReport
+  /** Its statements wait while the database is unavailable. */
+  questdb: QuestdbSql
+  store: RowStore
+  cleaning: CleaningCounts
+  sent: SentRows
+  /** Start time of the QuestDB server. */
+  serverStartMs: () => number | undefined
+  /** Resolves when queries return the rows that were sent before, or after a while. */
+  untilApplied: () => Promise<void>
+  /** Receives changes by stored rows. `confirm` this number when Postgres has them. */
+  onStored: (told: ToldByRows, number: number) => void
+  /** Called with the position before which all rows are stored now. */
+  onBatch?: (position: LogPosition) => void
+  onReplay: (from: LogPosition) => void
+  onFailure: OnFailure
+}
+
+type PartitionWriter = {
+  /** Reads and stores until `stop`. Rejects if a failure is not temporary, and if the parts' statements are aborted. */
+  run(): Promise<void>
+  /** Lets `run` store what it has read and end. */
+  stop(): void
+  /** Sends everything again that a restarted QuestDB may have lost. */
+  databaseRestarted(): void
+  /** Ages the checkpoint while no rows are stored. Call it every few seconds while the database is available. */
+  keep(appliedPosition: LogPosition): void
+  /** Records that Postgres has the changes of `onStored` up to this number. */
+  confirm(number: number): void
+}
+
+/** Stores one partition through a pipeline, and again from an earlier position after each restart of QuestDB. */
+export function createPartitionWriter(parts: PartitionWriterParts): PartitionWriter {
+  const { tail, checkpoints, openReaders, onStored, onBatch, onReplay, serverStartMs, untilApplied, ...pipelineParts } =
+    parts
+  const news = createUnconfirmedNews()
+  let pipeline: ReturnType<typeof createPipeline> | undefined
+  /** Of the last rows that the pipeline stored; undefined before that. */
+  let stored: { unfinishedPosition: LogPosition | undefined } | undefined
+  let isStopping = false
+
+  /** Where the next start must read from, unless QuestDB lost rows. Everything before is stored and reported to Postgres. */
+  const resumePosition = (position: LogPosition): LogPosition =>
+    Math.min(position, stored?.unfinishedPosition ?? position, news.oldest() ?? position)
+
+  /** One life between two restarts of the database: everything it may have forgotten is sent again first. */
+  async function runOnce(): Promise<void> {
+    const checkpoint = checkpoints.current()
+    checkpoints.beginReplay()
+    stored = undefined
+    const startedAtMs = serverStartMs()
+    const readers = openReaders(checkpoints.readPosition(startedAtMs), checkpoints.readPosition(undefined))
+    pipeline = createPipeline({
+      ...pipelineParts,
+      ...readers,
+      tail,
+      checkpoint,
+      onStored(position, counts, told, unfinishedPosition) {
+        stored = { unfinishedPosition }
+        const fromPosition = checkpoints.current().position
+        if (told.reports.length + told.dwells.length > 0) onStored(told, news.sent(fromPosition))
+        const resume = { serverStartMs: startedAtMs, resumePosition: resumePosition(position) }
+        checkpoints.advance(position, counts, resume)
+        onBatch?.(position)
+      },
+    })
+    try {
+      if (!isStopping) await pipeline.run()
+    } finally {
+      for (const reader of Object.values(readers)) reader.close()
+    }
+  }
+
+  return {
+    async run() {
+      while (!isStopping) {
+        await untilApplied()
+        await runOnce()
+        if (!isStopping) onReplay(checkpoints.readPosition(undefined))
+        // A life that ended at once must not keep the event loop busy.
+        await delay(1)
+      }
+    },
+    stop() {
+      isStopping = true
+      pipeline?.stop()
+    },
+    databaseRestarted() {
+      checkpoints.databaseRestarted()
+      pipeline?.stop()
+    },
+    keep(appliedPosition) {
+      // Until the pipeline has caught up with the checkpoint, it may not have found all that was unfinished.
+      if (stored) checkpoints.resumeFrom(resumePosition(checkpoints.current().position))
+      checkpoints.keep()
+      pipeline?.forget(appliedPosition)
+    },
+    confirm: news.confirm,
+  }
+}
