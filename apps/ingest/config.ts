@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Secret } from '#core/secret'
+import { kafkaVariables } from '#telemetry-log/kafka-settings'
 
 const mebibyte = 1024 * 1024
 
@@ -27,6 +28,7 @@ export const configSchema = z.object({
     .string()
     .transform((text) => new Secret(text))
     .optional(),
+  ...kafkaVariables,
   /** The folder of accepted telemetry that QuestDB has not stored yet. */
   LOG_DIR: z.string().default('.data/telemetry-log'),
   /** Maximum size of the log folder. Default: 10 GiB or half the free disk space, whichever is less. */

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { systemClock } from '#core/clock'
 import { repeat } from '#core/schedule'
 import { nextJobPath, reportPath } from '#device-edge/contract'
@@ -12,8 +11,7 @@ import { createLogger } from '#http/request-log'
 import { requestListener, startListening } from '#http/server'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
-import { logBudget } from '#telemetry-log/log-budget'
-import { openPartitionedLog } from '#telemetry-log/partitioned-log'
+import { kafkaSettings } from '#telemetry-log/kafka-settings'
 import type { ToldByRows } from '#telemetry-writer/device-reports'
 import { createDwellAnnouncer } from '#telemetry-writer/dwell-announcer'
 import { createPresence } from '#telemetry-writer/presence'
@@ -31,20 +29,20 @@ import { registerMailboxMetrics } from './jobs/metrics.ts'
 import { createNextJobRoute } from './jobs/next-route.ts'
 import { createOpenJobs } from './jobs/open-jobs.ts'
 import { jobStatusRoute } from './jobs/status-route.ts'
-import { createBacklog } from './report/backlog.ts'
 import { createDeviceTraffic } from './report/device-traffic.ts'
-import { openLargeReports } from './report/large-reports.ts'
 import { createReportMetrics } from './report/report-metrics.ts'
 import { createReportRoute } from './report/report-route.ts'
-import { registerSampleMetrics } from './report/sample-metrics.ts'
-import { startWriters, type WrittenPartition } from './writer/writers.ts'
+import { openSegmentStore } from './segment-store.ts'
 
 const mebibyte = 1024 ** 2
 /** Limits for the bodies of reports, as sent, until their response. A device on a slow line sends few at a time. */
 const reportBodyLimits = { bytes: 64 * mebibyte, bytesPerHolder: 16 * mebibyte }
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** Opens the log, starts its writers and listens. `failed` resolves with the reason if the process must exit. */
+/**
+ * Opens the log, starts its writers unless it is on Kafka, and listens. `failed` resolves with the reason if the process must
+ * exit.
+ */
 export async function startIngest(config: Config) {
   const logger = createLogger('ingest', config.LOG_LEVEL)
   const metrics = createHttpMetrics()
@@ -63,41 +61,19 @@ export async function startIngest(config: Config) {
     burst: config.DEVICE_REQUEST_BURST,
   })
 
-  const { budgetBytes, maxSegmentBytes, earlyDeletionBytes } = logBudget(config.LOG_DIR, config.LOG_BUDGET_BYTES)
-  const log = await openPartitionedLog({
-    folder: config.LOG_DIR,
-    partitions: config.LOG_PARTITIONS,
-    partitionsIfNew: partitionsOfNewLog(),
-    maxSegmentBytes,
-  })
   const onStored = ({ reports, dwells: written }: ToldByRows) => {
     presence.add(reports)
     dwells.add(written)
   }
-  let failChecks: (error: Error) => void = () => {}
-  const checksFailed = new Promise<Error>((resolve) => {
-    failChecks = resolve
-  })
-  const large = openLargeReports(log.partitions, failChecks)
-  const decoding = large.writerPorts
-  const writers = startWriters({ config, retentionDays, log, earlyDeletionBytes, decoding, onStored })
-  const sumOf = (read: (partition: WrittenPartition) => number) =>
-    writers.partitions.reduce((sum, partition) => sum + read(partition), 0)
-  const backlog = createBacklog({
-    folder: config.LOG_DIR,
-    budgetBytes,
-    traffic,
-    tailPosition: () => sumOf((partition) => partition.log.tail().position),
-    storedPosition: () => sumOf((partition) => partition.writer.progress().position),
-    isQueueFull: (deviceId) => {
-      const partitions = deviceId === undefined ? log.all : [log.partitionOf(deviceId)]
-      return partitions.some((partition) => partition.log.queue().isFull)
-    },
-  })
-  registerSampleMetrics(metrics.registry, { lease: log.lease, writers, backlog })
+  const { registry } = metrics
+  const kafka = kafkaSettings(config)
+  const store = kafka
+    ? // Loaded only if it is used: without Kafka, its client takes no memory.
+      (await import('./kafka-store.ts')).openKafkaStore({ settings: kafka, registry, logger })
+    : await openSegmentStore({ config, retentionDays, traffic, registry, onStored })
+  const { log, backlog, large, failed } = store
 
   const state = { failed: false }
-  const failed = Promise.race([log.failed, writers.failed, checksFailed])
   failed.then(() => {
     state.failed = true
   })
@@ -146,7 +122,7 @@ export async function startIngest(config: Config) {
   const listening = listen(config.POSTGRES_URL, [accessNotices, followJobNotices(mailbox)])
   const ignore = () => {}
   async function tellPostgres(): Promise<void> {
-    const confirm = writers.confirmation()
+    const confirm = store.confirmation()
     const written = await Promise.all([presence.flush(), dwells.flush()])
     if (written.every((isWritten) => isWritten)) confirm()
   }
@@ -156,12 +132,9 @@ export async function startIngest(config: Config) {
     repeat(1_000, async () => backlog.measure(), ignore),
   ]
 
-  /** Closes all parts after the last request. Syncs the log, stops the writers and updates Postgres. */
+  /** Closes all parts after the last request. Closes the log and updates Postgres. */
   async function close(): Promise<void> {
-    await log.drain()
-    await writers.stop()
-    await large.close()
-    await log.close()
+    await store.close()
     await Promise.all([accessNotices.stop(), listening.stop(), ...repeating.map((repeated) => repeated.stop())])
     await presence.flush()
     await dwells.flush()
@@ -169,9 +142,6 @@ export async function startIngest(config: Config) {
   }
   return { server, logger, checks, failed, beginStop: mailbox.close, close }
 }
-
-/** Half of the cores: the other half accepts reports and runs QuestDB. */
-const partitionsOfNewLog = (): number => Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)))
 
 const isAt = (path: string, url: string | undefined) => url === path || url?.startsWith(`${path}?`)
 

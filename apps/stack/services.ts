@@ -1,11 +1,18 @@
+import { join } from 'node:path'
 import type { App } from './apps.ts'
 import type { DataFolder } from './data-folder.ts'
 import { freePort } from './engines/process.ts'
 
-export type Services = { ingest: App; worker: App; controlPlane: App }
+export type Services = {
+  ingest: App
+  /** Only with Kafka. Otherwise ingest writes. */
+  writer: App | undefined
+  worker: App
+  controlPlane: App
+}
 
 /**
- * The three services and their addresses. Only the control plane listens on the configured address. The others use free
+ * The services and their addresses. Only the control plane listens on the configured address. The others use free
  * loopback ports that do not change until the product stops.
  */
 export async function planServices(plan: {
@@ -17,6 +24,7 @@ export async function planServices(plan: {
   baseUrl: string
 }): Promise<Services> {
   const ingestPort = await freePort()
+  const writerPort = await freePort()
   const workerPort = await freePort()
   const internal = (port: number) => ({ ...plan.environment, HOST: '127.0.0.1', PORT: String(port) })
   const args = ['--data-dir', plan.folder.dir]
@@ -29,6 +37,14 @@ export async function planServices(plan: {
       environment: { ...internal(ingestPort), LOG_DIR: plan.folder.telemetryLog },
       liveUrl: `${urlOf(ingestPort)}/livez`,
     },
+    writer: plan.environment.KAFKA_BROKERS
+      ? {
+          name: 'writer',
+          script: 'apps/writer/main.ts',
+          args,
+          environment: { ...internal(writerPort), WRITER_DIR: join(plan.folder.dir, 'telemetry-writer') },
+        }
+      : undefined,
     worker: {
       name: 'worker',
       script: 'apps/worker/main.ts',

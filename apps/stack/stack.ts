@@ -14,7 +14,7 @@ import type { Progress } from './progress.ts'
 import { demoFleet, planServices } from './services.ts'
 
 /** The start order of the parts. They stop in reverse order. */
-export const startOrder = ['Postgres', 'QuestDB', 'ingest', 'worker', 'control-plane', 'demo-fleet'] as const
+export const startOrder = ['Postgres', 'QuestDB', 'ingest', 'writer', 'worker', 'control-plane', 'demo-fleet'] as const
 
 const readyDeadlineMs = 120_000
 
@@ -56,7 +56,8 @@ export async function startStack(
 
   const keepApp = (app: App) => parts.keep(app.name, (signal) => startApp(app, folder, signal))
   const services = await planServices({ environment, folder, host, port, localUrl, baseUrl })
-  await Promise.all([keepApp(services.ingest), keepApp(services.worker)])
+  const inner = [services.ingest, services.worker, ...(services.writer ? [services.writer] : [])]
+  await Promise.all(inner.map(keepApp))
   await keepApp(services.controlPlane)
   await untilReady(`${localUrl}/readyz`, progress)
   const { demoKey: apiKey, demoOrganizationId: organizationId } = access

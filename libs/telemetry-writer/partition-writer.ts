@@ -12,7 +12,7 @@ import type { RowStore } from './store-rows.ts'
 import { createUnconfirmedNews } from './unconfirmed-news.ts'
 
 /** Readers of one partition, for one life of a pipeline. See `PipelineParts`. */
-type PartitionReaders = Record<'reader' | 'ahead' | 'earlier', TelemetryLogReader>
+export type PartitionReaders = Record<'reader' | 'ahead' | 'earlier', TelemetryLogReader>
 
 type PartitionWriterParts = {
   tail: PartitionTail
@@ -37,7 +37,7 @@ type PartitionWriterParts = {
   onFailure: OnFailure
 }
 
-type PartitionWriter = {
+export type PartitionWriter = {
   /** Reads and stores until `stop`. Rejects if a failure is not temporary, and if the parts' statements are aborted. */
   run(): Promise<void>
   /** Lets `run` store what it has read and end. */

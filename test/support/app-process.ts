@@ -12,6 +12,8 @@ export type AppProcess = {
   /** The output of the process on stdout and stderr. */
   output(): string
   stop(): Promise<void>
+  /** Ends the process without a graceful stop. */
+  kill(): Promise<void>
 }
 
 /** Starts an app of the service as a separate process on a free port. Resolves when it responds. */
@@ -49,6 +51,10 @@ export async function startAppProcess(
     output: () => output,
     async stop() {
       child.kill('SIGTERM')
+      await gone
+    },
+    async kill() {
+      child.kill('SIGKILL')
       await gone
     },
   }

@@ -1,0 +1,74 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Logger } from '#http/request-log'
+import { openKafkaLog } from '#telemetry-log/kafka-log'
+import type { KafkaSettings } from '#telemetry-log/kafka-settings'
+import type { TelemetryLog } from '#telemetry-log/log'
+import { type Backlog, noRoom } from './report/backlog.ts'
+import { openLargeReports } from './report/large-reports.ts'
+import { counterOf } from './report/report-metrics.ts'
+import type { ReportStore } from './report-store.ts'
+
+/** Opens the log on Kafka. `apps/writer` stores it, so this process has no writer. Does not wait for the brokers. */
+export function openKafkaStore(parts: { settings: KafkaSettings; registry: Registry; logger: Logger }): ReportStore {
+  const { settings, registry, logger } = parts
+  const counted = { samples: 0, failures: 0 }
+  const kafka = openKafkaLog(settings, {
+    onFailure(error) {
+      counted.failures += 1
+      logger.warn({ detail: error instanceof Error ? error.message : 'unknown' }, 'kafka_unavailable')
+    },
+  })
+  const log: Pick<TelemetryLog, 'append'> = {
+    async append(batch) {
+      await kafka.append(batch)
+      counted.samples += batch.sampleCount
+    },
+  }
+  let failChecks: (error: Error) => void = () => {}
+  const failed = new Promise<Error>((resolve) => {
+    failChecks = resolve
+  })
+  const large = openLargeReports(0, failChecks)
+
+  counterOf(
+    registry,
+    'telemetry_samples_accepted_total',
+    'Samples that the brokers acknowledged, since the start.',
+    () => {
+      return counted.samples
+    },
+  )
+  counterOf(registry, 'telemetry_log_failures_total', 'Groups of reports that the brokers did not acknowledge.', () => {
+    return counted.failures
+  })
+  new Gauge({
+    name: 'telemetry_log_queue_bytes',
+    help: 'Bytes of reports that wait for the brokers.',
+    registers: [registry],
+    collect() {
+      this.set(kafka.queue().bytes)
+    },
+  })
+  return {
+    log,
+    backlog: queueBacklog(() => kafka.queue().isFull),
+    large,
+    failed,
+    confirmation: () => () => {},
+    async close() {
+      await kafka.drain()
+      await large.close()
+      await kafka.close()
+    },
+  }
+}
+
+/** Kafka keeps reports for a time and not up to a size, so only the queue of this process can be full. */
+const queueBacklog = (isFull: () => boolean): Backlog => ({
+  admit() {
+    if (isFull()) throw noRoom()
+  },
+  figures: () => ({ waitingBytes: 0, logBytes: 0, budgetBytes: 0 }),
+  isFull,
+  measure() {},
+})

@@ -1,0 +1,16 @@
+import type { TelemetryLog } from '#telemetry-log/log'
+import type { Backlog } from './report/backlog.ts'
+import type { LargeReports } from './report/large-reports.ts'
+
+/** Where ingest keeps accepted reports: segment files with a writer in this process, or Kafka. */
+export type ReportStore = {
+  log: Pick<TelemetryLog, 'append'>
+  backlog: Backlog
+  large: LargeReports
+  /** Resolves when the process must exit. */
+  failed: Promise<Error>
+  /** Returns a function that confirms that Postgres has the changes by stored rows until now. */
+  confirmation(): () => void
+  /** Syncs the log, stops what reads it, and releases it. */
+  close(): Promise<void>
+}

@@ -1,0 +1,67 @@
+import { availableParallelism } from 'node:os'
+import type { Registry } from 'prom-client'
+import { logBudget } from '#telemetry-log/log-budget'
+import { openPartitionedLog } from '#telemetry-log/partitioned-log'
+import type { ToldByRows } from '#telemetry-writer/device-reports'
+import type { Config } from './config.ts'
+import { createBacklog } from './report/backlog.ts'
+import type { DeviceTraffic } from './report/device-traffic.ts'
+import { openLargeReports } from './report/large-reports.ts'
+import { registerSampleMetrics } from './report/sample-metrics.ts'
+import type { ReportStore } from './report-store.ts'
+import { startWriters, type WrittenPartition } from './writer/writers.ts'
+
+/** Opens the log in segment files and starts its writers. Rejects if another process uses the folder. */
+export async function openSegmentStore(parts: {
+  config: Config
+  retentionDays: number
+  traffic: DeviceTraffic
+  registry: Registry
+  onStored: (told: ToldByRows) => void
+}): Promise<ReportStore> {
+  const { config, retentionDays, traffic, registry, onStored } = parts
+  const { budgetBytes, maxSegmentBytes, earlyDeletionBytes } = logBudget(config.LOG_DIR, config.LOG_BUDGET_BYTES)
+  const log = await openPartitionedLog({
+    folder: config.LOG_DIR,
+    partitions: config.LOG_PARTITIONS,
+    partitionsIfNew: partitionsOfNewLog(),
+    maxSegmentBytes,
+  })
+  let failChecks: (error: Error) => void = () => {}
+  const checksFailed = new Promise<Error>((resolve) => {
+    failChecks = resolve
+  })
+  const large = openLargeReports(log.partitions, failChecks)
+  const decoding = large.writerPorts
+  const writers = startWriters({ config, retentionDays, log, earlyDeletionBytes, decoding, onStored })
+  const sumOf = (read: (partition: WrittenPartition) => number) =>
+    writers.partitions.reduce((sum, partition) => sum + read(partition), 0)
+  const backlog = createBacklog({
+    folder: config.LOG_DIR,
+    budgetBytes,
+    traffic,
+    tailPosition: () => sumOf((partition) => partition.log.tail().position),
+    storedPosition: () => sumOf((partition) => partition.writer.progress().position),
+    isQueueFull: (deviceId) => {
+      const partitions = deviceId === undefined ? log.all : [log.partitionOf(deviceId)]
+      return partitions.some((partition) => partition.log.queue().isFull)
+    },
+  })
+  registerSampleMetrics(registry, { lease: log.lease, writers, backlog })
+  return {
+    log,
+    backlog,
+    large,
+    failed: Promise.race([log.failed, writers.failed, checksFailed]),
+    confirmation: writers.confirmation,
+    async close() {
+      await log.drain()
+      await writers.stop()
+      await large.close()
+      await log.close()
+    },
+  }
+}
+
+/** Half of the cores: the other half accepts reports and runs QuestDB. */
+const partitionsOfNewLog = (): number => Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)))

@@ -1,0 +1,140 @@
+import { mkdirSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { repeat } from '#core/schedule'
+import { loadPlans } from '#fleet/organizations/plans'
+import { createHttpMetrics } from '#http/metrics'
+import { createOperationsServer } from '#http/operations-server'
+import type { Logger } from '#http/request-log'
+import { openPool } from '#postgres/pool'
+import { joinKafkaGroup, type KafkaGroup } from '#telemetry-log/kafka-group'
+import { type KafkaSettings, kafkaSettings } from '#telemetry-log/kafka-settings'
+import { ensureTopic } from '#telemetry-log/kafka-topic'
+import { createDwellAnnouncer } from '#telemetry-writer/dwell-announcer'
+import { createPresence } from '#telemetry-writer/presence'
+import { createUntilAvailable } from '#telemetry-writer/until-available'
+import type { WriterConfig } from './config.ts'
+import { registerWriterMetrics } from './metrics.ts'
+import { startPartition, type WrittenPartition } from './partition.ts'
+import { openQuestdb } from './questdb.ts'
+
+type RunningWriter = {
+  server: Server
+  /** Resolves when the process must exit. */
+  failed: Promise<Error>
+  stop(): Promise<void>
+}
+
+const watchEveryMs = 2_000
+const tellEveryMs = 1_000
+/** Without an answer of QuestDB for this time, the writer is not ready. */
+const silentMs = 10_000
+
+/** Joins the consumer group and stores the partitions that it assigns. The returned server does not listen yet. */
+export async function startWriter(
+  config: WriterConfig,
+  logger: Logger,
+  isStopping: () => boolean,
+): Promise<RunningWriter> {
+  const settings = kafkaSettings(config)
+  if (!settings) throw new Error('The writer needs KAFKA_BROKERS.')
+  mkdirSync(config.WRITER_DIR, { recursive: true })
+  const { registry } = createHttpMetrics()
+  const plans = await loadPlans(config.PLANS_FILE)
+  const ttlDays = Math.max(...Object.values(plans).map((plan) => plan.historyDays))
+  const pool = openPool(config.POSTGRES_URL, { applicationName: 'writer', maxConnections: 3 })
+  const presence = createPresence({ pool, logger })
+  const dwells = createDwellAnnouncer({ pool, plans, logger })
+  const questdb = openQuestdb(config, ttlDays, logger)
+  const ending = new AbortController()
+  const untilAvailable = createUntilAvailable(ending.signal, (detail) => logger.warn({ detail }, 'start_waits'))
+  const partitions = new Map<number, WrittenPartition>()
+  let group: KafkaGroup | undefined
+  let fail: (error: Error) => void = () => {}
+  const failed = new Promise<Error>((resolve) => {
+    fail = resolve
+  })
+
+  /** Waits for the brokers and QuestDB, so that this process is live meanwhile. */
+  async function join(settings: KafkaSettings): Promise<void> {
+    await untilAvailable(() => ensureTopic(settings))
+    await untilAvailable(questdb.repairSchema)
+    const joined = joinKafkaGroup({
+      settings,
+      groupId: config.KAFKA_GROUP,
+      onAssigned(gained) {
+        logger.info({ partitions: gained }, 'partitions_assigned')
+        for (const partition of gained) {
+          const written = startPartition({
+            partition,
+            settings,
+            group: joined,
+            questdb,
+            folder: config.WRITER_DIR,
+            onTold({ reports, dwells: stored }) {
+              presence.add(reports)
+              dwells.add(stored)
+            },
+            onFailure: fail,
+            logger,
+          })
+          partitions.set(partition, written)
+        }
+      },
+      async onRevoked(lost) {
+        await Promise.all(lost.map((partition) => partitions.get(partition)?.stop()))
+        for (const partition of lost) partitions.delete(partition)
+        logger.info({ partitions: lost }, 'partitions_revoked')
+      },
+      onError: (error) => logger.warn({ detail: error instanceof Error ? error.message : 'unknown' }, 'group_lost'),
+    })
+    group = joined
+  }
+  const joining = join(settings).catch((error: unknown) => {
+    if (!ending.signal.aborted) fail(error instanceof Error ? error : new Error(String(error)))
+  })
+  const isMember = () => group?.isMember() ?? false
+  registerWriterMetrics(registry, { partitions: () => [...partitions.values()], isMember, questdb })
+
+  async function tellPostgres(): Promise<void> {
+    const confirmations = [...partitions.values()].map(({ confirmation }) => confirmation())
+    const written = await Promise.all([presence.flush(), dwells.flush()])
+    if (written.every((isWritten) => isWritten)) for (const confirm of confirmations) confirm()
+  }
+  async function watch(): Promise<void> {
+    await questdb.watch.look()
+    const isRestarted = questdb.watch.takeRestart()
+    for (const partition of partitions.values()) {
+      if (isRestarted) partition.databaseRestarted()
+      else partition.keep()
+    }
+  }
+  const ignore = () => {}
+  const repeating = [repeat(tellEveryMs, tellPostgres, ignore), repeat(watchEveryMs, watch, ignore)]
+
+  const server = createOperationsServer({
+    registry,
+    isStopping,
+    checks: [
+      { name: 'kafka', check: async () => refuseUnless(isMember()) },
+      { name: 'questdb', check: async () => refuseUnless(Date.now() - questdb.watch.lookedAtMs() < silentMs) },
+      { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
+    ],
+  })
+  return {
+    server,
+    failed,
+    async stop() {
+      ending.abort()
+      await joining
+      await group?.leave()
+      await Promise.all(repeating.map((repeated) => repeated.stop()))
+      await tellPostgres()
+      await questdb.close()
+      await pool.end()
+    },
+  }
+}
+
+function refuseUnless(isReady: boolean): void {
+  if (!isReady) throw new Error('not ready')
+}

@@ -1,0 +1,91 @@
+import { Producer } from '@platformatic/kafka'
+import { type AppendQueueFigures, createAppendQueue, type WaitingAppend } from '#telemetry-log/append-queue'
+import { maxFrameBytes } from '#telemetry-log/frame'
+import { clientOptions } from '#telemetry-log/kafka-client'
+import { encodeRecord } from '#telemetry-log/kafka-record'
+import type { KafkaSettings } from '#telemetry-log/kafka-settings'
+import { ensureTopic } from '#telemetry-log/kafka-topic'
+import { LogFailedError, LogFullError, type TelemetryLog } from '#telemetry-log/log'
+import { partitionOf } from '#telemetry-log/partition'
+
+export type KafkaLogOptions = {
+  /** Called when the brokers did not acknowledge a group of reports. */
+  onFailure?: (error: unknown) => void
+  /** Limits the appends that wait for brokers. Further ones are rejected as if a disk were full. */
+  maxWaitingBytes?: number
+  maxWaitingReports?: number
+}
+
+export type KafkaLog = TelemetryLog & {
+  /** Appends that wait for the brokers. */
+  queue(): AppendQueueFigures
+}
+
+const mebibyte = 1024 ** 2
+
+/**
+ * The write side of the telemetry log on Kafka. Appends are sent in groups: one request to each broker for all that arrived
+ * while the previous group was in flight, up to 1 MiB. An append resolves when all in-sync replicas have the report. While no
+ * broker responds, appends are rejected with LogFullError; they succeed again when one does, also if none did at the start.
+ */
+export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions = {}): KafkaLog {
+  const { onFailure, maxWaitingBytes = 16 * mebibyte, maxWaitingReports = 16_384 } = options
+  const producer = new Producer({ ...clientOptions(settings, 'routerfleet-ingest'), idempotent: true })
+  const queue = createAppendQueue({ maxBytes: maxWaitingBytes, maxReports: maxWaitingReports })
+  let partitions: number | undefined
+  let sending: Promise<void> | undefined
+  let isClosed = false
+
+  async function send(group: readonly WaitingAppend[]): Promise<void> {
+    partitions ??= await ensureTopic(settings)
+    const count = partitions
+    const { topic } = settings
+    const messages = group.map(({ batch }) => ({
+      topic,
+      partition: partitionOf(batch.deviceId, count),
+      ...encodeRecord(batch),
+    }))
+    await producer.send({ messages })
+  }
+
+  async function sendAll(): Promise<void> {
+    while (queue.figures().reports > 0) {
+      const group = queue.takeGroup(maxFrameBytes)
+      try {
+        await send(group)
+        for (const { resolve } of group) resolve()
+      } catch (error) {
+        // The brokers may have part of the group. The devices send all of it again, and the row keys absorb the copies.
+        onFailure?.(error)
+        for (const { reject } of [...group, ...queue.takeAll()]) reject(new LogFullError())
+      }
+    }
+    sending = undefined
+  }
+
+  async function drain(): Promise<void> {
+    isClosed = true
+    await sending
+  }
+
+  return {
+    get partitions() {
+      return partitions ?? settings.partitions
+    },
+    append(batch) {
+      if (isClosed) return Promise.reject(new LogFailedError())
+      return new Promise((resolve, reject) => {
+        if (!queue.push({ batch, resolve, reject })) reject(new LogFullError())
+        else sending ??= sendAll()
+      })
+    },
+    // Losing the brokers is not a failure of this process.
+    failed: new Promise(() => {}),
+    drain,
+    async close() {
+      await drain()
+      await producer.close()
+    },
+    queue: queue.figures,
+  }
+}

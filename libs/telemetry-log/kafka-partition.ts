@@ -1,0 +1,74 @@
+import { type Fetched, openKafkaFetcher } from '#telemetry-log/kafka-fetcher'
+import { type KafkaReader, type KafkaReaderOptions, openKafkaReader } from '#telemetry-log/kafka-reader'
+import type { KafkaSettings } from '#telemetry-log/kafka-settings'
+import type { LogPosition, PartitionTail, TelemetryLogReader } from '#telemetry-log/log'
+
+export type KafkaPartition = {
+  /** The position of the oldest record. */
+  beginning: LogPosition
+  tail: PartitionTail
+  /** Opens the reader for whose records `tail.waitBeyond` waits. It replaces an earlier one. */
+  openMainReader(options: KafkaReaderOptions): TelemetryLogReader
+  /** Opens a further reader of the same partition. */
+  openReader(options: KafkaReaderOptions): TelemetryLogReader
+}
+
+/** Estimated bytes of a report before the first one was read. */
+const assumedRecordBytes = 2_048
+
+/** Opens one partition for reading. Rejects if no broker responds. */
+export async function openKafkaPartition(settings: KafkaSettings, partition: number): Promise<KafkaPartition> {
+  const fetcher = openKafkaFetcher(settings, partition)
+  const limits = Promise.all([fetcher.beginning(), fetcher.end()])
+  const [beginning, end] = await limits.finally(() => fetcher.close())
+  let highWatermark = end
+  let recordBytes = assumedRecordBytes
+  let main: KafkaReader | undefined
+  let waiting: { beyond: LogPosition; end: () => void } | undefined
+
+  function follow({ records, highWatermark: newest }: Fetched): void {
+    highWatermark = Math.max(highWatermark, newest ?? 0)
+    const bytes = records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
+    if (records.length > 0) recordBytes = 0.9 * recordBytes + 0.1 * (bytes / records.length)
+  }
+
+  const isReadable = (beyond: LogPosition) => (main?.bufferedPosition() ?? 0) > beyond
+
+  const open = (options: KafkaReaderOptions) =>
+    openKafkaReader(openKafkaFetcher(settings, partition), {
+      ...options,
+      onFetched(fetched) {
+        follow(fetched)
+        options.onFetched?.(fetched)
+        if (waiting && isReadable(waiting.beyond)) waiting.end()
+      },
+    })
+
+  return {
+    beginning,
+    tail: {
+      position: () => highWatermark,
+      waitingBytes: (from) => Math.max(0, highWatermark - from) * recordBytes,
+      waitBeyond(beyond, timeoutMs) {
+        if (isReadable(beyond)) return Promise.resolve()
+        return new Promise((resolve) => {
+          const timer = setTimeout(() => waiting?.end(), timeoutMs)
+          waiting = {
+            beyond,
+            end() {
+              clearTimeout(timer)
+              waiting = undefined
+              resolve()
+            },
+          }
+        })
+      },
+      wake: () => waiting?.end(),
+    },
+    openMainReader(options) {
+      main = open(options)
+      return main
+    },
+    openReader: open,
+  }
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { Secret } from '#core/secret'
+
+/** How to reach the brokers, and the topic of accepted reports. */
+export type KafkaSettings = {
+  brokers: string[]
+  topic: string
+  /** For the creation of the topic. An existing topic keeps its own. */
+  partitions: number
+  retentionMs: number
+  tls: { ca?: Buffer } | undefined
+  sasl: { mechanism: SaslMechanism; username: string; password: Secret } | undefined
+}
+
+const saslMechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
+type SaslMechanism = (typeof saslMechanisms)[number]
+
+const hourMs = 60 * 60 * 1_000
+
+/** The environment variables of the apps that use Kafka. */
+export const kafkaVariables = {
+  /** `host:port` of some brokers, separated by commas. Without it, the telemetry log is segment files. */
+  KAFKA_BROKERS: z
+    .string()
+    .regex(/^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$/, 'must be host:port, separated by commas')
+    .optional(),
+  KAFKA_TOPIC: z.string().default('routerfleet.telemetry'),
+  KAFKA_PARTITIONS: z.coerce.number().int().min(1).max(1_000).default(12),
+  KAFKA_RETENTION_HOURS: z.coerce.number().int().min(1).default(168),
+  /** TLS with the certificate authorities of the system, or of KAFKA_TLS_CA_FILE. */
+  KAFKA_TLS: z.stringbool().default(false),
+  KAFKA_TLS_CA_FILE: z.string().optional(),
+  KAFKA_SASL_MECHANISM: z.enum(saslMechanisms).default('SCRAM-SHA-512'),
+  /** Switches on SASL. */
+  KAFKA_SASL_USERNAME: z.string().optional(),
+  KAFKA_SASL_PASSWORD: z
+    .string()
+    .transform((text) => new Secret(text))
+    .optional(),
+}
+
+type KafkaVariables = z.infer<z.ZodObject<typeof kafkaVariables>>
+
+/** Returns the settings of the variables, or undefined without brokers. Throws if the CA file cannot be read. */
+export function kafkaSettings(variables: KafkaVariables): KafkaSettings | undefined {
+  if (variables.KAFKA_BROKERS === undefined) return undefined
+  const { KAFKA_TLS_CA_FILE: caFile, KAFKA_SASL_USERNAME: username } = variables
+  return {
+    brokers: variables.KAFKA_BROKERS.split(','),
+    topic: variables.KAFKA_TOPIC,
+    partitions: variables.KAFKA_PARTITIONS,
+    retentionMs: variables.KAFKA_RETENTION_HOURS * hourMs,
+    tls: variables.KAFKA_TLS || caFile ? { ...(caFile && { ca: readFileSync(caFile) }) } : undefined,
+    sasl: username
+      ? {
+          mechanism: variables.KAFKA_SASL_MECHANISM,
+          username,
+          password: variables.KAFKA_SASL_PASSWORD ?? new Secret(''),
+        }
+      : undefined,
+  }
+}
