@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findJava } from '../../apps/stack/engines/java.ts'
-import { type KafkaEngine, startKafka } from '../../apps/stack/engines/kafka.ts'
+import { type KafkaCluster, type KafkaEngine, type KafkaPorts, startKafka } from '../../apps/stack/engines/kafka.ts'
 import { kafkaJars, kafkaProgram } from '../../apps/stack/engines/kafka-program.ts'
+import { freePort } from '../../apps/stack/engines/process.ts'
 
 const cacheDir = '.cache'
 const javaHome = process.env.JAVA_HOME
@@ -24,10 +26,10 @@ export const whyNoKafka = (): Promise<string | undefined> =>
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )
 
-/** Starts a broker with an empty folder. */
-export async function startTestKafka(): Promise<TestKafka> {
+/** Starts a broker with an empty folder, alone or as a member of a cluster. */
+export async function startTestKafka(member?: { ports: KafkaPorts; cluster: KafkaCluster }): Promise<TestKafka> {
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-kafka-'))
-  let engine: KafkaEngine = await startKafka({ dir, cacheDir, javaHome })
+  let engine: KafkaEngine = await startKafka({ dir, cacheDir, javaHome, ...member })
   const { broker, ports } = engine
   return {
     broker,
@@ -36,11 +38,26 @@ export async function startTestKafka(): Promise<TestKafka> {
       await engine.exited
     },
     async restart() {
-      engine = await startKafka({ dir, cacheDir, javaHome, ports })
+      engine = await startKafka({ dir, cacheDir, javaHome, ...member, ports })
     },
     async stop() {
       await engine.stop()
       await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Starts several brokers with empty folders. Resolves when all of them accept connections. */
+export async function startTestKafkaCluster(count: number): Promise<{ brokers: TestKafka[]; stop(): Promise<void> }> {
+  const clusterId = randomBytes(16).toString('base64url')
+  const members: KafkaPorts[] = []
+  for (let index = 0; index < count; index++) members.push({ broker: await freePort(), controller: await freePort() })
+  const cluster = { clusterId, members }
+  const brokers = await Promise.all(members.map((ports) => startTestKafka({ ports, cluster })))
+  return {
+    brokers,
+    async stop() {
+      await Promise.all(brokers.map((broker) => broker.stop()))
     },
   }
 }

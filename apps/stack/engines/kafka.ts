@@ -19,7 +19,15 @@ export type KafkaEngine = {
   stop(): Promise<void>
 }
 
-type KafkaPorts = { broker: number; controller: number }
+export type KafkaPorts = { broker: number; controller: number }
+
+/** Several brokers, all of which are controllers. All of them must be started before one is ready. */
+export type KafkaCluster = {
+  /** The same for all brokers: 22 characters of base64url. */
+  clusterId: string
+  /** The ports of all brokers. Broker n of them has the node id n. */
+  members: readonly KafkaPorts[]
+}
 
 export type KafkaOptions = {
   /** Contains `data/`, `server.properties`, `server.log` and `pid`; created if missing. */
@@ -32,11 +40,12 @@ export type KafkaOptions = {
   javaHome?: string | undefined
   /** A restart with the same data needs the same ports. */
   ports?: KafkaPorts
+  /** The cluster that the broker belongs to. Default: it is alone. */
+  cluster?: KafkaCluster
   /** Aborts the start. */
   signal?: AbortSignal
 }
 
-const nodeId = 1
 /** Short compilation and one collector thread: a small broker boots in 3 s and needs little memory. */
 const javaFlags = ['-Xms64m', '-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-XX:+ExitOnOutOfMemoryError']
 
@@ -58,12 +67,15 @@ export async function startKafka(options: KafkaOptions): Promise<KafkaEngine> {
   await mkdir(dir, { recursive: true })
   const ports = options.ports ?? { broker: await freePort(), controller: await freePort() }
   const properties = join(dir, 'server.properties')
-  await writeFile(properties, settings(ports, join(dir, 'data')))
+  const { clusterId, members } = options.cluster ?? {
+    clusterId: randomBytes(16).toString('base64url'),
+    members: [ports],
+  }
+  await writeFile(properties, settings(ports, members, join(dir, 'data')))
   const classPath = ['-cp', join(jars, '*')]
   if (!(await exists(join(dir, 'data', 'meta.properties')))) {
-    const clusterId = randomBytes(16).toString('base64url')
     // With `=`, because an id may begin with a hyphen.
-    const format = ['kafka.tools.StorageTool', 'format', '--standalone', `--cluster-id=${clusterId}`, '-c', properties]
+    const format = ['kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '-c', properties]
     await run(java, [...javaFlags, ...classPath, ...format], { cwd: dir })
   }
   const [logFile, pidFile] = [join(dir, 'server.log'), join(dir, 'pid')]
@@ -102,21 +114,23 @@ const exists = (path: string) =>
     () => false,
   )
 
-/** One broker holds the only copy, also of Kafka's own topics. Only the apps create topics. */
-function settings(ports: KafkaPorts, dataDir: string): string {
+/** Kafka's own topics have as many copies as the topic of reports. Only the apps create topics. */
+function settings(ports: KafkaPorts, members: readonly KafkaPorts[], dataDir: string): string {
+  const idOf = (member: KafkaPorts) => members.findIndex(({ broker }) => broker === member.broker) + 1
+  const replicas = Math.min(3, members.length)
   const properties = {
     'process.roles': 'broker,controller',
-    'node.id': nodeId,
-    'controller.quorum.bootstrap.servers': `127.0.0.1:${ports.controller}`,
+    'node.id': idOf(ports),
+    'controller.quorum.voters': members.map((member) => `${idOf(member)}@127.0.0.1:${member.controller}`).join(','),
     'controller.listener.names': 'CONTROLLER',
     listeners: `PLAINTEXT://127.0.0.1:${ports.broker},CONTROLLER://127.0.0.1:${ports.controller}`,
     'advertised.listeners': `PLAINTEXT://127.0.0.1:${ports.broker}`,
     'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'log.dirs': dataDir,
     'auto.create.topics.enable': false,
-    'offsets.topic.replication.factor': 1,
+    'offsets.topic.replication.factor': replicas,
     'offsets.topic.num.partitions': 4,
-    'transaction.state.log.replication.factor': 1,
+    'transaction.state.log.replication.factor': replicas,
     'transaction.state.log.min.isr': 1,
     'group.initial.rebalance.delay.ms': 0,
     'num.network.threads': 2,
