@@ -1,5 +1,5 @@
 import { Admin, ConfigResourceTypes } from '@platformatic/kafka'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openKafkaLog } from '#telemetry-log/kafka-log'
 import { openKafkaPartition } from '#telemetry-log/kafka-partition'
 import { startTestKafkaCluster, whyNoKafka } from '#test/kafka'
@@ -9,9 +9,11 @@ const problem = await whyNoKafka()
 const waitMs = 90_000
 const deviceOf = (index: number) => `01890000-0000-7000-8000-${String(index).padStart(12, '0')}`
 
-describe.skipIf(problem)(`the telemetry log on three brokers${problem ? ` (skipped: ${problem})` : ''}`, () => {
+describe('the telemetry log on three brokers', () => {
+  beforeEach(({ skip }) => skip(problem !== undefined, problem))
   let cluster: Awaited<ReturnType<typeof startTestKafkaCluster>>
   beforeAll(async () => {
+    if (problem) return
     cluster = await startTestKafkaCluster(3)
   }, 180_000)
   afterAll(() => cluster?.stop(), 60_000)

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { type AppProcess, startAppProcess } from '#test/app-process'
@@ -15,7 +15,8 @@ import { until } from '#test/until'
 const problem = await whyNoKafka()
 const waitMs = 90_000
 
-describe.skipIf(problem)(`ingest and writers over Kafka${problem ? ` (skipped: ${problem})` : ''}`, () => {
+describe('ingest and writers over Kafka', () => {
+  beforeEach(({ skip }) => skip(problem !== undefined, problem))
   const folder = mkdtempSync(join(tmpdir(), 'routerfleet-writers-'))
   let kafka: TestKafka
   let database: TestDatabase
@@ -43,6 +44,7 @@ describe.skipIf(problem)(`ingest and writers over Kafka${problem ? ` (skipped: $
   }
 
   beforeAll(async () => {
+    if (problem) return
     kafka = await startTestKafka()
     database = await createTestDatabase()
     pool = openPool(database.url, { applicationName: 'test' })

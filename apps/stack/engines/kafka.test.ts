@@ -1,14 +1,16 @@
 import { Admin, Consumer, Producer } from '@platformatic/kafka'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startTestKafka, type TestKafka, whyNoKafka } from '#test/kafka'
 
 const problem = await whyNoKafka()
 const topic = 'kept'
 
-describe.skipIf(problem)(`a Kafka broker${problem ? ` (skipped: ${problem})` : ''}`, () => {
+describe('a Kafka broker', () => {
+  beforeEach(({ skip }) => skip(problem !== undefined, problem))
   let kafka: TestKafka
   const client = () => ({ clientId: 'test', bootstrapBrokers: [kafka.broker] })
   beforeAll(async () => {
+    if (problem) return
     kafka = await startTestKafka()
   })
   afterAll(() => kafka?.stop())
