@@ -12,6 +12,7 @@ import { requestListener, startListening } from '#http/server'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { kafkaSettings } from '#telemetry-log/kafka-settings'
+import { refuseUnstoredSegments } from '#telemetry-log/partitioned-log'
 import type { ToldByRows } from '#telemetry-writer/device-reports'
 import { createDwellAnnouncer } from '#telemetry-writer/dwell-announcer'
 import { createPresence } from '#telemetry-writer/presence'
@@ -67,6 +68,7 @@ export async function startIngest(config: Config) {
   }
   const { registry } = metrics
   const kafka = kafkaSettings(config)
+  if (kafka) await refuseUnstoredSegments(config.LOG_DIR)
   const store = kafka
     ? // Loaded only if it is used: without Kafka, its client takes no memory.
       (await import('./kafka-store.ts')).openKafkaStore({ settings: kafka, registry, logger })

@@ -16,7 +16,12 @@ import {
   type TelemetryBatch,
 } from '#telemetry-log/log'
 import { partitionOf } from '#telemetry-log/partition'
-import { type LogPartition, openPartitionedLog, type PartitionedLog } from '#telemetry-log/partitioned-log'
+import {
+  type LogPartition,
+  openPartitionedLog,
+  type PartitionedLog,
+  refuseUnstoredSegments,
+} from '#telemetry-log/partitioned-log'
 import { openSegmentLog } from '#telemetry-log/segment-log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { listSegments } from '#telemetry-log/segments'
@@ -238,6 +243,25 @@ test('a log whose layout file is lost is not taken for a new one', async () => {
   await log.close()
   rmSync(join(folder, 'layout.json'))
   await expect(openPartitionedLog({ folder, partitionsIfNew: 2 })).rejects.toThrow('layout.json is missing')
+})
+
+test('a change to Kafka is refused while samples in segment files are not stored', async () => {
+  await refuseUnstoredSegments(join(folder, 'missing'))
+  await refuseUnstoredSegments(folder)
+  const log = await openPartitionedLog({ folder, partitions: 2 })
+  await fill(log, 3)
+  await expect(refuseUnstoredSegments(folder)).rejects.toThrow(LogInUseError)
+  await log.close()
+  const samples = devices.length * 3 * 2
+  await expect(refuseUnstoredSegments(folder)).rejects.toThrow(
+    new LogLayoutError(
+      `The telemetry log cannot be on Kafka yet: ${folder} has ${samples} samples that are not stored. Start without KAFKA_BROKERS, wait until telemetry_backlog_samples is 0, stop, and start with KAFKA_BROKERS.`,
+    ),
+  )
+  const again = await openPartitionedLog({ folder })
+  storeAll(again, 0)
+  await again.close()
+  await refuseUnstoredSegments(folder)
 })
 
 test('one lock protects all partitions, and closing releases it', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { recoverPartitions, unstoredSamples, writePartitions } from '#telemetry-log/change-partitions'
 import {
   deletePartitions,
@@ -66,6 +66,29 @@ export async function openPartitionedLog(options: PartitionedLogOptions): Promis
   }
 }
 
+/**
+ * Throws LogLayoutError if the segment files in the folder have samples that are not stored: with a log on Kafka, nothing
+ * reads them. Throws LogInUseError if another process writes them.
+ */
+export async function refuseUnstoredSegments(folder: string): Promise<void> {
+  if (!existsSync(folder)) return
+  const layout = readLayout(folder)
+  if (placesOf(folder, layout).every(isEmpty)) return
+  const lock = await lockFolder(folder)
+  try {
+    const unstored = sumOfUnstored(await recoverPartitions(folder, layout, lock))
+    if (unstored > 0) throw new LogLayoutError(notReadOnKafka(folder, unstored))
+  } finally {
+    await lock.release()
+  }
+}
+
+const sumOfUnstored = (partitions: readonly Parameters<typeof unstoredSamples>[0][]): number =>
+  partitions.reduce((sum, partition) => sum + unstoredSamples(partition), 0)
+
+const notReadOnKafka = (folder: string, samples: number): string =>
+  `The telemetry log cannot be on Kafka yet: ${folder} has ${samples} samples that are not stored. Start without KAFKA_BROKERS, wait until telemetry_backlog_samples is 0, stop, and start with KAFKA_BROKERS.`
+
 async function layoutFor(options: PartitionedLogOptions, lock: FolderLock): Promise<Layout> {
   const { folder, partitionsIfNew = 1 } = options
   const layout = deletePrevious(folder, readLayout(folder))
@@ -74,7 +97,7 @@ async function layoutFor(options: PartitionedLogOptions, lock: FolderLock): Prom
   const partitions = options.partitions ?? (isNew ? partitionsIfNew : layout.partitions)
   if (partitions === layout.partitions) return layout
   const before = isNew ? [] : await recoverPartitions(folder, layout, lock)
-  const unstored = before.reduce((sum, partition) => sum + unstoredSamples(partition), 0)
+  const unstored = sumOfUnstored(before)
   if (unstored > 0) throw new LogLayoutError(notStored(folder, layout.partitions, partitions, unstored))
   const next = nextLayout(layout, partitions)
   deletePartitions(folder, next.folder)
