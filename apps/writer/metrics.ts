@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { registerCleaningMetrics } from '#telemetry-writer/cleaning-metrics'
 import { sendReasons } from '#telemetry-writer/sent-rows'
 import type { PartitionFigures, WrittenPartition } from './partition.ts'
 import type { Questdb } from './questdb.ts'
@@ -69,17 +70,7 @@ export function registerWriterMetrics(
         for (const reason of sendReasons) this.inc({ reason, partition }, rowsSent[reason])
     },
   })
-  new Counter({
-    name: 'telemetry_fields_cleaned_total',
-    help: 'Values of fields that were set to null, by kind, field and reason.',
-    labelNames: ['kind', 'field', 'reason'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { cleaned } of written())
-        for (const { kind, field, reason, count } of cleaned) this.inc({ kind, field, reason }, count)
-    },
-  })
+  registerCleaningMetrics(registry, () => written().flatMap(({ cleaned }) => cleaned))
   new Gauge({
     name: 'telemetry_suspended_tables',
     help: 'Tables whose writes QuestDB accepts but does not apply.',

@@ -11,7 +11,7 @@ import type { SentRows } from './sent-rows.ts'
 import type { RowStore } from './store-rows.ts'
 import { createUnconfirmedNews } from './unconfirmed-news.ts'
 
-/** Readers of one partition, for one life of a pipeline. See `PipelineParts`. */
+/** Readers of one partition, for one pipeline. See `PipelineParts`. */
 export type PartitionReaders = Record<'reader' | 'ahead' | 'earlier', TelemetryLogReader>
 
 type PartitionWriterParts = {
@@ -64,7 +64,7 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
   const resumePosition = (position: LogPosition): LogPosition =>
     Math.min(position, stored?.unfinishedPosition ?? position, news.oldest() ?? position)
 
-  /** One life between two restarts of the database: everything it may have forgotten is sent again first. */
+  /** Runs a pipeline until the database restarts. First sends everything again that the database may have lost. */
   async function runOnce(): Promise<void> {
     const checkpoint = checkpoints.current()
     checkpoints.beginReplay()
@@ -98,7 +98,7 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
         await untilApplied()
         await runOnce()
         if (!isStopping) onReplay(checkpoints.readPosition(undefined))
-        // A life that ended at once must not keep the event loop busy.
+        // A pipeline that ends immediately must not keep the event loop busy.
         await delay(1)
       }
     },

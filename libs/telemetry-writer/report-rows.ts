@@ -14,7 +14,7 @@ import type { DecodedReport, StoredTimes } from './sightings.ts'
 export type ReportRows = {
   /**
    * Adds the rows of one report to the batch, all or, when it throws, none; the device's state is halfway then. `counted` is false
-   * when an earlier life counted its samples. Returns what its counted samples are.
+   * when its samples were counted before a restart. Returns what its counted samples are.
    */
   add(
     report: DecodedReport,

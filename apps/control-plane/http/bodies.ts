@@ -17,8 +17,8 @@ export type Bodies = {
 export const unauthenticatedBodyMs = 10_000
 
 /**
- * Small budgets for unauthenticated callers and routers; for organizations, three of the largest bodies at the same time. In
- * all, the process grows by less than 300 MiB while they are full: bodies are also decoded.
+ * Small budgets for unauthenticated callers and routers; for organizations, three of the largest bodies at the same time.
+ * Together 192 MiB, because bodies are also decoded, which takes more memory.
  */
 export function createBodies(registry: Registry): Bodies {
   const bodies: Bodies = {

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { type Lease, leaseAgeMs } from '#telemetry-log/lease'
+import { registerCleaningMetrics } from '#telemetry-writer/cleaning-metrics'
 import { sendReasons } from '#telemetry-writer/sent-rows'
 import type { Writers, WrittenPartition } from '../writer/writers.ts'
 import type { Backlog } from './backlog.ts'
@@ -49,18 +50,7 @@ export function registerSampleMetrics(
   counterOf(registry, 'telemetry_log_damages_total', 'Damaged parts of the log. Their bytes are in dead-letter/.', () =>
     sumOf((partition) => progressOf(partition).damages),
   )
-  new Counter({
-    name: 'telemetry_fields_cleaned_total',
-    help: 'Values of fields that were set to null, by kind, field and reason.',
-    labelNames: ['kind', 'field', 'reason'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { cleaned } of partitions.map(progressOf)) {
-        for (const { kind, field, reason, count } of cleaned) this.inc({ kind, field, reason }, count)
-      }
-    },
-  })
+  registerCleaningMetrics(registry, () => partitions.flatMap((partition) => progressOf(partition).cleaned))
   new Counter({
     name: 'telemetry_rows_sent_total',
     help: 'Rows sent to QuestDB since the start of the process, by reason.',

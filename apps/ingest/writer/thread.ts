@@ -156,7 +156,7 @@ tellProgress()
 await repairSchema()
   .then(() => writer.run())
   .catch((error: unknown) => {
-    // What could not be sent in time is in the log and is sent by the next life.
+    // What could not be sent in time is in the log and is sent after the next start.
     if (!ending.signal.aborted) throw error
   })
 await watching.stop()
