@@ -27,6 +27,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // The default of one second is too short for a page that renders in software beside other tests.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       { extends: true, test: { name: 'unit', include: unitTests, exclude: never, isolate: false } },
       {

@@ -48,7 +48,6 @@ async function read(place: string, options: ReaderOptions = {}, baseUrl = produc
 
 const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
 const shownCount = (page: Page) => page.locator('.map-count strong').textContent()
-const patience = { timeout: 20_000 }
 
 test('edits a profile and replaces its secret, which no response ever contains', async () => {
   const { page, answers } = await read('#/profiles')
@@ -129,13 +128,13 @@ test('filters the fleet, and keeps filters and the selected device after a reloa
   const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`)
   await seesMap()
   await page.getByLabel('Group').selectOption({ label: 'Trucks (140)' })
-  await expect.poll(() => shownCount(page), patience).toBe('140')
+  await expect.poll(() => shownCount(page)).toBe('140')
   await page.getByLabel('Find a device by name').fill('truck 00')
-  await expect.poll(() => shownCount(page), patience).toBe('9')
+  await expect.poll(() => shownCount(page)).toBe('9')
   await page.getByRole('button', { name: 'SINR' }).click()
 
   await page.reload()
-  await expect.poll(() => shownCount(page), patience).toBe('9')
+  await expect.poll(() => shownCount(page)).toBe('9')
   await page.getByRole('heading', { name: truck?.name ?? '', exact: true }).waitFor()
   expect(await page.getByRole('button', { name: 'SINR' }).getAttribute('aria-pressed')).toBe('true')
   expect(parameters(page).get('q')).toBe('truck 00')
@@ -152,7 +151,7 @@ test('opens a device from the map with signal, charts, and a time slider for its
   const [truck] = await movingVehicles(product)
   const { lon, lat } = truck?.location ?? {}
   const { page, seesMap } = await read(`#/map?lon=${lon}&lat=${lat}&z=12&q=${truck?.name}&metric=off`)
-  await expect.poll(() => shownCount(page), patience).toBe('1')
+  await expect.poll(() => shownCount(page)).toBe('1')
   const canvas = page.locator('.map-surface canvas')
   // The truck moves while the page loads, so click its newest position until its panel opens.
   await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { ...patience, interval: 300 }).toBe(true)
@@ -249,9 +248,7 @@ const headline = (noServiceS: number) => {
 }
 
 const mapTakesPoints = (page: Page) =>
-  expect
-    .poll(() => page.locator('.map-surface canvas').evaluate((canvas) => canvas.style.cursor), patience)
-    .toBe('crosshair')
+  expect.poll(() => page.locator('.map-surface canvas').evaluate((canvas) => canvas.style.cursor)).toBe('crosshair')
 
 test('forecasts a route drawn on the map, and again after opening its link', { timeout: 6 * minute }, async () => {
   await roadIsCounted(product, surveyed)
@@ -268,7 +265,7 @@ test('forecasts a route drawn on the map, and again after opening its link', { t
     await page.mouse.click(x, y, { clickCount: index === way.length - 1 ? 2 : 1 })
     // Wait, because two quick clicks would be a double click.
     const expected = index === 0 ? 'Click to add points' : ' km'
-    await expect.poll(() => panel.textContent(), patience).toContain(expected)
+    await expect.poll(() => panel.textContent()).toContain(expected)
   }
   const answer = await answered
   expect(answer.status()).toBe(200)
@@ -307,7 +304,7 @@ test('draws a route with the keyboard: adds points, removes one, and finishes wi
     const before = page.url()
     await canvas.focus()
     await page.keyboard.press('ArrowRight')
-    await expect.poll(() => page.url(), patience).not.toBe(before)
+    await expect.poll(() => page.url()).not.toBe(before)
   }
   await page.keyboard.press('Backspace')
   const answered = page.waitForResponse((response) => response.url().endsWith('/fleet/forecast'))
@@ -340,7 +337,7 @@ test('forecasts a GPX or GeoJSON file, and explains why another file is invalid'
 test('shows the fleet as a table with the same filters', async () => {
   const { page } = await read('#/map?as=table')
   const rows = page.getByRole('table', { name: 'Devices with position and signal' }).locator('tbody tr')
-  await expect.poll(() => rows.count(), patience).toBe(200)
+  await expect.poll(() => rows.count()).toBe(200)
   await page.getByLabel('Find a device by name').fill('ship 0')
   await expect.poll(() => rows.count()).toBe(24)
   await rows.first().getByRole('link').click()

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 export async function until<Result>(
   what: string,
   condition: () => Promise<Result | undefined | false>,
-  withinMs = 10_000,
+  withinMs = 30_000,
 ): Promise<Result> {
   const giveUpAt = Date.now() + withinMs
   for (;;) {
