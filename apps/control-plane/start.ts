@@ -35,6 +35,7 @@ export async function openServices(config: Config): Promise<{ services: Services
   const pool = openPool(config.POSTGRES_URL, {
     applicationName: 'control-plane',
     maxConnections: config.POSTGRES_MAX_CONNECTIONS,
+    keepOpen: config.POSTGRES_MAX_CONNECTIONS,
   })
   const baseUrl = config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`
   const accessTokens = await createAccessTokens(config.CONFIG_SECRETS_KEY, baseUrl)

@@ -52,6 +52,7 @@ export async function startIngest(config: Config) {
   const pool = openPool(config.POSTGRES_URL, {
     applicationName: 'ingest',
     maxConnections: config.POSTGRES_MAX_CONNECTIONS,
+    keepOpen: config.POSTGRES_MAX_CONNECTIONS,
   })
   const presence = createPresence({ pool, logger })
   const dwells = createDwellAnnouncer({ pool, plans, logger })

@@ -8,12 +8,20 @@ export type Pool = Pick<pg.Pool, 'query' | 'connect'>
 /** The pool as its owner uses it; `end()` closes it. */
 export type OwnedPool = pg.Pool
 
-/** A pool of connections to Postgres. `applicationName` appears in pg_stat_activity. A statement may run for at most 30 s. */
-export function openPool(url: string, options: { applicationName: string; maxConnections?: number }): OwnedPool {
+/**
+ * A pool of connections to Postgres. `applicationName` appears in pg_stat_activity. A statement may run for at most 30 s.
+ * `keepOpen`: so many connections stay open once opened, and are opened before they are needed.
+ */
+export function openPool(
+  url: string,
+  options: { applicationName: string; maxConnections?: number; keepOpen?: number },
+): OwnedPool {
+  const { applicationName, maxConnections = 10, keepOpen = 0 } = options
   const pool = new pg.Pool({
     connectionString: url,
-    application_name: options.applicationName,
-    max: options.maxConnections ?? 10,
+    application_name: applicationName,
+    max: maxConnections,
+    min: keepOpen,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 30_000,
     // Ends the wait for a server that disappeared without closing the connection.
@@ -24,7 +32,26 @@ export function openPool(url: string, options: { applicationName: string; maxCon
   pool.on('error', () => {})
   // When a connection is lost between two statements of a transaction, the next statement rejects.
   pool.on('connect', (client) => client.on('error', () => {}))
+  openAhead(pool, Math.min(keepOpen, maxConnections))
   return pool
+}
+
+/**
+ * Opens the next connection, up to `count`, whenever the last idle one is taken. A new connection takes half a second on a
+ * busy machine, and the pool lets the request that finds none idle wait for it, even if another is released earlier.
+ */
+function openAhead(pool: OwnedPool, count: number): void {
+  let isOpening = false
+  const openNext = async () => {
+    if (isOpening || pool.ending || pool.totalCount >= count || pool.idleCount > 0) return
+    isOpening = true
+    await pool.connect().then(
+      (connection) => connection.release(),
+      () => {},
+    )
+    isOpening = false
+  }
+  pool.on('acquire', openNext)
 }
 
 const boundConnections = new WeakSet<Connection>()

@@ -154,7 +154,7 @@ test('opens a device from the map with signal, charts, and a time slider for its
   await expect.poll(() => shownCount(page)).toBe('1')
   const canvas = page.locator('.map-surface canvas')
   // The truck moves while the page loads, so click its newest position until its panel opens.
-  await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { ...patience, interval: 300 }).toBe(true)
+  await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { interval: 300 }).toBe(true)
   await page.getByRole('button', { name: 'RSRP' }).click()
   await seesMap()
 
@@ -369,7 +369,7 @@ test('draws devices and coverage on a 2D canvas without WebGL2, and still opens 
   const { page, seesMap } = await read(`#/map?q=${truck?.name}`, { before })
   await seesMap()
   expect(await page.locator('.map-surface').getAttribute('data-surface')).toBe('canvas')
-  await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { ...patience, interval: 300 }).toBe(true)
+  await expect.poll(() => clickOn(page, truck?.deviceId ?? ''), { interval: 300 }).toBe(true)
   await page.getByRole('complementary', { name: `Device ${truck?.name}` }).waitFor()
 })
 
