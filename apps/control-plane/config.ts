@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { urlList } from '#core/config'
 import { Secret } from '#core/secret'
 
 const optionalUrl = z.url().optional()
@@ -8,6 +9,8 @@ const optionalUrl = z.url().optional()
 export const configSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  /** The addresses of the health ports of all copies of the control plane, separated by commas, for their metrics. */
+  CONTROL_PLANE_URL: urlList().optional(),
   /** The address callers use; issuer and audience of access tokens. Default: the address it listens on. */
   PUBLIC_BASE_URL: optionalUrl,
   POSTGRES_URL: z.string(),
@@ -20,9 +23,11 @@ export const configSchema = z.object({
     .default('quest')
     .transform((text) => new Secret(text)),
   REDIS_URL: z.string().optional(),
-  INGEST_URL: z.url(),
-  /** The health and metrics address of the worker. Optional. */
-  WORKER_URL: optionalUrl,
+  /** The addresses of all copies of ingest, separated by commas. */
+  INGEST_URL: urlList(),
+  /** The health and metrics addresses of the workers and of the writers, separated by commas. Optional. */
+  WORKER_URL: urlList().optional(),
+  WRITER_URL: urlList().optional(),
   /** Master secret: wraps profile secrets' keys, signs access tokens and cursors. */
   CONFIG_SECRETS_KEY: z
     .string()

@@ -17,6 +17,7 @@ import type { Bodies } from './http/bodies.ts'
 import type { DeviceAdmission } from './http/device-admission.ts'
 import type { KeyDirectory } from './http/key-directory.ts'
 import type { DeviceEdge } from './http/proxy.ts'
+import type { AppCopies } from './routes/collect-metrics.ts'
 
 /** What routes reach beyond their own domain verb. Built once in main.ts, passed as a value. */
 export type Services = {
@@ -44,8 +45,10 @@ export type Services = {
   /** Where imports wait for their turn. */
   importLine: FairQueue
   readinessChecks: ReadinessCheck[]
-  /** Base addresses of the other apps' `/metrics`, by app name. */
-  metricsSources: Record<string, string>
+  /** Base addresses of the copies of the other apps, for their `/metrics`. */
+  otherApps: readonly AppCopies[]
+  /** Base addresses of all copies of this app for their `/metrics`. Empty if this process is the only one. */
+  controlPlaneUrls: readonly string[]
   /** The first path segment after /api that names the router model. */
   routerModelSegment: string
   trustedProxyHops: number

@@ -67,6 +67,11 @@ export async function openServices(config: Config): Promise<{ services: Services
   })
   const readers = createReaders(questdb, questdbConnections)
   const fleetMaps = createFleetMaps({ pool, readers, clock })
+  const otherApps = [
+    { app: 'ingest', baseUrls: config.INGEST_URL },
+    { app: 'worker', baseUrls: config.WORKER_URL ?? [] },
+    { app: 'writer', baseUrls: config.WRITER_URL ?? [] },
+  ].filter(({ baseUrls }) => baseUrls.length > 0)
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
 
   const services: Services = {
@@ -94,10 +99,10 @@ export async function openServices(config: Config): Promise<{ services: Services
     readinessChecks: [
       { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
       { name: 'questdb', check: () => answers(new URL('/ping', config.QUESTDB_URL)) },
-      httpReadiness('ingest', config.INGEST_URL),
-      ...(config.WORKER_URL ? [httpReadiness('worker', config.WORKER_URL)] : []),
+      ...otherApps.map(({ app, baseUrls }) => httpReadiness(app, baseUrls)),
     ].map((check) => sharedCheck(check)),
-    metricsSources: { ingest: config.INGEST_URL, ...(config.WORKER_URL ? { worker: config.WORKER_URL } : {}) },
+    otherApps,
+    controlPlaneUrls: config.CONTROL_PLANE_URL ?? [],
     routerModelSegment: config.ROUTER_MODEL_SEGMENT,
     trustedProxyHops: config.TRUSTED_PROXY_HOPS,
   }

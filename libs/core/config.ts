@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 
 /**
  * Parses the environment variables of an app, once, at its entry point. Empty strings count as absent, so that
@@ -14,3 +14,10 @@ export function parseConfig<Schema extends z.ZodType>(
   const sentences = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
   throw new Error(`Invalid configuration. ${sentences.join('; ')}`)
 }
+
+/** Returns a schema for addresses separated by commas. Its output is an array with at least one address. */
+export const urlList = () =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((address) => address.trim()))
+    .pipe(z.array(z.url('must be addresses, separated by commas')))

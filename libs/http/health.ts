@@ -44,12 +44,14 @@ async function passes(check: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** A check that `GET /readyz` at the address of an app returns 200. */
-export const httpReadiness = (name: string, baseUrl: string): ReadinessCheck => ({
+/** A check that `GET /readyz` of at least one copy of an app returns 200. `baseUrls` are the addresses of its copies. */
+export const httpReadiness = (name: string, baseUrls: readonly string[]): ReadinessCheck => ({
   name,
-  check: async () => {
-    const answer = await fetch(new URL('/readyz', baseUrl), { signal: AbortSignal.timeout(limitMs) })
-    await answer.body?.cancel()
-    if (answer.status !== 200) throw new Error(`${name} is not ready`)
-  },
+  check: () => Promise.any(baseUrls.map((baseUrl) => isReady(name, baseUrl))),
 })
+
+async function isReady(name: string, baseUrl: string): Promise<void> {
+  const answer = await fetch(new URL('/readyz', baseUrl), { signal: AbortSignal.timeout(limitMs) })
+  await answer.body?.cancel()
+  if (answer.status !== 200) throw new Error(`${name} is not ready`)
+}

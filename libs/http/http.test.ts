@@ -231,12 +231,23 @@ describe('responses', () => {
 
 test('merges metrics of several apps and labels only shared families', () => {
   const own = '# HELP up Is up.\n# TYPE up gauge\nup 1\n# TYPE requests counter\nrequests{route="/a"} 2\n'
-  const merged = mergeExpositions({
-    one: own,
-    two: '# HELP up Is up.\n# TYPE up gauge\nup 0\n# TYPE samples counter\nsamples 5\n',
-  })
+  const merged = mergeExpositions([
+    { app: 'one', text: own },
+    { app: 'two', text: '# HELP up Is up.\n# TYPE up gauge\nup 0\n# TYPE samples counter\nsamples 5\n' },
+  ])
   expect(merged).toBe(
     '# HELP up Is up.\n# TYPE up gauge\nup{app="one"} 1\nup{app="two"} 0\n# TYPE requests counter\nrequests{route="/a"} 2\n# TYPE samples counter\nsamples 5\n',
+  )
+})
+
+test('merges metrics of several copies of an app with a label for each', () => {
+  const merged = mergeExpositions([
+    { app: 'one', text: '# TYPE up gauge\nup 1\n' },
+    { app: 'two', copy: 'a:1', text: '# TYPE up gauge\nup 1\n# TYPE samples counter\nsamples{kind="gps"} 5\n' },
+    { app: 'two', copy: 'b:2', text: '# TYPE up gauge\nup 0\n# TYPE samples counter\nsamples{kind="gps"} 7\n' },
+  ])
+  expect(merged).toBe(
+    '# TYPE up gauge\nup{app="one"} 1\nup{app="two",copy="a:1"} 1\nup{app="two",copy="b:2"} 0\n# TYPE samples counter\nsamples{kind="gps",copy="a:1"} 5\nsamples{kind="gps",copy="b:2"} 7\n',
   )
 })
 

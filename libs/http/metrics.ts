@@ -35,24 +35,29 @@ export function createHttpMetrics(): HttpMetrics {
   }
 }
 
-type Family = { head: string[]; samples: { app: string; line: string }[] }
+/** The Prometheus text of one process. `copy` names the process if the app has several. */
+export type Exposition = { app: string; copy?: string | undefined; text: string }
+
+type Sample = Omit<Exposition, 'text'> & { line: string }
+type Family = { head: string[]; samples: Sample[] }
 
 /**
  * Merges the Prometheus texts of several processes into one valid exposition. Each metric family has one head. Samples of a
- * family that several apps export get an `app` label, so that equal series stay distinct.
+ * family that several apps export get an `app` label, and those of an app with several copies get a `copy` label, so that
+ * equal series stay distinct.
  */
-export function mergeExpositions(texts: Record<string, string>): string {
+export function mergeExpositions(expositions: readonly Exposition[]): string {
   const families = new Map<string, Family>()
-  for (const [app, text] of Object.entries(texts)) addExposition(families, app, text)
+  for (const exposition of expositions) addExposition(families, exposition)
   const lines = [...families.values()].flatMap(({ head, samples }) => {
     const shared =
       new Set(samples.map(({ app }) => app)).size > 1 && !samples.some(({ line }) => line.includes('{app="'))
-    return [...head, ...samples.map(({ app, line }) => (shared ? withAppLabel(line, app) : line))]
+    return [...head, ...samples.map((sample) => labelled(sample, shared))]
   })
   return `${lines.join('\n')}\n`
 }
 
-function addExposition(families: Map<string, Family>, app: string, text: string): void {
+function addExposition(families: Map<string, Family>, { app, copy, text }: Exposition): void {
   let current: Family = { head: [], samples: [] }
   for (const line of text.split('\n')) {
     const header = /^# (HELP|TYPE) (\S+)/.exec(line)
@@ -60,13 +65,13 @@ function addExposition(families: Map<string, Family>, app: string, text: string)
       current = families.get(header[2]) ?? { head: [], samples: [] }
       families.set(header[2], current)
       if (!current.head.some((known) => known.startsWith(`# ${header[1]}`))) current.head.push(line)
-    } else if (line !== '' && !line.startsWith('#')) current.samples.push({ app, line })
+    } else if (line !== '' && !line.startsWith('#')) current.samples.push({ app, copy, line })
   }
 }
 
-function withAppLabel(sample: string, app: string): string {
-  const match = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})?(\s.*)$/s.exec(sample)
-  if (!match) return sample
-  const labels = [`app="${app}"`, ...(match[2] ? [match[2]] : [])].join(',')
-  return `${match[1]}{${labels}}${match[3]}`
+function labelled({ app, copy, line }: Sample, withApp: boolean): string {
+  const match = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})?(\s.*)$/s.exec(line)
+  if (!match || !(withApp || copy)) return line
+  const labels = [withApp && `app="${app}"`, match[2], copy && `copy="${copy}"`].filter(Boolean)
+  return `${match[1]}{${labels.join(',')}}${match[3]}`
 }

@@ -2,11 +2,11 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context } from 'hono'
-import { Pool } from 'undici'
 import { ServiceError } from '#core/errors'
 import { isSliceOver, nextSlice } from '#core/slices'
 import { maxReportBytes } from '#device-edge/contract'
 import { type BodyTerms, startDeadline } from '#http/body'
+import { createEdgeCopies } from './edge-copies.ts'
 
 /** `maxBytes`: the device edge's body limit, by default that of a report. `onRefused`: called when the device edge returns 401. */
 type ForwardTerms = BodyTerms & { maxBytes?: number; onRefused?: () => void }
@@ -45,18 +45,9 @@ const hopHeaders = new Set([
 /** Internal path of the device edge that returns 204 for a valid token. */
 const tokenCheckPath = '/device/token'
 
-/** Long enough for a router's long-poll of 55 s. */
-const answerLimitMs = 70_000
-
-/** A keep-alive connection pool to the ingest app, which shares this service's base address. */
-export function createDeviceEdge(ingestUrl: string): DeviceEdge {
-  const pool = new Pool(ingestUrl, {
-    // No limit: each router that waits for a job uses a connection.
-    connections: null,
-    headersTimeout: answerLimitMs,
-    bodyTimeout: answerLimitMs,
-    pipelining: 1,
-  })
+/** The connections to the copies of the ingest app, which share this service's base address. */
+export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
+  const copies = createEdgeCopies(ingestUrls)
   return {
     async forward(c, requestId, { maxBytes = maxReportBytes, onRefused, ...terms }) {
       const { incoming, outgoing } = c.env as NodeBindings
@@ -69,19 +60,17 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
       try {
         // One byte more is forwarded, so that the edge returns 413 in its own order of checks.
         const body = hasBody ? await readStart(incoming, maxBytes + 1, terms) : null
-        await pool.stream(
-          {
-            method: c.req.method as 'GET' | 'POST',
-            path: pathname + search,
-            headers: forwardedHeaders(incoming, requestId),
-            body,
-            signal: leaving,
-          },
-          ({ statusCode, headers }) => {
-            if (statusCode === 401) onRefused?.()
-            return outgoing.writeHead(statusCode, returnedHeaders(headers))
-          },
-        )
+        const headers = forwardedHeaders(incoming, requestId)
+        await copies.request(incoming.headers.authorization, (pool) => {
+          if (outgoing.destroyed) throw clientIsGone()
+          return pool.stream(
+            { method: c.req.method as 'GET' | 'POST', path: pathname + search, headers, body, signal: leaving },
+            ({ statusCode, headers }) => {
+              if (statusCode === 401) onRefused?.()
+              return outgoing.writeHead(statusCode, returnedHeaders(headers))
+            },
+          )
+        })
       } catch (error) {
         if (error instanceof ServiceError) throw error
         if (!outgoing.headersSent && !outgoing.destroyed) throw edgeIsAway()
@@ -90,16 +79,19 @@ export function createDeviceEdge(ingestUrl: string): DeviceEdge {
       return new Response(null, { status: outgoing.statusCode, headers: RESPONSE_ALREADY_SENT.headers })
     },
     async checkToken(incoming, requestId) {
-      const headers = { ...callerHeaders(incoming, requestId), authorization: incoming.headers.authorization }
-      const answer = await pool.request({ method: 'GET', path: tokenCheckPath, headers }).catch(() => {
-        throw edgeIsAway()
-      })
+      const { authorization } = incoming.headers
+      const headers = { ...callerHeaders(incoming, requestId), authorization }
+      const answer = await copies
+        .request(authorization, (pool) => pool.request({ method: 'GET', path: tokenCheckPath, headers }))
+        .catch(() => {
+          throw edgeIsAway()
+        })
       const text = await answer.body.text()
       // Earlier versions of the device edge return 404 here and check the token after the body.
       if (answer.statusCode === 204 || answer.statusCode === 404) return undefined
       return new Response(text, { status: answer.statusCode, headers: headersOf(returnedHeaders(answer.headers)) })
     },
-    close: () => pool.destroy(),
+    close: copies.close,
   }
 }
 
@@ -107,6 +99,8 @@ const edgeIsAway = () =>
   new ServiceError(503, 'device_edge_unavailable', 'The device edge is temporarily unavailable. Retry later.', {
     headers: { 'Retry-After': '2' },
   })
+
+const clientIsGone = () => new Error('The client closed the connection.')
 
 /** Many large bodies at once would fill one turn of the event loop with up to 2 MiB of each. */
 function pauseForATurn(source: IncomingMessage): void {
@@ -135,7 +129,7 @@ async function readStart(source: IncomingMessage, mostBytes: number, { account, 
     })
     source.once('end', resolve)
     source.once('error', reject)
-    source.once('close', () => reject(new Error('The client closed the connection.')))
+    source.once('close', () => reject(clientIsGone()))
   })
   try {
     await Promise.race([ended, deadline.passed])

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { insufficientScope, ServiceError } from '#core/errors'
 import { readiness } from '#http/health'
-import { mergeExpositions } from '#http/metrics'
 import { type Route, route } from '../http/route.ts'
+import { collectMetrics } from './collect-metrics.ts'
 
 const tag = 'Operations'
 const readinessSchema = z.object({ ready: z.boolean(), checks: z.record(z.string(), z.enum(['ok', 'failed'])) })
@@ -44,26 +44,11 @@ export const operationRoutes: Route[] = [
     },
     handle: async ({ ctx, services }) => {
       if (!ctx.principal.platform) throw insufficientScope('platform')
-      const own = await services.metrics.registry.metrics()
-      const others = await Promise.all(Object.entries(services.metricsSources).map(fetchMetrics))
-      const text = mergeExpositions({ 'control-plane': own, ...Object.fromEntries(others) })
+      const text = await collectMetrics(services)
       return new Response(text, { headers: { 'content-type': services.metrics.registry.contentType } })
     },
   }),
 ]
-
-/** Reports an app that does not respond as `app_up 0`, so that the scrape succeeds for the other apps. */
-async function fetchMetrics([app, baseUrl]: [string, string]): Promise<[string, string]> {
-  const up = (value: 0 | 1) =>
-    `# HELP app_up Whether the app responded to this scrape.\n# TYPE app_up gauge\napp_up{app="${app}"} ${value}\n`
-  try {
-    const answer = await fetch(new URL('/metrics', baseUrl), { signal: AbortSignal.timeout(5_000) })
-    if (!answer.ok) return [app, up(0)]
-    return [app, `${await answer.text()}\n${up(1)}`]
-  } catch {
-    return [app, up(0)]
-  }
-}
 
 const notReady = (checks: Record<string, 'ok' | 'failed'>) =>
   new ServiceError(503, 'not_ready', 'The service is not ready.', {
