@@ -9,6 +9,10 @@ const optionalUrl = z.url().optional()
 export const configSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  /** Several control planes on one machine listen on PORT, and the kernel divides connections between them. Linux only. */
+  PORT_SHARED: z.stringbool().default(false),
+  /** A port on the loopback address with the health and the metrics of this process alone. */
+  HEALTH_PORT: z.coerce.number().int().min(1).max(65_535).optional(),
   /** The addresses of the health ports of all copies of the control plane, separated by commas, for their metrics. */
   CONTROL_PLANE_URL: urlList().optional(),
   /** The address callers use; issuer and audience of access tokens. Default: the address it listens on. */

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { parseConfig } from '#core/config'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { stopGracefully } from '#http/graceful-stop'
+import { createOperationsServer } from '#http/operations-server'
 import { startServer } from '#http/server'
 import { waitUntilAvailable } from '#postgres/availability'
 import { migrate } from '#postgres/migrate'
@@ -24,6 +25,7 @@ const page = await openPage(config.FLEET_MAP_FOLDER, config.ROUTER_MODEL_SEGMENT
 const server = await startServer((request, ...rest) => page?.(request) ?? app.fetch(request, ...rest), {
   host: config.HOST,
   port: config.PORT,
+  isShared: config.PORT_SHARED,
   // A request for the device edge uses a second file descriptor.
   maxConnections: connectionLimit(2),
 })
@@ -35,4 +37,10 @@ services.readinessChecks.push({
     if (stopping.stopping) throw new Error('stopping')
   },
 })
+if (config.HEALTH_PORT !== undefined) {
+  const { registry } = services.metrics
+  const health = { registry, checks: services.readinessChecks, isStopping: () => stopping.stopping }
+  // After the server above, so that a copy that is live accepts connections.
+  createOperationsServer(health).listen(config.HEALTH_PORT, '127.0.0.1')
+}
 services.logger.info({ address: server.address() }, 'listening')

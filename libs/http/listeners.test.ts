@@ -36,6 +36,23 @@ test('rejects when another process listens on the port', async () => {
   server.close()
 })
 
+test.skipIf(process.platform !== 'linux')('two servers share a port, and one of them stops', async () => {
+  const first = await startServer(() => new Response('first'), { ...address, isShared: true })
+  const { port } = first.address()
+  const second = await startServer(() => new Response('second'), { ...address, port, isShared: true })
+  const answers = async () => {
+    const requests = Array.from({ length: 64 }, async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })
+      return answer.text()
+    })
+    return new Set(await Promise.all(requests))
+  }
+  expect(await answers()).toEqual(new Set(['first', 'second']))
+  await new Promise<void>((resolve) => first.close(resolve))
+  expect(await answers()).toEqual(new Set(['second']))
+  second.close()
+})
+
 test('calls back when all connections are closed', async () => {
   const server = await startServer(() => new Response('served'), address)
   const clients = Array.from({ length: 8 }, () => connect(server.address().port, '127.0.0.1'))

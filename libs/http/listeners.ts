@@ -14,8 +14,14 @@ export type HttpServer = {
   onRefused(listener: () => void): void
 }
 
-/** `maxConnections`: further ones are closed at once. */
-export type Address = { host: string; port: number; maxConnections?: number | undefined }
+export type Address = {
+  host: string
+  port: number
+  /** Further connections are closed at once. */
+  maxConnections?: number | undefined
+  /** Other processes of the same user may listen on the port, and the kernel divides new connections between them. */
+  isShared?: boolean
+}
 
 /**
  * libuv accepts one connection per listening socket and turn of the event loop. With one socket a turn of 10 ms allows
@@ -26,10 +32,13 @@ const socketsPerPort = 32
 // macOS and Windows have no port that several sockets share.
 const unsupported: ReadonlySet<string | undefined> = new Set(['ENOTSUP', 'ENOPROTOOPT', 'EINVAL', 'ENOSYS'])
 
-/** Makes servers listen on an address. Rejects when another process has it. */
+/**
+ * Makes servers listen on an address. Rejects when another process has it, unless both share it, and when the address is to
+ * be shared but the system does not support it.
+ */
 export async function listenTogether(makeServer: () => Server, address: Address): Promise<HttpServer> {
-  const { host, maxConnections = Number.POSITIVE_INFINITY } = address
-  const port = await freePort(address)
+  const { host, maxConnections = Number.POSITIVE_INFINITY, isShared = false } = address
+  const port = isShared && address.port !== 0 ? address.port : await freePort(address)
   const servers: Server[] = []
   const refusals: (() => void)[] = []
   let connections = 0
@@ -53,6 +62,7 @@ export async function listenTogether(makeServer: () => Server, address: Address)
   } catch (error) {
     for (const server of servers.splice(0)) server.close()
     if (!unsupported.has((error as NodeJS.ErrnoException).code)) throw error
+    if (isShared) throw new Error(`This system cannot share port ${port} between processes.`, { cause: error })
     await add(false)
   }
   return {
