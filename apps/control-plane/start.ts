@@ -1,5 +1,4 @@
 import { hkdfSync } from 'node:crypto'
-import { Redis } from 'ioredis'
 import { Counter, type Registry } from 'prom-client'
 import { systemClock } from '#core/clock'
 import { createAccessTokens } from '#fleet/access/access-tokens'
@@ -11,6 +10,7 @@ import { createFleetMaps } from '#fleet-map/fleet-maps'
 import { createCursors } from '#http/cursor'
 import { httpReadiness, sharedCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
+import { openRateLimitStore } from '#http/rate-limit-store'
 import { createRateLimiter } from '#http/rate-limit'
 import { createLogger } from '#http/request-log'
 import { listen } from '#postgres/listen'
@@ -57,10 +57,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     },
   ])
   await listening.connected
-  const redis = config.REDIS_URL
-    ? new Redis(config.REDIS_URL, { enableOfflineQueue: false, maxRetriesPerRequest: 1 })
-    : undefined
-  redis?.on('error', () => {})
+  const redis = config.REDIS_URL ? openRateLimitStore(config.REDIS_URL) : undefined
   const questdb = openQuestdbSql(questdbSqlUrl(config), {
     applicationName: 'control-plane',
     maxConnections: questdbConnections,

@@ -12,6 +12,8 @@ export const configSchema = z.object({
   PORT: z.coerce.number().int().min(0).max(65_535).default(8081),
   POSTGRES_URL: z.string(),
   POSTGRES_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(4),
+  /** Shares the limit of failed authentications with the other copies of ingest. */
+  REDIS_URL: z.string().optional(),
   QUESTDB_URL: z.url(),
   QUESTDB_PG_URL: z.string(),
   QUESTDB_USER: z.string().default('admin'),

@@ -81,7 +81,11 @@ export async function startIngest(config: Config) {
     state.failed = true
   })
 
-  const failedAuthentications = createFailedAuthentications(proxyHopsOf(config))
+  // Loaded only if it is used, as Kafka above.
+  const redis = config.REDIS_URL
+    ? (await import('#http/rate-limit-store')).openRateLimitStore(config.REDIS_URL)
+    : undefined
+  const failedAuthentications = createFailedAuthentications(proxyHopsOf(config), redis)
   const bodies = createBodyBudget(unauthenticatedBodies)
   registerBodyMetrics(metrics.registry, 'unauthenticated', bodies)
   const reportBodies = createBodyBudget(reportBodyLimits)
@@ -144,6 +148,7 @@ export async function startIngest(config: Config) {
     await pool.end()
   }
   return { server, logger, checks, failed, beginStop: mailbox.close, close }
+    redis?.disconnect()
 }
 
 const isAt = (path: string, url: string | undefined) => url === path || url?.startsWith(`${path}?`)

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Redis } from 'ioredis'
 import { ServiceError } from '#core/errors'
 import { createRateLimiter } from '#http/rate-limit'
 
@@ -13,10 +14,10 @@ const failuresPerMinute = 120
 
 /**
  * Limits attempts to guess tokens. A valid token is never rejected because of other failures from its address: a carrier
- * may put a whole fleet behind one address.
+ * may put a whole fleet behind one address. With Redis, all copies of ingest count together.
  */
-export function createFailedAuthentications(proxyHops: number): FailedAuthentications {
-  const limiter = createRateLimiter('failed-device-authentication')
+export function createFailedAuthentications(proxyHops: number, redis?: Redis): FailedAuthentications {
+  const limiter = createRateLimiter('failed-device-authentication', redis)
   return {
     addressOf: (request) => clientAddress(request, proxyHops),
     async count(request, error) {

@@ -1,0 +1,14 @@
+import { Redis } from 'ioredis'
+
+/** A Redis that does not respond must not delay requests. */
+const answerLimitMs = 500
+
+/**
+ * Connects to the Redis of shared rate limits. Commands reject at once while it is unavailable, and after 0.5 s if it does
+ * not respond. It reconnects by itself.
+ */
+export function openRateLimitStore(url: string): Redis {
+  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: answerLimitMs })
+  redis.on('error', () => {})
+  return redis
+}
