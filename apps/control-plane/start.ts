@@ -1,6 +1,5 @@
 import { hkdfSync } from 'node:crypto'
 import { Counter, type Registry } from 'prom-client'
-import { systemClock } from '#core/clock'
 import { createAccessTokens } from '#fleet/access/access-tokens'
 import { createIdentityProvider } from '#fleet/access/identity-provider'
 import { createKeyring } from '#fleet/crypto/keyring'
@@ -10,9 +9,10 @@ import { createFleetMaps } from '#fleet-map/fleet-maps'
 import { createCursors } from '#http/cursor'
 import { httpReadiness, sharedCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
-import { openRateLimitStore } from '#http/rate-limit-store'
 import { createRateLimiter } from '#http/rate-limit'
+import { openRateLimitStore } from '#http/rate-limit-store'
 import { createLogger } from '#http/request-log'
+import { followDatabaseClock } from '#postgres/clock'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { createReaders } from '#questdb/readers'
@@ -30,13 +30,15 @@ const questdbConnections = 16
 
 /** Opens all resources of the routes. Returns them with a function that closes them. */
 export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
-  const clock = systemClock
   const plans = await loadPlans(config.PLANS_FILE)
   const pool = openPool(config.POSTGRES_URL, {
     applicationName: 'control-plane',
     maxConnections: config.POSTGRES_MAX_CONNECTIONS,
     keepOpen: config.POSTGRES_MAX_CONNECTIONS,
   })
+  const databaseClock = followDatabaseClock(pool)
+  await databaseClock.measured
+  const { clock } = databaseClock
   const baseUrl = config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`
   const accessTokens = await createAccessTokens(config.CONFIG_SECRETS_KEY, baseUrl)
   const metrics = createHttpMetrics()
@@ -64,12 +66,12 @@ export async function openServices(config: Config): Promise<{ services: Services
   })
   const readers = createReaders(questdb, questdbConnections)
   const fleetMaps = createFleetMaps({ pool, readers, clock })
+  const deviceEdge = createDeviceEdge(config.INGEST_URL)
   const otherApps = [
     { app: 'ingest', baseUrls: config.INGEST_URL },
     { app: 'worker', baseUrls: config.WORKER_URL ?? [] },
     { app: 'writer', baseUrls: config.WRITER_URL ?? [] },
   ].filter(({ baseUrls }) => baseUrls.length > 0)
-  const deviceEdge = createDeviceEdge(config.INGEST_URL)
 
   const services: Services = {
     pool,
@@ -104,7 +106,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     trustedProxyHops: config.TRUSTED_PROXY_HOPS,
   }
   const close = async () => {
-    await listening.stop()
+    await Promise.all([listening.stop(), databaseClock.stop()])
     fleetMaps.live.close()
     await deviceEdge.close()
     redis?.disconnect()

@@ -1,4 +1,3 @@
-import { systemClock } from '#core/clock'
 import { repeat } from '#core/schedule'
 import { nextJobPath, reportPath } from '#device-edge/contract'
 import { createKeyring } from '#fleet/crypto/keyring'
@@ -9,6 +8,7 @@ import type { ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { createLogger } from '#http/request-log'
 import { requestListener, startListening } from '#http/server'
+import { followDatabaseClock } from '#postgres/clock'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { kafkaSettings } from '#telemetry-log/kafka-settings'
@@ -54,10 +54,12 @@ export async function startIngest(config: Config) {
     maxConnections: config.POSTGRES_MAX_CONNECTIONS,
     keepOpen: config.POSTGRES_MAX_CONNECTIONS,
   })
+  const databaseClock = followDatabaseClock(pool)
+  const { clock } = databaseClock
   const presence = createPresence({ pool, logger })
   const dwells = createDwellAnnouncer({ pool, plans, logger })
   const openJobs = createOpenJobs(pool)
-  const access = createDeviceAccess({ db: pool, clock: systemClock })
+  const access = createDeviceAccess({ db: pool, clock })
   const traffic = createDeviceTraffic({
     requestsPerMinute: config.DEVICE_REQUESTS_PER_MINUTE,
     burst: config.DEVICE_REQUEST_BURST,
@@ -90,7 +92,7 @@ export async function startIngest(config: Config) {
   registerBodyMetrics(metrics.registry, 'unauthenticated', bodies)
   const reportBodies = createBodyBudget(reportBodyLimits)
   registerBodyMetrics(metrics.registry, 'reporting', reportBodies)
-  const calls = { clock: systemClock, access, failedAuthentications, traffic }
+  const calls = { clock, access, failedAuthentications, traffic }
   const report = createReportRoute({
     ...calls,
     backlog,
@@ -105,7 +107,7 @@ export async function startIngest(config: Config) {
   })
   const checks = [refuseWhen('telemetry-log', () => state.failed || backlog.isFull())]
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
-  const mailbox = createMailbox({ pool, clock: systemClock })
+  const mailbox = createMailbox({ pool, clock })
   registerMailboxMetrics(metrics.registry, mailbox)
   const routes = [
     enrollRoute({ pool, plans, failedAuthentications, bodies }),
@@ -143,12 +145,13 @@ export async function startIngest(config: Config) {
   async function close(): Promise<void> {
     await store.close()
     await Promise.all([accessNotices.stop(), listening.stop(), ...repeating.map((repeated) => repeated.stop())])
+    await databaseClock.stop()
     await presence.flush()
     await dwells.flush()
+    redis?.disconnect()
     await pool.end()
   }
   return { server, logger, checks, failed, beginStop: mailbox.close, close }
-    redis?.disconnect()
 }
 
 const isAt = (path: string, url: string | undefined) => url === path || url?.startsWith(`${path}?`)

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http'
 import { Gauge } from 'prom-client'
-import { systemClock } from '#core/clock'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { workChannel } from '#fleet/jobs/notices'
 import { createWebhookRounds } from '#fleet/webhooks/rounds'
@@ -9,6 +8,7 @@ import { createHttpMetrics } from '#http/metrics'
 import { createOperationsServer } from '#http/operations-server'
 import { type Logger, logFailure } from '#http/request-log'
 import { waitUntilAvailable } from '#postgres/availability'
+import { followDatabaseClock } from '#postgres/clock'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { eraseTelemetry } from '#questdb/erasure'
@@ -33,13 +33,15 @@ export async function startWorker(
   logger: Logger,
   isStopping: () => boolean,
 ): Promise<RunningWorker> {
-  const clock = systemClock
   const { registry } = createHttpMetrics()
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'worker', maxConnections: 12 })
-  const system = { pool, clock }
   const failed = (part: string) => (error: unknown) => logFailure(logger, part, error)
 
   await waitUntilAvailable(config.POSTGRES_URL)
+  const databaseClock = followDatabaseClock(pool)
+  await databaseClock.measured
+  const { clock } = databaseClock
+  const system = { pool, clock }
   const backend = openQueueBackend({ postgresUrl: config.POSTGRES_URL, redisUrl: config.REDIS_URL }, failed('queues'))
   const queues = await openJobQueues(backend)
   const table = queueTable(system, { concurrency: config.DISPATCH_CONCURRENCY })
@@ -86,7 +88,7 @@ export async function startWorker(
   return {
     server,
     async stop() {
-      await listening.stop()
+      await Promise.all([listening.stop(), databaseClock.stop()])
       await Promise.all([relay.stop(), tasks.stop(), workers.stop()])
       await webhooks.settle()
       await queues.close()

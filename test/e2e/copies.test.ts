@@ -14,6 +14,9 @@ import { hasRedis, startRedis, type TestRedis } from '#test/redis'
 import { newReportingDevices } from '#test/reporting-device'
 import { until } from '#test/until'
 
+/** Node's option that sets the clock of a process 90 s ahead. */
+const clockAhead = `--import data:text/javascript,${encodeURIComponent('const now=Date.now;Date.now=()=>now()+90000')}`
+
 const problem = (await hasRedis()) ? undefined : 'redis-server is not on the PATH'
 
 describe('two copies of each app on one Postgres and one Redis', () => {
@@ -45,7 +48,9 @@ describe('two copies of each app on one Postgres and one Redis', () => {
         environment: { REDIS_URL: redis.url },
       }),
     )
-    workers = await twice(() => startAppProcess('apps/worker/main.ts', environment))
+    workers = await twice((index) =>
+      startAppProcess('apps/worker/main.ts', { ...environment, ...(index === 1 && { NODE_OPTIONS: clockAhead }) }),
+    )
     planes = await twice(() =>
       startAppProcess('apps/control-plane/main.ts', {
         ...environment,
@@ -144,6 +149,25 @@ describe('two copies of each app on one Postgres and one Redis', () => {
   async function waitingAt(copy: number): Promise<number> {
     const text = await (await fetch(`${edges[copy]?.url}/metrics`)).text()
     return Number(/^job_channel_waiting_devices (\d+)$/m.exec(text)?.[1] ?? Number.NaN)
+  }
+
+  test('a worker whose clock is 90 s ahead does not expire jobs early', async () => {
+    const { id } = await newOrganization()
+    const [device] = await newReportingDevices(pool, id, 1)
+    const path = `/devices/${device?.id}/jobs`
+    const created = await call(0, 'POST', path, { json: { kind: 'reboot', expiresInSeconds: 60 } })
+    const before = await expiryRuns()
+    // The first of these runs can have begun before the job was created.
+    await until('it looks for expired jobs', async () => (await expiryRuns()) >= before + 2)
+    const job = await call(0, 'GET', `/orgs/${id}/jobs/${created.body.id}`)
+    expect(['queued', 'dispatched']).toContain(job.body.status)
+  })
+
+  /** How often the worker whose clock is ahead has looked for expired jobs. */
+  async function expiryRuns(): Promise<number> {
+    const text = await (await fetch(`${workers[1]?.url}/metrics`)).text()
+    const pattern = /^periodic_task_runs_total\{task="expire_jobs",outcome="done"\} (\d+)$/m
+    return Number(pattern.exec(text)?.[1] ?? 0)
   }
 
   test('a stream continues at another copy', async () => {
