@@ -4,7 +4,8 @@ import { addColumnSql, createTableSql, tables } from '#telemetry/tables'
 
 /**
  * Migrates QuestDB to the schema of this version: creates missing tables, columns and views, and rebuilds views whose
- * definition changed. Existing rows do not change. `ttlDays`: retention of rows.
+ * definition changed. Existing rows do not change. `ttlDays`: retention of rows. Several processes may run it at the same
+ * time; an error of one that finds an object busy passes when it tries again.
  */
 export async function applySchema(questdb: QuestdbSql, options: { ttlDays: number }): Promise<void> {
   const { ttlDays } = options
@@ -30,9 +31,12 @@ async function applyViews(questdb: QuestdbSql, ttlDays: number): Promise<void> {
     return definition === undefined || !wordsOf(create(ttlDays)).includes(definition)
   })
   if (outdated < 0) return
-  // Views depend on each other: drop all from the first changed one in reverse order, then create them in order.
+  // Views depend on each other: drop all from the first changed one in reverse order, then create them in order. Another
+  // process may create the missing ones at the same time.
   const stale = views.slice(outdated)
-  for (const { name } of [...stale].reverse()) await questdb.query(`DROP MATERIALIZED VIEW IF EXISTS ${name}`)
+  for (const { name } of [...stale].reverse()) {
+    if (definitions.has(name)) await questdb.query(`DROP MATERIALIZED VIEW IF EXISTS ${name}`)
+  }
   for (const { create } of stale) await questdb.query(create(ttlDays))
 }
 

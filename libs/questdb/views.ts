@@ -9,7 +9,7 @@ export type View = { name: string; create: (ttlDays: number) => string }
 const coverageVotes: View = {
   name: 'coverage_vote_1m',
   create: (ttlDays) => `
-    CREATE MATERIALIZED VIEW coverage_vote_1m WITH BASE cellular
+    CREATE MATERIALIZED VIEW IF NOT EXISTS coverage_vote_1m WITH BASE cellular
     REFRESH EVERY 1m START '2026-01-01T00:00:00.000000Z' AS (
       SELECT ts, org_id, device_id, h3_10, h3_5, last(ts) voted_at, last(rat) rat, last(plmn) plmn,
              last(rsrp_dbm) rsrp_dbm, last(sinr_db) sinr_db
@@ -24,7 +24,7 @@ const coverageVotes: View = {
 const coverageHours: View = {
   name: 'coverage_1h',
   create: (ttlDays) => `
-    CREATE MATERIALIZED VIEW coverage_1h WITH BASE coverage_vote_1m
+    CREATE MATERIALIZED VIEW IF NOT EXISTS coverage_1h WITH BASE coverage_vote_1m
     REFRESH EVERY 1m START '2026-01-01T00:00:20.000000Z' AS (
       SELECT ts, org_id, h3_10, h3_5, rat, plmn, floor(rsrp_dbm + 0.5) rsrp_bin, floor(sinr_db + 0.5) sinr_bin,
              count() votes, max(voted_at) last_at
@@ -36,7 +36,7 @@ const coverageHours: View = {
 const coverageDevices: View = {
   name: 'coverage_device_1h',
   create: (ttlDays) => `
-    CREATE MATERIALIZED VIEW coverage_device_1h WITH BASE coverage_vote_1m
+    CREATE MATERIALIZED VIEW IF NOT EXISTS coverage_device_1h WITH BASE coverage_vote_1m
     REFRESH EVERY 1m START '2026-01-01T00:00:20.000000Z' AS (
       SELECT ts, org_id, device_id, h3_10, h3_5, rat, plmn, count() votes FROM coverage_vote_1m SAMPLE BY 1h
     ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
