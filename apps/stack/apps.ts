@@ -6,7 +6,7 @@ import type { Started } from './supervise.ts'
 const repository = resolve(import.meta.dirname, '../..')
 
 export type App = {
-  /** The folder in apps/, and the name of the log and pid files. */
+  /** The folder in apps/, numbered if there are several copies: the name of the log and pid files. */
   name: string
   /** Entry point, relative to the repository. */
   script: string

@@ -16,6 +16,9 @@ const configSchema = z
     /** Memory limit of the embedded QuestDB outside the Java heap. */
     QUESTDB_RAM_LIMIT_BYTES: z.coerce.number().int().positive().optional(),
     JAVA_HOME: z.string().optional(),
+    KAFKA_BROKERS: z.string().optional(),
+    KAFKA_PARTITIONS: z.string().optional(),
+    REDIS_URL: z.string().optional(),
     /** Master secret of the installation. If it is missing, the first start generates one in the data folder. */
     CONFIG_SECRETS_KEY: z.string().optional(),
     PUBLIC_BASE_URL: z.url().optional(),
@@ -36,12 +39,14 @@ export type Options = {
   demo: boolean
   /** Delete the data of earlier starts. */
   fresh: boolean
+  /** Start two copies of each app, Kafka and Redis. */
+  cluster: boolean
   config: StackConfig
   /** Passed to the apps, whose own schemas select the variables that they use. */
   environment: Record<string, string | undefined>
 }
 
-const usage = 'npm start [-- --port 8080 --host 127.0.0.1 --data-dir .data --no-demo --fresh]'
+const usage = 'npm start [-- --port 8080 --host 127.0.0.1 --data-dir .data --no-demo --fresh --cluster]'
 
 /** Reads the command line and the environment. Throws an error with one sentence for an invalid option or variable. */
 export function readOptions(args: string[], environment: Record<string, string | undefined>): Options {
@@ -54,6 +59,7 @@ export function readOptions(args: string[], environment: Record<string, string |
     dataDir: resolve(values['data-dir']),
     demo: values.demo,
     fresh: values.fresh,
+    cluster: values.cluster,
     config: parseConfig(configSchema, environment),
     environment,
   }
@@ -70,6 +76,7 @@ function parseArguments(args: string[]) {
         'data-dir': { type: 'string', default: '.data' },
         demo: { type: 'boolean', default: true },
         fresh: { type: 'boolean', default: false },
+        cluster: { type: 'boolean', default: false },
       },
     })
   } catch (error) {

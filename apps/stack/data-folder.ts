@@ -8,7 +8,11 @@ export type DataFolder = {
   dir: string
   postgres: string
   questdb: string
+  kafka: string
+  redis: string
   telemetryLog: string
+  /** Data that `apps/writer` could not store. */
+  telemetryWriter: string
   demoFleet: string
   secrets: string
   logs: string
@@ -21,7 +25,10 @@ export const dataFolder = (dir: string): DataFolder => ({
   dir,
   postgres: join(dir, 'postgres'),
   questdb: join(dir, 'questdb'),
+  kafka: join(dir, 'kafka'),
+  redis: join(dir, 'redis'),
   telemetryLog: join(dir, 'telemetry-log'),
+  telemetryWriter: join(dir, 'telemetry-writer'),
   demoFleet: join(dir, 'demo-fleet'),
   secrets: join(dir, 'secrets'),
   logs: join(dir, 'logs'),

@@ -3,12 +3,12 @@ import type { Options } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 import { startPostgres } from './engines/postgres.ts'
 import { freePort } from './engines/process.ts'
-import { startQuestdb } from './engines/questdb.ts'
+import { type QuestdbEngine, startQuestdb } from './engines/questdb.ts'
 import type { Keep } from './parts.ts'
 import type { Progress } from './progress.ts'
 
-/** Outside the data folder, so that `--fresh` and a second data folder need no second download. */
-const downloads = resolve(import.meta.dirname, '../../.cache')
+/** The folder of downloaded engines. Outside the data folder, so that `--fresh` and a second data folder need no second download. */
+export const downloads = resolve(import.meta.dirname, '../../.cache')
 
 /** The environment variables with which an app finds the two databases. */
 export type DatabaseEnvironment = {
@@ -43,25 +43,35 @@ async function postgresEnvironment({ config }: Options, folder: DataFolder, keep
   return { POSTGRES_URL: url }
 }
 
-async function questdbEnvironment({ config }: Options, folder: DataFolder, keep: Keep, progress: Progress) {
-  const { QUESTDB_URL, QUESTDB_PG_URL, QUESTDB_USER, QUESTDB_PASSWORD } = config
+async function questdbEnvironment(options: Options, folder: DataFolder, keep: Keep, progress: Progress) {
+  const { QUESTDB_URL, QUESTDB_PG_URL, QUESTDB_USER, QUESTDB_PASSWORD } = options.config
   if (QUESTDB_URL && QUESTDB_PG_URL) return { QUESTDB_URL, QUESTDB_PG_URL, QUESTDB_USER, QUESTDB_PASSWORD }
-  const ports = { http: await freePort(), pg: await freePort() }
-  const engine = await keep('QuestDB', (signal) =>
-    startQuestdb({
-      dir: folder.questdb,
-      cacheDir: downloads,
-      onDownload: (artifact) => progress.tell('QuestDB', `downloading ${artifact} with Maven (first start only) …`),
-      javaHome: config.JAVA_HOME,
-      ramLimitBytes: config.QUESTDB_RAM_LIMIT_BYTES,
-      ports,
-      signal,
-    }),
-  )
+  const engine = await keepQuestdb({ name: 'QuestDB', dir: folder.questdb }, options, keep, progress)
   return {
     QUESTDB_URL: engine.httpUrl,
     QUESTDB_PG_URL: engine.pgUrl,
     QUESTDB_USER: engine.user,
     QUESTDB_PASSWORD: engine.password,
   }
+}
+
+/** Starts one QuestDB server. `name` appears in the progress, and `dir` is the folder of its data. */
+async function keepQuestdb(
+  { name, dir }: { name: string; dir: string },
+  { config }: Options,
+  keep: Keep,
+  progress: Progress,
+): Promise<QuestdbEngine> {
+  const ports = { http: await freePort(), pg: await freePort() }
+  return keep(name, (signal) =>
+    startQuestdb({
+      dir,
+      cacheDir: downloads,
+      onDownload: (artifact) => progress.tell(name, `downloading ${artifact} with Maven (first start only) …`),
+      javaHome: config.JAVA_HOME,
+      ramLimitBytes: config.QUESTDB_RAM_LIMIT_BYTES,
+      ports,
+      signal,
+    }),
+  )
 }

@@ -14,6 +14,8 @@ const hardMs = 5_000
 export async function stopLeftovers(folder: DataFolder): Promise<string[]> {
   const apps = (await readdir(folder.run).catch(() => [])).map((name) => ({ name, pidFile: join(folder.run, name) }))
   const engines = [
+    { name: 'Kafka', pidFile: join(folder.kafka, 'pid') },
+    { name: 'Redis', pidFile: join(folder.redis, 'pid') },
     { name: 'QuestDB', pidFile: join(folder.questdb, 'pid') },
     { name: 'Postgres', pidFile: join(folder.postgres, 'pid') },
   ]

@@ -16,7 +16,7 @@ async function run(options: Options): Promise<void> {
   const folder = dataFolder(options.dataDir)
   const lock = await lockDataFolder(folder)
   const interrupted = interruption(progress)
-  const parts = createParts(startOrder, progress, interrupted)
+  const parts = createParts(startOrder(options), progress, interrupted)
   const logs = boundLogs(folder)
   try {
     progress.say(`Routerfleet starts with its data in ${shown(folder.dir)}`)

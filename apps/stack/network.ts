@@ -29,3 +29,16 @@ export const localBaseUrl = (port: number, host: string): string => {
   const name = everywhere ? '127.0.0.1' : host
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
+
+/** Throws an error with one sentence if several processes cannot listen on one port of this system. */
+export async function requireSharedPorts(port: number, host: string): Promise<void> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', () => reject(new Error(noSharedPorts)))
+    server.listen({ port, host, reusePort: true }, resolve)
+  })
+  await new Promise((resolve) => server.close(resolve))
+}
+
+const noSharedPorts =
+  '--cluster needs a system on which several processes can share one port, such as Linux: start without --cluster here, or run it in a Linux container.'

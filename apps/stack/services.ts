@@ -1,73 +1,96 @@
-import { join } from 'node:path'
 import type { App } from './apps.ts'
 import type { DataFolder } from './data-folder.ts'
 import { freePort } from './engines/process.ts'
 
+/** All copies of each app. */
 export type Services = {
-  ingest: App
+  ingest: App[]
   /** Only with Kafka. Otherwise ingest writes. */
-  writer: App | undefined
-  worker: App
-  controlPlane: App
+  writer: App[]
+  worker: App[]
+  controlPlane: App[]
 }
 
-/**
- * The services and their addresses. Only the control plane listens on the configured address. The others use free
- * loopback ports that do not change until the product stops.
- */
-export async function planServices(plan: {
+type Plan = {
   environment: Record<string, string | undefined>
   folder: DataFolder
   host: string
   port: number
   localUrl: string
   baseUrl: string
-}): Promise<Services> {
-  const ingestPort = await freePort()
-  const writerPort = await freePort()
-  const workerPort = await freePort()
-  const internal = (port: number) => ({ ...plan.environment, HOST: '127.0.0.1', PORT: String(port) })
-  const args = ['--data-dir', plan.folder.dir]
-  const urlOf = (port: number) => `http://127.0.0.1:${port}`
+  /** How many processes of each app to start. */
+  copies: number
+}
+
+/** A process that listens on a loopback port, which does not change until the product stops. */
+type Internal = { name: string; baseUrl: string; port: string }
+
+/**
+ * The services and their addresses. Only the control planes listen on the configured address: several of them share its
+ * port, and each has a port of its own for its health.
+ */
+export async function planServices(plan: Plan): Promise<Services> {
+  const [ingest, worker, controlPlane] = [
+    await planCopies('ingest', plan.copies),
+    await planCopies('worker', plan.copies),
+    await planCopies('control-plane', plan.copies),
+  ]
+  const writer = plan.environment.KAFKA_BROKERS ? await planCopies('writer', plan.copies) : []
   return {
-    ingest: {
-      name: 'ingest',
-      script: 'apps/ingest/main.ts',
-      args,
-      environment: { ...internal(ingestPort), LOG_DIR: plan.folder.telemetryLog },
-      liveUrl: `${urlOf(ingestPort)}/livez`,
-    },
-    writer: plan.environment.KAFKA_BROKERS
-      ? {
-          name: 'writer',
-          script: 'apps/writer/main.ts',
-          args,
-          environment: { ...internal(writerPort), WRITER_DIR: join(plan.folder.dir, 'telemetry-writer') },
-        }
-      : undefined,
-    worker: {
-      name: 'worker',
-      script: 'apps/worker/main.ts',
-      args,
-      environment: internal(workerPort),
-      liveUrl: `${urlOf(workerPort)}/livez`,
-    },
-    controlPlane: {
-      name: 'control-plane',
+    ingest: ingest.map((copy) => internalApp('ingest', copy, plan, { LOG_DIR: plan.folder.telemetryLog })),
+    writer: writer.map((copy) => internalApp('writer', copy, plan, { WRITER_DIR: plan.folder.telemetryWriter })),
+    worker: worker.map((copy) => internalApp('worker', copy, plan, {})),
+    controlPlane: controlPlane.map((copy) => ({
+      name: copy.name,
       script: 'apps/control-plane/main.ts',
-      args,
+      args: ['--data-dir', plan.folder.dir],
       environment: {
         ...plan.environment,
         HOST: plan.host,
         PORT: String(plan.port),
-        INGEST_URL: urlOf(ingestPort),
-        WORKER_URL: urlOf(workerPort),
+        INGEST_URL: urlsOf(ingest),
+        WORKER_URL: urlsOf(worker),
+        WRITER_URL: urlsOf(writer),
         PUBLIC_BASE_URL: plan.baseUrl,
+        ...(plan.copies > 1 && {
+          PORT_SHARED: 'true',
+          HEALTH_PORT: copy.port,
+          CONTROL_PLANE_URL: urlsOf(controlPlane),
+        }),
       },
-      liveUrl: `${plan.localUrl}/livez`,
-    },
+      liveUrl: `${plan.copies > 1 ? copy.baseUrl : plan.localUrl}/livez`,
+    })),
   }
 }
+
+/** Numbers the copies if there are several. */
+async function planCopies(app: string, copies: number): Promise<Internal[]> {
+  const planned: Internal[] = []
+  for (const name of copyNames(app, copies)) {
+    const port = await freePort()
+    planned.push({ name, baseUrl: `http://127.0.0.1:${port}`, port: String(port) })
+  }
+  return planned
+}
+
+/** The names of the copies of an app: its own name, or `ingest-1`, `ingest-2` if there are several. */
+export const copyNames = (app: string, copies: number): string[] =>
+  copies === 1 ? [app] : Array.from({ length: copies }, (_, index) => `${app}-${index + 1}`)
+
+const urlsOf = (copies: readonly Internal[]) => copies.map(({ baseUrl }) => baseUrl).join(',')
+
+const internalApp = (
+  app: string,
+  { name, baseUrl, port }: Internal,
+  { environment, folder }: Plan,
+  added: Record<string, string>,
+): App => ({
+  name,
+  script: `apps/${app}/main.ts`,
+  args: ['--data-dir', folder.dir],
+  environment: { ...environment, HOST: '127.0.0.1', PORT: port, ...added },
+  liveUrl: `${baseUrl}/livez`,
+})
 
 /** The simulated routers of the demo organization. Secrets are passed in the environment: command lines are public. */
 export const demoFleet = (plan: {

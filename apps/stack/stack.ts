@@ -1,20 +1,30 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { migrate } from '#postgres/migrate'
 import { type AccessFile, grantAccess } from './access.ts'
 import { type App, answersOk, startApp } from './apps.ts'
+import { startBrokers } from './brokers.ts'
 import type { Options } from './config.ts'
 import { type DataFolder, emptyDataFolder } from './data-folder.ts'
 import { startDatabases } from './databases.ts'
 import { keptSecret } from './engines/credentials.ts'
 import { stopLeftovers } from './leftovers.ts'
-import { claimPort, localBaseUrl } from './network.ts'
+import { claimPort, localBaseUrl, requireSharedPorts } from './network.ts'
 import type { Parts } from './parts.ts'
 import type { Progress } from './progress.ts'
-import { demoFleet, planServices } from './services.ts'
+import { copyNames, demoFleet, planServices } from './services.ts'
 
-/** The start order of the parts. They stop in reverse order. */
-export const startOrder = ['Postgres', 'QuestDB', 'ingest', 'writer', 'worker', 'control-plane', 'demo-fleet'] as const
+const engines = ['Postgres', 'QuestDB', 'Kafka', 'Redis']
+const apps = ['ingest', 'writer', 'worker', 'control-plane']
+const copiesOf = (options: Pick<Options, 'cluster'>) => (options.cluster ? 2 : 1)
+
+/** The names of all parts in their start order. They stop in reverse order. */
+export const startOrder = (options: Pick<Options, 'cluster'>): string[] => [
+  ...engines,
+  ...apps.flatMap((app) => copyNames(app, copiesOf(options))),
+  'demo-fleet',
+]
 
 const readyDeadlineMs = 120_000
 
@@ -31,9 +41,18 @@ export async function startStack(
   const { config, host } = options
   for (const name of await stopLeftovers(folder)) progress.say(`  Stopped ${name}, left over from a killed start.`)
   const port = await claimPort(options.port, host)
+  if (options.cluster) await requireSharedPorts(port, host)
   if (options.fresh) await emptyDataFolder(folder)
 
-  const databases = await startDatabases(options, folder, parts.keep, progress)
+  if (!options.cluster && !config.KAFKA_BROKERS && existsSync(folder.kafka)) {
+    progress.say(
+      '  Earlier starts with --cluster kept reports in Kafka. Start with --cluster to store those that are left.',
+    )
+  }
+  const [databases, brokers] = await Promise.all([
+    startDatabases(options, folder, parts.keep, progress),
+    options.cluster ? startBrokers(options, folder, parts.keep, progress) : {},
+  ])
   const migrated = progress.begin('migrations', 'applying')
   const applied = await migrate(databases.POSTGRES_URL)
   migrated(applied.length > 0 ? `${applied.length} applied` : 'none to apply,')
@@ -50,15 +69,16 @@ export async function startStack(
   const environment = {
     ...options.environment,
     ...databases,
+    ...brokers,
     DATA_DIR: folder.dir,
     CONFIG_SECRETS_KEY: masterSecret,
   }
 
   const keepApp = (app: App) => parts.keep(app.name, (signal) => startApp(app, folder, signal))
-  const services = await planServices({ environment, folder, host, port, localUrl, baseUrl })
-  const inner = [services.ingest, services.worker, ...(services.writer ? [services.writer] : [])]
-  await Promise.all(inner.map(keepApp))
-  await keepApp(services.controlPlane)
+  const plan = { environment, folder, host, port, localUrl, baseUrl, copies: copiesOf(options) }
+  const { controlPlane, ...inner } = await planServices(plan)
+  await Promise.all(Object.values(inner).flat().map(keepApp))
+  await Promise.all(controlPlane.map(keepApp))
   await untilReady(`${localUrl}/readyz`, progress)
   const { demoKey: apiKey, demoOrganizationId: organizationId } = access
   if (enrollmentKey && apiKey && organizationId) {

@@ -7,9 +7,10 @@ import { claimPort, localBaseUrl } from './network.ts'
 
 test('options have the documented defaults', () => {
   const options = readOptions([], {})
-  expect(options).toMatchObject({ port: 8080, host: '127.0.0.1', demo: true, fresh: false })
+  expect(options).toMatchObject({ port: 8080, host: '127.0.0.1', demo: true, fresh: false, cluster: false })
   expect(options.dataDir).toMatch(/\/\.data$/)
-  expect(readOptions(['--no-demo', '--fresh', '--port', '0'], {})).toMatchObject({ port: 0, demo: false, fresh: true })
+  const chosen = readOptions(['--no-demo', '--fresh', '--cluster', '--port', '0'], {})
+  expect(chosen).toMatchObject({ port: 0, demo: false, fresh: true, cluster: true })
 })
 
 test('an invalid option fails with one sentence and the usage', () => {

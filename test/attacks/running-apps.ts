@@ -1,4 +1,4 @@
-import { type App, startApp } from '../../apps/stack/apps.ts'
+import { startApp } from '../../apps/stack/apps.ts'
 import type { DataFolder } from '../../apps/stack/data-folder.ts'
 import type { Services } from '../../apps/stack/services.ts'
 import { type Started, type Supervised, supervise } from '../../apps/stack/supervise.ts'
@@ -26,7 +26,9 @@ export async function startApps(services: Services, folder: DataFolder, signal: 
   const listeners: (() => void)[] = []
   const running = new Map<AppName, Supervised<Started>>()
 
-  async function keep(name: AppName, app: App): Promise<void> {
+  async function keep(name: AppName): Promise<void> {
+    const [app] = services[name]
+    if (!app) throw new Error(`No process of ${name} is planned.`)
     const part = await supervise(
       (stopped) => startApp(app, folder, AbortSignal.any([signal, stopped])),
       (event) => {
@@ -46,8 +48,8 @@ export async function startApps(services: Services, folder: DataFolder, signal: 
   const pidOf = (name: AppName) => running.get(name)?.current().pid ?? 0
 
   try {
-    await Promise.all([keep('ingest', services.ingest), keep('worker', services.worker)])
-    await keep('controlPlane', services.controlPlane)
+    await Promise.all([keep('ingest'), keep('worker')])
+    await keep('controlPlane')
   } catch (error) {
     await stop()
     throw error

@@ -7,6 +7,7 @@ import { migrate } from '#postgres/migrate'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { mountSmallDisk } from '#test/small-disk'
+import type { App } from '../../apps/stack/apps.ts'
 import { type DataFolder, dataFolder } from '../../apps/stack/data-folder.ts'
 import { type PostgresEngine, startPostgres } from '../../apps/stack/engines/postgres.ts'
 import { freePort } from '../../apps/stack/engines/process.ts'
@@ -124,8 +125,8 @@ async function start(
   return {
     folder,
     url,
-    ingestUrl: new URL(String(services.ingest.liveUrl)).origin,
-    workerUrl: new URL(String(services.worker.liveUrl)).origin,
+    ingestUrl: originOf(services.ingest),
+    workerUrl: originOf(services.worker),
     adminKey,
     attacker: await createTenant(url, adminKey, 'Attacker', attackerDevices),
     bystander: await createTenant(url, adminKey, 'Bystander', bystanderDevices),
@@ -174,9 +175,12 @@ async function plan(
   }
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const services = await planServices({ environment, folder, host: '127.0.0.1', port, localUrl: url, baseUrl: url })
+  const place = { host: '127.0.0.1', port, localUrl: url, baseUrl: url, copies: 1 }
+  const services = await planServices({ environment, folder, ...place })
   return { services, environment, url }
 }
+
+const originOf = ([app]: readonly App[]) => new URL(String(app?.liveUrl)).origin
 
 /** Kills every process that has a pid file in the folder. For use in an exit handler. */
 function killAllBelow(folder: DataFolder): void {

@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { access, mkdir, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { findJava } from './java.ts'
 import { kafkaJars, kafkaProgram } from './kafka-program.ts'
-import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
+import { canConnect, freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
 
 const run = promisify(execFile)
 
@@ -92,20 +91,13 @@ export async function startKafka(options: KafkaOptions): Promise<KafkaEngine> {
     stop: () => stopProcess(process, termThenKill, pidFile),
   }
   try {
+    // The broker opens its port for clients only after its recovery.
     await waitUntilReady('Kafka', process, () => canConnect(ports.broker), { logFile, signal: options.signal })
   } catch (error) {
     await engine.stop()
     throw error
   }
   return engine
-}
-
-/** The broker opens its port for clients only after its recovery. */
-async function canConnect(port: number): Promise<void> {
-  const socket = connect({ port, host: '127.0.0.1' })
-  await new Promise<void>((resolve, reject) => {
-    socket.once('connect', resolve).once('error', reject)
-  }).finally(() => socket.destroy())
 }
 
 const exists = (path: string) =>

@@ -2,7 +2,7 @@ import { type SpawnOptions, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { dirname } from 'node:path'
 
 /** A child process. `exited` resolves with a phrase that says how the process ended. It never rejects. */
@@ -99,6 +99,14 @@ export async function waitUntilReady(
   if (options.signal?.aborted) throw new Error(`${name} was stopped while starting.`)
   const reason = ended ?? `was not ready within ${deadlineMs / 1000} s`
   throw new Error(`${name} ${reason}. The end of ${options.logFile}:\n${await endOf(options.logFile)}`)
+}
+
+/** Resolves when a server on the loopback address accepts a connection. Rejects otherwise. */
+export async function canConnect(port: number): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve).once('error', reject)
+  }).finally(() => socket.destroy())
 }
 
 async function endOf(logFile: string): Promise<string> {
