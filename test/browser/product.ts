@@ -1,11 +1,5 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type Access, isOnCluster, startProductProcess } from '#test/product-process'
 import { until } from '#test/until'
-
-const repository = join(import.meta.dirname, '../..')
 
 export type Product = {
   /** Without a slash at the end. */
@@ -18,26 +12,14 @@ export type Product = {
   close: () => Promise<void>
 }
 
-/** Starts the product like `npm start` with an empty data folder. Resolves once vehicles of the demo fleet move. */
+/**
+ * Starts the product like `npm start` with an empty data folder, or a cluster with ROUTERFLEET_TEST_CLUSTER=1. Resolves once
+ * vehicles of the demo fleet move.
+ */
 export async function startProduct(): Promise<Product> {
-  const folder = await mkdtemp(join(tmpdir(), 'routerfleet-browser-'))
-  const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', folder]
-  const child = spawn('node', args, { cwd: repository, stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const gone = once(child, 'exit')
-  const close = async () => {
-    child.kill('SIGTERM')
-    await gone
-    await rm(folder, { recursive: true, force: true })
-  }
-  const isReady = async () => {
-    if (child.exitCode !== null) throw new Error(`The product exited with code ${child.exitCode}: ${output}`)
-    return output.includes('Ready: ')
-  }
+  const { access, stop } = await startProductProcess(isOnCluster ? ['--cluster'] : [])
+  const close = async () => void (await stop())
   try {
-    await until('the product is ready', isReady, 90_000)
-    const access = JSON.parse(await readFile(join(folder, 'access.json'), 'utf8'))
     const product = { ...connect(access), close }
     const isMoving = async () => (await movingVehicles(product)).length > 4
     await until('the demo fleet moves', isMoving, 60_000)
@@ -47,8 +29,6 @@ export async function startProduct(): Promise<Product> {
     throw error
   }
 }
-
-type Access = { baseUrl: string; demoKey: string; adminKey: string; demoOrganizationId: string }
 
 /** Connects to a running product with the content of its `access.json`. */
 export function connect({ baseUrl, demoKey, adminKey, demoOrganizationId }: Access): Omit<Product, 'close'> {

@@ -6,16 +6,27 @@ import { createLogger } from '#http/request-log'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { configSchema } from '../../apps/worker/config.ts'
 import { startWorker } from '../../apps/worker/start.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
 import { type IngestProcess, masterSecret, startIngestProcess } from './ingest-process.ts'
+import { isOnCluster } from './product-process.ts'
 import { questdbConnection } from './questdb.ts'
+import { startTestCluster } from './test-cluster.ts'
 
-export type JobService = { databaseUrl: string; pool: OwnedPool; ingest: IngestProcess; close(): Promise<void> }
+export type JobService = {
+  databaseUrl: string
+  pool: OwnedPool
+  ingest: Pick<IngestProcess, 'url' | 'end'>
+  close(): Promise<void>
+}
 
-/** The path of a job: Postgres, the worker with its queues, and the device edge as a separate process. */
+/**
+ * The path of a job: Postgres, the worker with its queues, and the device edge as a separate process. With
+ * ROUTERFLEET_TEST_CLUSTER=1, a cluster, which stops when its device edge is to end.
+ */
 export async function startJobService({ redisUrl }: { redisUrl?: string } = {}): Promise<JobService> {
   const database = await createTestDatabase()
   const pool = openPool(database.url, { applicationName: 'test' })
+  if (isOnCluster) return startOnCluster(database, pool)
   const logDir = await mkdtemp(join(tmpdir(), 'routerfleet-jobs-'))
   const ingest = await startIngestProcess({ postgresUrl: database.url, questdb: questdbConnection(), logDir })
   const environment = workerEnvironment(database.url, redisUrl)
@@ -34,6 +45,25 @@ export async function startJobService({ redisUrl }: { redisUrl?: string } = {}):
       await pool.end()
       await database.drop()
       await rm(logDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function startOnCluster(database: TestDatabase, pool: OwnedPool): Promise<JobService> {
+  const cluster = await startTestCluster(database.url)
+  let stopped: Promise<number | null> | undefined
+  const stop = () => {
+    stopped ??= cluster.stop()
+    return stopped
+  }
+  return {
+    databaseUrl: database.url,
+    pool,
+    ingest: { url: cluster.access.baseUrl, end: stop },
+    async close() {
+      await stop()
+      await pool.end()
+      await database.drop()
     },
   }
 }

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { ensureAccess } from '#fleet/access/bootstrap'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { startAppProcess } from './app-process.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase, type TestDatabase } from './database.ts'
 import { startIngestProcess } from './ingest-process.ts'
 import { workerEnvironment } from './job-service.ts'
+import { isOnCluster } from './product-process.ts'
 import { questdbConnection } from './questdb.ts'
+import { startTestCluster } from './test-cluster.ts'
 
 export type WholeService = {
   /** The base address of the service. */
@@ -20,10 +22,14 @@ export type WholeService = {
   close(): Promise<void>
 }
 
-/** Starts control plane, ingest and worker as separate processes on a new database, as `npm start` does. */
+/**
+ * Starts control plane, ingest and worker as separate processes on a new database, as `npm start` does. With
+ * ROUTERFLEET_TEST_CLUSTER=1, starts a cluster instead.
+ */
 export async function startWholeService(): Promise<WholeService> {
   const database = await createTestDatabase()
   const pool = openPool(database.url, { applicationName: 'test' })
+  if (isOnCluster) return startOnCluster(database, pool)
   const folder = await mkdtemp(join(tmpdir(), 'routerfleet-service-'))
   const { adminKey } = await ensureAccess({ pool }, { demo: false })
   const questdb = questdbConnection()
@@ -46,6 +52,22 @@ export async function startWholeService(): Promise<WholeService> {
       await pool.end()
       await database.drop()
       await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function startOnCluster(database: TestDatabase, pool: OwnedPool): Promise<WholeService> {
+  const cluster = await startTestCluster(database.url)
+  return {
+    url: cluster.access.baseUrl,
+    adminKey: cluster.access.adminKey,
+    databaseUrl: database.url,
+    pool,
+    output: cluster.logs,
+    async close() {
+      await cluster.stop()
+      await pool.end()
+      await database.drop()
     },
   }
 }
