@@ -30,7 +30,7 @@ const server = await startServer((request, ...rest) => page?.(request) ?? app.fe
   maxConnections: connectionLimit(2),
 })
 countRefusedConnections(services.metrics.registry, server)
-const stopping = stopGracefully(server, close)
+const stopping = stopGracefully(server, close, services.deviceEdge.endWaits)
 services.readinessChecks.push({
   name: 'control-plane',
   check: async () => {

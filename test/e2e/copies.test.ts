@@ -38,7 +38,7 @@ describe('two copies of each app on one Postgres and one Redis', () => {
     folder = await mkdtemp(join(tmpdir(), 'routerfleet-copies-'))
     adminKey = (await ensureAccess({ pool }, { demo: false })).adminKey
     const questdb = questdbConnection()
-    const environment = { ...workerEnvironment(database.url, redis.url), QUESTDB_URL: questdb.httpUrl }
+    const environment = workerEnvironment(database.url, redis.url)
     const twice = <Copy>(start: (index: number) => Promise<Copy>) => Promise.all([0, 1].map(start))
     edges = await twice((index) =>
       startIngestProcess({
@@ -51,14 +51,7 @@ describe('two copies of each app on one Postgres and one Redis', () => {
     workers = await twice((index) =>
       startAppProcess('apps/worker/main.ts', { ...environment, ...(index === 1 && { NODE_OPTIONS: clockAhead }) }),
     )
-    planes = await twice(() =>
-      startAppProcess('apps/control-plane/main.ts', {
-        ...environment,
-        INGEST_URL: edges.map(({ url }) => url).join(','),
-        TRUSTED_PROXY_HOPS: '1',
-        PUBLIC_BASE_URL: 'http://routerfleet.test',
-      }),
-    )
+    planes = await twice(() => startAppProcess('apps/control-plane/main.ts', planeEnvironment()))
   }, 180_000)
   afterAll(async () => {
     await Promise.all([...planes, ...workers].map((copy) => copy.stop()))
@@ -68,6 +61,14 @@ describe('two copies of each app on one Postgres and one Redis', () => {
     await database?.drop()
     if (folder) await rm(folder, { recursive: true, force: true })
   }, 120_000)
+
+  const planeEnvironment = () => ({
+    ...workerEnvironment(database.url, redis.url),
+    QUESTDB_URL: questdbConnection().httpUrl,
+    INGEST_URL: edges.map(({ url }) => url).join(','),
+    TRUSTED_PROXY_HOPS: '1',
+    PUBLIC_BASE_URL: 'http://routerfleet.test',
+  })
 
   /** Calls one copy of the control plane. */
   async function call(copy: 0 | 1, method: string, path: string, options: CallOptions = {}) {
@@ -144,6 +145,17 @@ describe('two copies of each app on one Postgres and one Redis', () => {
       const { status, body } = await waiting
       expect([status, body.id]).toEqual([200, created.body.id])
     }
+  })
+
+  test('a control plane that stops sends waiting routers away', async () => {
+    const third = await startAppProcess('apps/control-plane/main.ts', planeEnvironment())
+    const { id } = await newOrganization()
+    const [device] = await newReportingDevices(pool, id, 1)
+    const waiting = deviceCalls(third.url, device?.token ?? '').next(50)
+    await until('the router waits', async () => (await waitingAt(0)) + (await waitingAt(1)) === 1)
+    const stopped = third.stop()
+    expect((await waiting).status).toBe(204)
+    await stopped
   })
 
   async function waitingAt(copy: number): Promise<number> {

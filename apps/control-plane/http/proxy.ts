@@ -4,7 +4,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Context } from 'hono'
 import { ServiceError } from '#core/errors'
 import { isSliceOver, nextSlice } from '#core/slices'
-import { maxReportBytes } from '#device-edge/contract'
+import { maxReportBytes, nextJobPath } from '#device-edge/contract'
 import { type BodyTerms, startDeadline } from '#http/body'
 import { createEdgeCopies } from './edge-copies.ts'
 
@@ -21,6 +21,8 @@ export type DeviceEdge = {
   forward(c: Context, requestId: string, terms: ForwardTerms): Promise<Response>
   /** Checks the request's token. Returns the device edge's error response, or undefined if the token is valid. */
   checkToken(incoming: IncomingMessage, requestId: string): Promise<Response | undefined>
+  /** Answers routers that wait for a job, and those that begin to wait later, with 204. They ask again. */
+  endWaits(): void
   close(): Promise<void>
 }
 
@@ -48,15 +50,21 @@ const tokenCheckPath = '/device/token'
 /** The connections to the copies of the ingest app, which share this service's base address. */
 export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
   const copies = createEdgeCopies(ingestUrls)
+  /** The requests that may wait for a job. The event `abort` ends one. */
+  const waits = new Set<EventEmitter>()
+  let areWaitsOver = false
   return {
     async forward(c, requestId, { maxBytes = maxReportBytes, onRefused, ...terms }) {
       const { incoming, outgoing } = c.env as NodeBindings
       // Do not use Hono's path, which is decoded.
       const { pathname, search } = new URL(c.req.url)
       const hasBody = c.req.method !== 'GET' && c.req.method !== 'HEAD'
+      const isWait = c.req.method === 'GET' && pathname === nextJobPath
+      if (isWait && areWaitsOver) return noJob()
       // Cancel the request when the client disconnects; otherwise the edge would wait for a job.
       const leaving = new EventEmitter()
       outgoing.once('close', () => leaving.emit('abort'))
+      if (isWait) waits.add(leaving)
       try {
         // One byte more is forwarded, so that the edge returns 413 in its own order of checks.
         const body = hasBody ? await readStart(incoming, maxBytes + 1, terms) : null
@@ -73,8 +81,13 @@ export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
         })
       } catch (error) {
         if (error instanceof ServiceError) throw error
-        if (!outgoing.headersSent && !outgoing.destroyed) throw edgeIsAway()
+        const isAnswerable = !outgoing.headersSent && !outgoing.destroyed
+        // A job that the router was about to get is handed out again.
+        if (isAnswerable && isWait && areWaitsOver) return noJob()
+        if (isAnswerable) throw edgeIsAway()
         outgoing.destroy()
+      } finally {
+        waits.delete(leaving)
       }
       return new Response(null, { status: outgoing.statusCode, headers: RESPONSE_ALREADY_SENT.headers })
     },
@@ -91,9 +104,15 @@ export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
       if (answer.statusCode === 204 || answer.statusCode === 404) return undefined
       return new Response(text, { status: answer.statusCode, headers: headersOf(returnedHeaders(answer.headers)) })
     },
+    endWaits() {
+      areWaitsOver = true
+      for (const wait of waits) wait.emit('abort')
+    },
     close: copies.close,
   }
 }
+
+const noJob = () => new Response(null, { status: 204 })
 
 const edgeIsAway = () =>
   new ServiceError(503, 'device_edge_unavailable', 'The device edge is temporarily unavailable. Retry later.', {
