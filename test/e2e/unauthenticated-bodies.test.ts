@@ -44,13 +44,15 @@ const admin = async (method: string, path: string, body?: unknown) => {
   return { status: answer.status, body: JSON.parse(await answer.text()) }
 }
 
-/** Returns a gauge of the control plane. */
+/** Returns a gauge of the control plane. Of several processes, the largest: limits are per process. */
 async function gauge(name: string): Promise<number> {
   const answer = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${service.adminKey}` } })
   const lines = (await answer.text()).split('\n')
-  // Metrics that several apps have are labelled with the app.
-  const line = lines.find((text) => text.startsWith(`${name}{app="control-plane"} `) || text.startsWith(`${name} `))
-  return Number(line?.split(' ')[1])
+  // Metrics that several apps have are labelled with the app, and those of several processes with the process.
+  const pattern = new RegExp(`^${name}(?:\\{(?:app="control-plane",?)?(?:copy="[^"]+")?\\})? (\\d+)$`)
+  const values = lines.flatMap((line) => pattern.exec(line)?.[1] ?? [])
+  expect(values).not.toEqual([])
+  return Math.max(...values.map(Number))
 }
 
 async function newDeviceToken(serial: string): Promise<string> {
