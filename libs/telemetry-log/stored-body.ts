@@ -8,6 +8,7 @@ import type { Coding, TelemetryBatch } from '#telemetry-log/log'
  */
 const keptCompressedFrom = 16
 const lengthBytes = 4
+const minChunkBytes = 64
 
 // Values are stored by their index in this list, so only append to it.
 const codings: readonly (Coding | 'identity')[] = ['identity', 'gzip', 'zstd']
@@ -36,8 +37,9 @@ export function decompressBody(stored: StoredBody): Buffer {
   if (coding === 'identity') return stored.bytes
   const maxOutputLength = decompressedBytes(stored)
   const bytes = stored.bytes.subarray(lengthBytes)
-  const body =
-    coding === 'gzip' ? gunzipSync(bytes, { maxOutputLength }) : zstdDecompressSync(bytes, { maxOutputLength })
+  // One chunk that the body does not fill: otherwise zlib collects small chunks and copies them, which takes twice the memory.
+  const options = { maxOutputLength, chunkSize: Math.max(minChunkBytes, maxOutputLength + 1) }
+  const body = coding === 'gzip' ? gunzipSync(bytes, options) : zstdDecompressSync(bytes, options)
   if (body.length !== maxOutputLength) throw new Error('A body in the log does not have its stored length.')
   return body
 }
