@@ -42,22 +42,22 @@ export const kafkaVariables = {
 
 type KafkaVariables = z.infer<z.ZodObject<typeof kafkaVariables>>
 
-/** Returns the settings of the variables, or undefined without brokers. Throws if the CA file cannot be read. */
+/**
+ * Returns the settings of the variables, or undefined without brokers. Throws if the CA file cannot be read, and an error with
+ * one sentence if there is a user name without a password.
+ */
 export function kafkaSettings(variables: KafkaVariables): KafkaSettings | undefined {
   if (variables.KAFKA_BROKERS === undefined) return undefined
-  const { KAFKA_TLS_CA_FILE: caFile, KAFKA_SASL_USERNAME: username } = variables
+  const { KAFKA_TLS_CA_FILE: caFile, KAFKA_SASL_USERNAME: username, KAFKA_SASL_PASSWORD: password } = variables
+  if (username && !password) {
+    throw new Error('Invalid configuration. KAFKA_SASL_PASSWORD: required with KAFKA_SASL_USERNAME')
+  }
   return {
     brokers: variables.KAFKA_BROKERS.split(','),
     topic: variables.KAFKA_TOPIC,
     partitions: variables.KAFKA_PARTITIONS,
     retentionMs: variables.KAFKA_RETENTION_HOURS * hourMs,
     tls: variables.KAFKA_TLS || caFile ? { ...(caFile && { ca: readFileSync(caFile) }) } : undefined,
-    sasl: username
-      ? {
-          mechanism: variables.KAFKA_SASL_MECHANISM,
-          username,
-          password: variables.KAFKA_SASL_PASSWORD ?? new Secret(''),
-        }
-      : undefined,
+    sasl: username && password ? { mechanism: variables.KAFKA_SASL_MECHANISM, username, password } : undefined,
   }
 }
