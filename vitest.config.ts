@@ -7,10 +7,11 @@ const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attac
 const unitTests = [
   'libs/{core,telemetry}/**/*.test.ts',
   'libs/telemetry-log/{checkpoint-file,kafka-checkpoints,dead-letters,kafka-settings,lock,partition,partitioned-log,segment-log}.test.ts',
+  'libs/questdb/{copy-choice,servers}.test.ts',
   'libs/fleet/jobs/model/*.test.ts',
   'libs/fleet/config-profiles/settings.test.ts',
   'libs/fleet-map/{bounded-caches,shared-lists,gps/shared-answers}.test.ts',
-  'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,realign-device,realign-turns}.test.ts',
+  'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,realign-device,realign-turns,stored-times}.test.ts',
   'libs/queue/coalesce.test.ts',
   'apps/control-plane/{devices/import-rows,http/csv}.test.ts',
   'apps/ingest/{access/device-access,report/device-traffic,report/report-cost}.test.ts',

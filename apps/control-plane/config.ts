@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { urlList } from '#core/config'
 import { Secret } from '#core/secret'
+import { questdbVariables } from '#questdb/servers'
 
 const optionalUrl = z.url().optional()
 
@@ -19,13 +20,7 @@ export const configSchema = z.object({
   PUBLIC_BASE_URL: optionalUrl,
   POSTGRES_URL: z.string(),
   POSTGRES_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(16),
-  QUESTDB_URL: z.url(),
-  QUESTDB_PG_URL: z.string(),
-  QUESTDB_USER: z.string().default('admin'),
-  QUESTDB_PASSWORD: z
-    .string()
-    .default('quest')
-    .transform((text) => new Secret(text)),
+  ...questdbVariables,
   REDIS_URL: z.string().optional(),
   /** The addresses of all copies of ingest, separated by commas. */
   INGEST_URL: urlList(),

@@ -10,8 +10,8 @@ import type { HttpMetrics } from '#http/metrics'
 import type { RateLimiter } from '#http/rate-limit'
 import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
+import type { Copies } from '#questdb/copies'
 import type { Readers } from '#questdb/readers'
-import type { QuestdbSql } from '#questdb/sql'
 import type { Authenticator } from './http/authentication.ts'
 import type { Bodies } from './http/bodies.ts'
 import type { DeviceAdmission } from './http/device-admission.ts'
@@ -22,8 +22,9 @@ import type { AppCopies } from './routes/collect-metrics.ts'
 /** What routes reach beyond their own domain verb. Built once in main.ts, passed as a value. */
 export type Services = {
   pool: Pool
-  questdb: QuestdbSql
-  /** QuestDB shared fairly between callers: what routes read with. */
+  /** The copies of QuestDB, and the one to read. */
+  copies: Copies
+  /** The copy to read, shared fairly between callers: what routes read with. */
   readers: Readers
   fleetMaps: FleetMaps
   clock: Clock

@@ -16,7 +16,7 @@ import { followDatabaseClock } from '#postgres/clock'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { createReaders } from '#questdb/readers'
-import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
+import { questdbServers } from '#questdb/servers'
 import type { Config } from './config.ts'
 import { createImportLine } from './devices/import-line.ts'
 import { createAuthenticator } from './http/authentication.ts'
@@ -24,9 +24,8 @@ import { createBodies } from './http/bodies.ts'
 import { createDeviceAdmission } from './http/device-admission.ts'
 import { createKeyDirectory } from './http/key-directory.ts'
 import { createDeviceEdge } from './http/proxy.ts'
+import { openReadCopies, questdbConnections, questdbReadiness } from './questdb.ts'
 import type { Services } from './services.ts'
-
-const questdbConnections = 16
 
 /** Opens all resources of the routes. Returns them with a function that closes them. */
 export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
@@ -60,11 +59,10 @@ export async function openServices(config: Config): Promise<{ services: Services
   ])
   await listening.connected
   const redis = config.REDIS_URL ? openRateLimitStore(config.REDIS_URL) : undefined
-  const questdb = openQuestdbSql(questdbSqlUrl(config), {
-    applicationName: 'control-plane',
-    maxConnections: questdbConnections,
-  })
-  const readers = createReaders(questdb, questdbConnections)
+  const logger = createLogger('control-plane', config.LOG_LEVEL)
+  const servers = questdbServers(config)
+  const copies = await openReadCopies({ servers, pool, registry: metrics.registry, logger })
+  const readers = createReaders(copies, questdbConnections)
   const fleetMaps = createFleetMaps({ pool, readers, clock })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
   const otherApps = [
@@ -75,12 +73,12 @@ export async function openServices(config: Config): Promise<{ services: Services
 
   const services: Services = {
     pool,
-    questdb,
+    copies,
     readers,
     fleetMaps,
     clock,
     plans,
-    logger: createLogger('control-plane', config.LOG_LEVEL),
+    logger,
     metrics,
     cursors: createCursors(
       Buffer.from(hkdfSync('sha256', config.CONFIG_SECRETS_KEY.reveal(), '', 'routerfleet cursors', 32)),
@@ -97,7 +95,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     importLine: createImportLine(),
     readinessChecks: [
       { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
-      { name: 'questdb', check: () => answers(new URL('/ping', config.QUESTDB_URL)) },
+      questdbReadiness(servers, copies),
       ...otherApps.map(({ app, baseUrls }) => httpReadiness(app, baseUrls)),
     ].map((check) => sharedCheck(check)),
     otherApps,
@@ -110,7 +108,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     fleetMaps.live.close()
     await deviceEdge.close()
     redis?.disconnect()
-    await questdb.end()
+    await copies.close()
     await pool.end()
   }
   return { services, close }
@@ -133,10 +131,4 @@ function providerOf(config: Config, registry: Registry) {
     organizationsClaim: config.OIDC_ORGANIZATIONS_CLAIM,
   })
   return { identity, organizationsClaim: config.OIDC_ORGANIZATIONS_CLAIM }
-}
-
-async function answers(url: URL): Promise<void> {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) })
-  await answer.body?.cancel()
-  if (answer.status >= 500) throw new Error('not ready')
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Secret } from '#core/secret'
+import { questdbVariables } from '#questdb/servers'
 import { kafkaVariables } from '#telemetry-log/kafka-settings'
 
 const mebibyte = 1024 * 1024
@@ -14,13 +15,7 @@ export const configSchema = z.object({
   POSTGRES_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(4),
   /** Shares the limit of failed authentications with the other copies of ingest. */
   REDIS_URL: z.string().optional(),
-  QUESTDB_URL: z.url(),
-  QUESTDB_PG_URL: z.string(),
-  QUESTDB_USER: z.string().default('admin'),
-  QUESTDB_PASSWORD: z
-    .string()
-    .default('quest')
-    .transform((text) => new Secret(text)),
+  ...questdbVariables,
   /** The master secret of the control plane. Decrypts profile secrets when they are delivered to a device. */
   CONFIG_SECRETS_KEY: z
     .string()
@@ -51,6 +46,10 @@ export const configSchema = z.object({
   PLANS_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 })
+
+/** Why segment files cannot feed several servers. */
+export const segmentFilesNeedOneServer =
+  'segment files are read once, for one server; only with Kafka does each server get every report: set KAFKA_BROKERS, or name one server'
 
 export type Config = z.infer<typeof configSchema>
 

@@ -4,12 +4,13 @@ import { parseArgs } from 'node:util'
 import { parseConfig } from '#core/config'
 import { openPool } from '#postgres/pool'
 import { openIlpTransport } from '#questdb/ilp-transport'
-import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
+import { onlyQuestdbServer } from '#questdb/servers'
+import { openQuestdbSql } from '#questdb/sql'
 import { unstoredSamples } from '#telemetry-log/change-partitions'
 import { deadLetterFolder } from '#telemetry-log/dead-letters'
 import { LogInUseError } from '#telemetry-log/log'
 import { openPartitionedLog, type PartitionedLog } from '#telemetry-log/partitioned-log'
-import { configSchema } from './config.ts'
+import { configSchema, segmentFilesNeedOneServer } from './config.ts'
 import { type Fate, replayDeadLetters } from './dead-letters/replay.ts'
 
 // node apps/ingest/replay-dead-letters.ts [--forget-deleted]: stores dead letters after their cause was fixed.
@@ -23,6 +24,7 @@ const config = parseConfig(
     POSTGRES_URL: true,
     QUESTDB_URL: true,
     QUESTDB_PG_URL: true,
+    QUESTDB_SERVERS: true,
     QUESTDB_USER: true,
     QUESTDB_PASSWORD: true,
     LOG_DIR: true,
@@ -43,9 +45,9 @@ async function replay(): Promise<void> {
     process.exitCode = 1
     return log.close()
   }
-  const { QUESTDB_URL: url, QUESTDB_USER: user, QUESTDB_PASSWORD: password } = config
+  const { url, pgUrl, user, password } = onlyQuestdbServer(config, segmentFilesNeedOneServer)
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'replay-dead-letters', maxConnections: 1 })
-  const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'replay-dead-letters', maxConnections: 1 })
+  const questdb = openQuestdbSql(pgUrl, { applicationName: 'replay-dead-letters', maxConnections: 1 })
   const transport = openIlpTransport({ url, user, password })
   try {
     const fates = await replayDeadLetters({

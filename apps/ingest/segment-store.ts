@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Registry } from 'prom-client'
+import type { QuestdbServer } from '#questdb/servers'
 import { logBudget } from '#telemetry-log/log-budget'
 import { openPartitionedLog } from '#telemetry-log/partitioned-log'
 import type { ToldByRows } from '#telemetry-writer/device-reports'
@@ -14,12 +15,13 @@ import { startWriters, type WrittenPartition } from './writer/writers.ts'
 /** Opens the log in segment files and starts its writers. Rejects if another process uses the folder. */
 export async function openSegmentStore(parts: {
   config: Config
+  questdb: QuestdbServer
   retentionDays: number
   traffic: DeviceTraffic
   registry: Registry
   onStored: (told: ToldByRows) => void
 }): Promise<ReportStore> {
-  const { config, retentionDays, traffic, registry, onStored } = parts
+  const { config, questdb, retentionDays, traffic, registry, onStored } = parts
   const { budgetBytes, maxSegmentBytes, earlyDeletionBytes } = logBudget(config.LOG_DIR, config.LOG_BUDGET_BYTES)
   const log = await openPartitionedLog({
     folder: config.LOG_DIR,
@@ -33,7 +35,7 @@ export async function openSegmentStore(parts: {
   })
   const large = openLargeReports(log.partitions, failChecks)
   const decoding = large.writerPorts
-  const writers = startWriters({ config, retentionDays, log, earlyDeletionBytes, decoding, onStored })
+  const writers = startWriters({ config, questdb, retentionDays, log, earlyDeletionBytes, decoding, onStored })
   const sumOf = (read: (partition: WrittenPartition) => number) =>
     writers.partitions.reduce((sum, partition) => sum + read(partition), 0)
   const backlog = createBacklog({

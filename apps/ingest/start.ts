@@ -11,6 +11,7 @@ import { requestListener, startListening } from '#http/server'
 import { followDatabaseClock } from '#postgres/clock'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
+import { onlyQuestdbServer, questdbServers } from '#questdb/servers'
 import { kafkaSettings } from '#telemetry-log/kafka-settings'
 import { refuseUnstoredSegments } from '#telemetry-log/partitioned-log'
 import type { ToldByRows } from '#telemetry-writer/device-reports'
@@ -22,7 +23,7 @@ import { enrollRoute, unauthenticatedBodies } from './access/enroll.ts'
 import { createFailedAuthentications } from './access/failed-authentications.ts'
 import { tokenCheckRoute } from './access/token-check.ts'
 import { createApp } from './app.ts'
-import { type Config, proxyHopsOf } from './config.ts'
+import { type Config, proxyHopsOf, segmentFilesNeedOneServer } from './config.ts'
 import { configRoute } from './jobs/device-config.ts'
 import { followJobNotices } from './jobs/follow-notices.ts'
 import { createMailbox } from './jobs/mailbox.ts'
@@ -45,6 +46,9 @@ const dayMs = 24 * 60 * 60 * 1_000
  * exit.
  */
 export async function startIngest(config: Config) {
+  const kafka = kafkaSettings(config)
+  // With Kafka, this process does not use QuestDB. The settings are checked all the same.
+  const questdb = kafka ? questdbServers(config)[0] : onlyQuestdbServer(config, segmentFilesNeedOneServer)
   const logger = createLogger('ingest', config.LOG_LEVEL)
   const metrics = createHttpMetrics()
   const plans = await loadPlans(config.PLANS_FILE)
@@ -70,12 +74,11 @@ export async function startIngest(config: Config) {
     dwells.add(written)
   }
   const { registry } = metrics
-  const kafka = kafkaSettings(config)
   if (kafka) await refuseUnstoredSegments(config.LOG_DIR)
   const store = kafka
     ? // Loaded only if it is used: without Kafka, its client takes no memory.
       (await import('./kafka-store.ts')).openKafkaStore({ settings: kafka, registry, logger })
-    : await openSegmentStore({ config, retentionDays, traffic, registry, onStored })
+    : await openSegmentStore({ config, questdb, retentionDays, traffic, registry, onStored })
   const { log, backlog, large, failed } = store
 
   const state = { failed: false }

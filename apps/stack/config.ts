@@ -11,6 +11,8 @@ const configSchema = z
     POSTGRES_URL: z.string().min(1).optional(),
     QUESTDB_URL: z.url().optional(),
     QUESTDB_PG_URL: z.string().min(1).optional(),
+    /** For the apps. `npm start` starts one writer, and each copy needs its own. */
+    QUESTDB_SERVERS: z.undefined('start the apps one by one, because each copy needs its own writer').optional(),
     QUESTDB_USER: z.string().default('admin'),
     QUESTDB_PASSWORD: z.string().default('quest'),
     /** Memory limit of the embedded QuestDB outside the Java heap. */

@@ -24,6 +24,12 @@ test('only one address of an external QuestDB fails with both variable names', (
   )
 })
 
+test('several copies of QuestDB fail with what to do', () => {
+  expect(() => readOptions([], { QUESTDB_SERVERS: 'a=http://db:9000,postgresql://db:8812/qdb' })).toThrow(
+    'QUESTDB_SERVERS: start the apps one by one',
+  )
+})
+
 test('a port in use fails with one sentence that says what to do', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,18 +1,14 @@
 import { z } from 'zod'
 import { Secret } from '#core/secret'
+import { questdbVariables } from '#questdb/servers'
 
 /** The worker's environment variables. */
 export const configSchema = z.object({
   POSTGRES_URL: z.string().min(1),
   /** Default: BullMQ uses its Postgres backend, in the database above. */
   REDIS_URL: z.string().min(1).optional(),
-  /** QuestDB, where the telemetry of deleted devices is erased. */
-  QUESTDB_PG_URL: z.string().min(1),
-  QUESTDB_USER: z.string().default('admin'),
-  QUESTDB_PASSWORD: z
-    .string()
-    .default('quest')
-    .transform((text) => new Secret(text)),
+  /** Where the telemetry of deleted devices is erased: all copies. */
+  ...questdbVariables,
   /** The master secret, and the previous one during a rotation. They decrypt the signing secrets of webhooks. */
   CONFIG_SECRETS_KEY: z
     .string()
@@ -38,7 +34,9 @@ export type WorkerConfig = z.infer<typeof configSchema>
 /** The environment variables of the command `erase-now.ts`. */
 export const erasureSchema = configSchema.pick({
   POSTGRES_URL: true,
+  QUESTDB_URL: true,
   QUESTDB_PG_URL: true,
+  QUESTDB_SERVERS: true,
   QUESTDB_USER: true,
   QUESTDB_PASSWORD: true,
 })

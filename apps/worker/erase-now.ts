@@ -2,22 +2,25 @@ import { systemClock } from '#core/clock'
 import { parseConfig } from '#core/config'
 import { eraseDeletedDevices } from '#fleet/devices/erasure'
 import { openPool } from '#postgres/pool'
-import { eraseTelemetry } from '#questdb/erasure'
-import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
+import { eraseFromCopies } from '#questdb/erasure'
+import { questdbSqlUrls } from '#questdb/servers'
+import { openQuestdbSql } from '#questdb/sql'
 import { erasureSchema } from './config.ts'
 
 // Command for operators: erases the telemetry of deleted devices now instead of next night.
 const config = parseConfig(erasureSchema, process.env)
 const pool = openPool(config.POSTGRES_URL, { applicationName: 'erase-now', maxConnections: 1 })
-const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'erase-now', maxConnections: 1 })
+const copies = questdbSqlUrls(config).map((url) =>
+  openQuestdbSql(url, { applicationName: 'erase-now', maxConnections: 1 }),
+)
 try {
   const count = await eraseDeletedDevices({
     pool,
     clock: systemClock,
-    eraseTelemetry: (deviceIds) => eraseTelemetry(questdb, deviceIds),
+    eraseTelemetry: (deviceIds) => eraseFromCopies(copies, deviceIds),
   })
   process.stdout.write(`Erased the telemetry of ${count} deleted devices from storage.\n`)
 } finally {
-  await questdb.end()
+  await Promise.all(copies.map((copy) => copy.end()))
   await pool.end()
 }

@@ -11,8 +11,9 @@ import { waitUntilAvailable } from '#postgres/availability'
 import { followDatabaseClock } from '#postgres/clock'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
-import { eraseTelemetry } from '#questdb/erasure'
-import { openQuestdbSql, questdbSqlUrl } from '#questdb/sql'
+import { eraseFromCopies } from '#questdb/erasure'
+import { questdbSqlUrls } from '#questdb/servers'
+import { openQuestdbSql } from '#questdb/sql'
 import { openQueueBackend } from '#queue/backend'
 import { openJobQueues } from '#queue/job-queues'
 import type { WorkerConfig } from './config.ts'
@@ -52,7 +53,9 @@ export async function startWorker(
     onError: (queue, error) => failed(queue)(error),
   })
   const relay = startRelay({ system, queues, cap: config.DISPATCH_QUEUE_CAP, onError: failed('relay') })
-  const questdb = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'worker', maxConnections: 1 })
+  const copies = questdbSqlUrls(config).map((url) =>
+    openQuestdbSql(url, { applicationName: 'worker', maxConnections: 1 }),
+  )
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const sender = createWebhookSender()
   const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, failed('webhooks'))
@@ -61,7 +64,7 @@ export async function startWorker(
       system,
       backend,
       webhooks,
-      erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseTelemetry(questdb, deviceIds) },
+      erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseFromCopies(copies, deviceIds) },
       erasureHourUtc: config.ERASURE_HOUR_UTC,
     }),
     registry,
@@ -94,7 +97,7 @@ export async function startWorker(
       await queues.close()
       await backend.close()
       await sender.close()
-      await questdb.end()
+      await Promise.all(copies.map((copy) => copy.end()))
       await pool.end()
     },
   }

@@ -1,23 +1,22 @@
 import { z } from 'zod'
-import { Secret } from '#core/secret'
+import { type QuestdbServer, questdbServers, questdbVariables } from '#questdb/servers'
 import { kafkaVariables } from '#telemetry-log/kafka-settings'
 
 /** The environment variables of the writer. */
 export const configSchema = z.object({
   ...kafkaVariables,
   KAFKA_BROKERS: kafkaVariables.KAFKA_BROKERS.unwrap(),
-  /** The consumer group. Writers of one group share the partitions and store to one QuestDB. */
+  /**
+   * The consumer group. Writers of one group share the partitions and store to one QuestDB. The name of the copy is appended
+   * to it.
+   */
   KAFKA_GROUP: z.string().min(1).default('routerfleet.writers'),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8083),
   POSTGRES_URL: z.string().min(1),
-  QUESTDB_URL: z.url(),
-  QUESTDB_PG_URL: z.string().min(1),
-  QUESTDB_USER: z.string().default('admin'),
-  QUESTDB_PASSWORD: z
-    .string()
-    .default('quest')
-    .transform((text) => new Secret(text)),
+  ...questdbVariables,
+  /** The copy of QUESTDB_SERVERS that this process stores to. Required if there are several. */
+  QUESTDB_COPY: z.string().optional(),
   /** The folder for data that could not be stored, in `dead-letter/`. */
   WRITER_DIR: z.string().default('.data/telemetry-writer'),
   /** A file with plans. Its longest history determines how long rows are kept. */
@@ -26,3 +25,42 @@ export const configSchema = z.object({
 })
 
 export type WriterConfig = z.infer<typeof configSchema>
+
+/** The server that a process stores to, and its consumer group. */
+export type WrittenCopy = { server: QuestdbServer; groupId: string }
+
+/**
+ * Returns the copy that `QUESTDB_COPY` names, or the only server. Throws an error with one sentence if it is missing or
+ * unknown. The only server of `QUESTDB_URL` has the group's name alone.
+ */
+export function writtenCopy(
+  config: Pick<WriterConfig, 'KAFKA_GROUP' | 'QUESTDB_COPY' | keyof typeof questdbVariables>,
+): WrittenCopy {
+  const servers = questdbServers(config)
+  const names = servers.flatMap(({ name }) => name ?? [])
+  const { QUESTDB_COPY: copy = names.length > 1 ? undefined : names[0] } = config
+  const server = servers.find(({ name }) => name === copy)
+  if (!server) {
+    const choice = names.length > 0 ? `set it to one of ${names.join(', ')}` : 'it needs QUESTDB_SERVERS'
+    throw new Error(`Invalid configuration. QUESTDB_COPY: ${choice}; each process stores to one copy`)
+  }
+  return { server, groupId: groupOf(config.KAFKA_GROUP, server.name) }
+}
+
+/** Returns the consumer group of a copy; undefined is the server of `QUESTDB_URL`. */
+export const groupOf = (group: string, copy: string | undefined): string =>
+  copy === undefined ? group : `${group}.${copy}`
+
+/** The environment variables of the command `copy-offsets.ts`. */
+export const offsetsSchema = configSchema.pick({
+  KAFKA_BROKERS: true,
+  KAFKA_TOPIC: true,
+  KAFKA_PARTITIONS: true,
+  KAFKA_RETENTION_HOURS: true,
+  KAFKA_TLS: true,
+  KAFKA_TLS_CA_FILE: true,
+  KAFKA_SASL_MECHANISM: true,
+  KAFKA_SASL_USERNAME: true,
+  KAFKA_SASL_PASSWORD: true,
+  KAFKA_GROUP: true,
+})

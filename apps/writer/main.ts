@@ -1,17 +1,18 @@
 import { parseConfig } from '#core/config'
 import { type Stopping, stopGracefully } from '#http/graceful-stop'
 import { createLogger } from '#http/request-log'
-import { configSchema } from './config.ts'
+import { configSchema, writtenCopy } from './config.ts'
 import { startWriter } from './start.ts'
 
 const config = parseConfig(configSchema, process.env)
+const copy = writtenCopy(config)
 const logger = createLogger('writer', config.LOG_LEVEL)
 
 let stopping: Stopping | undefined
-const writer = await startWriter(config, logger, () => stopping?.stopping ?? false)
+const writer = await startWriter(config, copy, logger, () => stopping?.stopping ?? false)
 stopping = stopGracefully(writer.server, writer.stop)
 writer.server.listen(config.PORT, config.HOST, () => {
-  logger.info({ port: config.PORT, group: config.KAFKA_GROUP, topic: config.KAFKA_TOPIC }, 'writer_listening')
+  logger.info({ port: config.PORT, group: copy.groupId, topic: config.KAFKA_TOPIC }, 'writer_listening')
 })
 
 // A partition that fails for a reason that does not pass needs a new start of all that is in memory.

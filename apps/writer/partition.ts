@@ -22,6 +22,7 @@ import { createPartitionWriter, type PartitionReaders, type PartitionWriter } fr
 import { createPatientSql } from '#telemetry-writer/patient-sql'
 import { createSentRows } from '#telemetry-writer/sent-rows'
 import { createRowStore } from '#telemetry-writer/store-rows'
+import { createStoredTimes } from '#telemetry-writer/stored-times'
 import { createUntilAvailable } from '#telemetry-writer/until-available'
 import { createAppliedPositions, type Questdb } from './questdb.ts'
 
@@ -46,6 +47,10 @@ export type WrittenPartition = {
   keep(): void
   /** Returns a function that confirms what was told until now. */
   confirmation(): () => void
+  /** Records where the partition ended at or after a time of Postgres' clock. */
+  noteEnd(atMs: number, end: LogPosition): void
+  /** See `CopyProgress`. */
+  progress(): { storedToMs: number | undefined; toldPosition: LogPosition | undefined }
   /** Stores what was read, within limits of time, and commits. After that, another process may have the partition. */
   stop(): Promise<void>
 }
@@ -56,7 +61,8 @@ export type PartitionParts = {
   group: KafkaGroup
   questdb: Questdb
   folder: string
-  onTold: (told: ToldByRows) => void
+  /** Receives changes by reports before a position. */
+  onTold: (told: ToldByRows, position: LogPosition) => void
   /** Called if the partition fails for a reason that does not pass. */
   onFailure: (error: Error) => void
   logger: Logger
@@ -80,7 +86,9 @@ export function startPartition(parts: PartitionParts): WrittenPartition {
   let opened:
     | { writer: PartitionWriter; checkpoints: Checkpoints; store: KafkaCheckpoints; log: KafkaPartition }
     | undefined
-  let toldNumber = 0
+  const storedTimes = createStoredTimes()
+  let told: { number: number; position: LogPosition | undefined } = { number: 0, position: undefined }
+  let toldPosition: LogPosition | undefined
 
   function onRetry(detail: string): void {
     counted.retries += 1
@@ -143,9 +151,9 @@ export function startPartition(parts: PartitionParts): WrittenPartition {
         await untilAvailable(() => waitUntilApplied(questdb.sql, appliedWithinMs))
         await untilAvailable(questdb.watch.look)
       },
-      onStored(told, number) {
-        toldNumber = number
-        onTold(told)
+      onStored(changes, number, position) {
+        told = { number, position }
+        onTold(changes, position)
       },
       onBatch(position) {
         counted.batches += 1
@@ -187,11 +195,23 @@ export function startPartition(parts: PartitionParts): WrittenPartition {
       const lag = Math.max(0, log.tail.position() - checkpoint.position)
       return { checkpoint, lag, ...counted, cleaned: cleaning.list(), rowsSent: sent.list() }
     },
-    databaseRestarted: () => opened?.writer.databaseRestarted(),
+    databaseRestarted() {
+      storedTimes.restart()
+      opened?.writer.databaseRestarted()
+    },
     keep: () => opened?.writer.keep(applied.before(questdb.watch.appliedPosition())),
     confirmation() {
-      const number = toldNumber
-      return () => opened?.writer.confirm(number)
+      const { number, position } = told
+      return () => {
+        opened?.writer.confirm(number)
+        toldPosition = position
+      }
+    },
+    noteEnd: storedTimes.ended,
+    progress() {
+      const position = opened?.writer.settledPosition()
+      if (position !== undefined) storedTimes.settled(position, performance.now())
+      return { storedToMs: storedTimes.storedToMs(questdb.watch.appliedPosition()), toldPosition }
     },
     async stop() {
       if (opened) opened.writer.stop()

@@ -1,10 +1,10 @@
 import type { Logger } from '#http/request-log'
 import { type IlpTransport, openIlpTransport } from '#questdb/ilp-transport'
 import { applySchema } from '#questdb/schema'
-import { openQuestdbSql, type QuestdbSql, questdbSqlUrl } from '#questdb/sql'
+import type { QuestdbServer } from '#questdb/servers'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import type { LogPosition } from '#telemetry-log/log'
 import { createWatch, type Watch } from '#telemetry-writer/watch'
-import type { WriterConfig } from './config.ts'
 
 /** The QuestDB that all partitions of this process store to. */
 export type Questdb = {
@@ -17,13 +17,10 @@ export type Questdb = {
 }
 
 /** Opens the connections. The watch's positions are times of `performance.now()`: see `createAppliedPositions`. */
-export function openQuestdb(config: WriterConfig, ttlDays: number, logger: Logger): Questdb {
-  const sql = openQuestdbSql(questdbSqlUrl(config), { applicationName: 'writer', maxConnections: 6 })
-  const transport = openIlpTransport({
-    url: config.QUESTDB_URL,
-    user: config.QUESTDB_USER,
-    password: config.QUESTDB_PASSWORD,
-  })
+export function openQuestdb(server: QuestdbServer, ttlDays: number, logger: Logger): Questdb {
+  const { url, pgUrl, user, password } = server
+  const sql = openQuestdbSql(pgUrl, { applicationName: 'writer', maxConnections: 6 })
+  const transport = openIlpTransport({ url, user, password })
   let repairing: Promise<void> | undefined
   return {
     sql,

@@ -1,20 +1,23 @@
 import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
+import { join as joinPath } from 'node:path'
 import { repeat } from '#core/schedule'
 import { loadPlans } from '#fleet/organizations/plans'
 import { createHttpMetrics } from '#http/metrics'
 import { createOperationsServer } from '#http/operations-server'
 import type { Logger } from '#http/request-log'
 import { openPool } from '#postgres/pool'
+import { openKafkaEnds } from '#telemetry-log/kafka-ends'
 import { joinKafkaGroup, type KafkaGroup } from '#telemetry-log/kafka-group'
 import { type KafkaSettings, kafkaSettings } from '#telemetry-log/kafka-settings'
 import { ensureTopic } from '#telemetry-log/kafka-topic'
 import { createDwellAnnouncer } from '#telemetry-writer/dwell-announcer'
 import { createPresence } from '#telemetry-writer/presence'
 import { createUntilAvailable } from '#telemetry-writer/until-available'
-import type { WriterConfig } from './config.ts'
+import type { WriterConfig, WrittenCopy } from './config.ts'
 import { registerWriterMetrics } from './metrics.ts'
 import { startPartition, type WrittenPartition } from './partition.ts'
+import { createCopyProgressKeeper } from './progress.ts'
 import { openQuestdb } from './questdb.ts'
 
 type RunningWriter = {
@@ -26,41 +29,52 @@ type RunningWriter = {
 
 const watchEveryMs = 2_000
 const tellEveryMs = 1_000
+const progressEveryMs = 1_000
 /** Without an answer of QuestDB for this time, the writer is not ready. */
 const silentMs = 10_000
 
 /** Joins the consumer group and stores the partitions that it assigns. The returned server does not listen yet. */
 export async function startWriter(
   config: WriterConfig,
+  { server: copy, groupId }: WrittenCopy,
   logger: Logger,
   isStopping: () => boolean,
 ): Promise<RunningWriter> {
   const settings = kafkaSettings(config)
   if (!settings) throw new Error('The writer needs KAFKA_BROKERS.')
-  mkdirSync(config.WRITER_DIR, { recursive: true })
+  const folder = joinPath(config.WRITER_DIR, copy.name ?? '')
+  mkdirSync(folder, { recursive: true })
   const { registry } = createHttpMetrics()
+  if (copy.name !== undefined) registry.setDefaultLabels({ questdb: copy.name })
   const plans = await loadPlans(config.PLANS_FILE)
   const ttlDays = Math.max(...Object.values(plans).map((plan) => plan.historyDays))
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'writer', maxConnections: 3 })
   const presence = createPresence({ pool, logger })
   const dwells = createDwellAnnouncer({ pool, plans, logger })
-  const questdb = openQuestdb(config, ttlDays, logger)
+  const questdb = openQuestdb(copy, ttlDays, logger)
   const ending = new AbortController()
   const untilAvailable = createUntilAvailable(ending.signal, (detail) => logger.warn({ detail }, 'start_waits'))
   const partitions = new Map<number, WrittenPartition>()
+  const ends = openKafkaEnds(settings)
+  // The only server has no progress to compare with that of others.
+  const progress =
+    copy.name === undefined
+      ? undefined
+      : createCopyProgressKeeper({ copy: copy.name, pool, ends, partitions: () => [...partitions.values()] })
   let group: KafkaGroup | undefined
   let fail: (error: Error) => void = () => {}
   const failed = new Promise<Error>((resolve) => {
     fail = resolve
   })
 
-  /** Waits for the brokers and QuestDB, so that this process is live meanwhile. */
+  /** Waits for the brokers and the databases, so that this process is live meanwhile. */
   async function join(settings: KafkaSettings): Promise<void> {
-    await untilAvailable(() => ensureTopic(settings))
+    const count = await untilAvailable(() => ensureTopic(settings))
+    if (progress) await untilAvailable(() => progress.prepare(count))
     await untilAvailable(questdb.repairSchema)
     const joined = joinKafkaGroup({
       settings,
-      groupId: config.KAFKA_GROUP,
+      groupId,
       onAssigned(gained) {
         logger.info({ partitions: gained }, 'partitions_assigned')
         for (const partition of gained) {
@@ -69,8 +83,10 @@ export async function startWriter(
             settings,
             group: joined,
             questdb,
-            folder: config.WRITER_DIR,
-            onTold({ reports, dwells: stored }) {
+            folder,
+            onTold({ reports, dwells: stored }, position) {
+              // A copy that lags must not bring back an older state.
+              if (progress && position <= progress.toldBefore(partition)) return
               presence.add(reports)
               dwells.add(stored)
             },
@@ -109,7 +125,11 @@ export async function startWriter(
     }
   }
   const ignore = () => {}
-  const repeating = [repeat(tellEveryMs, tellPostgres, ignore), repeat(watchEveryMs, watch, ignore)]
+  const repeating = [
+    repeat(tellEveryMs, tellPostgres, ignore),
+    repeat(watchEveryMs, watch, ignore),
+    ...(progress ? [repeat(progressEveryMs, progress.keep, ignore)] : []),
+  ]
 
   const server = createOperationsServer({
     registry,
@@ -129,7 +149,7 @@ export async function startWriter(
       await group?.leave()
       await Promise.all(repeating.map((repeated) => repeated.stop()))
       await tellPostgres()
-      await questdb.close()
+      await Promise.all([questdb.close(), ends.close()])
       await pool.end()
     },
   }

@@ -52,7 +52,7 @@ export function createDwellSignals(): DwellSignals {
     async read(reader, dwells, toMs) {
       const signals = new Map<string, DwellSignal>()
       if (dwells.length === 0) return signals
-      const version = await cellularVersion(reader.questdb)
+      const version = await cellularVersion(reader)
       const left = dwells.values()
       const worker = async () => {
         for (const dwell of left) {
@@ -66,10 +66,10 @@ export function createDwellSignals(): DwellSignals {
   }
 }
 
-/** Returns a version that changes when new RF rows become visible. */
-async function cellularVersion(questdb: QuestdbSql): Promise<string> {
+/** Returns a version that changes when new RF rows become visible. Each copy counts its own transactions. */
+async function cellularVersion({ questdb, copy }: Reader): Promise<string> {
   const [row] = await questdb.queryArrays<[string]>(`SELECT "writerTxn" FROM wal_tables() WHERE name = 'cellular'`)
-  return row?.[0] ?? ''
+  return `${copy.name} ${row?.[0] ?? ''}`
 }
 
 async function readSignal(questdb: QuestdbSql, dwell: DwellRow, toMs: number): Promise<DwellSignal> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
-import { eraseTelemetry } from '#questdb/erasure'
+import { eraseFromCopies, eraseTelemetry } from '#questdb/erasure'
 import { applySchema } from '#questdb/schema'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { type TableName, tables } from '#telemetry/tables'
@@ -87,4 +87,14 @@ test('rows that arrive after an erasure are erased by the next one', async () =>
   await eraseTelemetry(questdb, [deviceId])
   await storeRows(questdb, 'location', [{ tsMs: Date.now(), deviceId, organizationId, ...values.location }])
   expect(await eraseTelemetry(questdb, [deviceId])).toBe(1)
+})
+
+test('a copy that does not respond leaves the others erased, and the erasure is not done', async () => {
+  const [erased, organizationId] = [newId(), newId()]
+  await report(erased, organizationId)
+  const dead = openQuestdbSql('postgresql://127.0.0.1:9/qdb', { applicationName: 'erasure.test' })
+  await expect(eraseFromCopies([dead, questdb], [erased])).rejects.toThrow('ECONNREFUSED')
+  const [left] = await rowsOf('system', erased)
+  expect(left).toMatchObject({ firmware: null, received_at: null })
+  await dead.end()
 })

@@ -17,6 +17,16 @@ export async function eraseTelemetry(questdb: QuestdbSql, deviceIds: readonly st
   return erased
 }
 
+/**
+ * Runs `eraseTelemetry` on all copies and returns the number of rows of the first one. A copy that fails does not prevent the
+ * erasure on the others; afterwards, this throws its error, so that the caller repeats the erasure.
+ */
+export async function eraseFromCopies(copies: readonly QuestdbSql[], deviceIds: readonly string[]): Promise<number> {
+  const results = await Promise.allSettled(copies.map((copy) => eraseTelemetry(copy, deviceIds)))
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+  return results[0]?.status === 'fulfilled' ? results[0].value : 0
+}
+
 /** Selects rows that are not erased. An erased row has no time of receipt. */
 const ofDevices = (deviceIds: readonly string[]) =>
   `device_id IN (${placeholders(deviceIds.length, 1)}) AND received_at IS NOT NULL`

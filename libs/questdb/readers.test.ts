@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onlyCopy } from '#questdb/copies'
 import { createReaders } from '#questdb/readers'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { questdbConnection } from '#test/questdb'
@@ -16,6 +17,8 @@ afterAll(async () => {
   await observer.end()
 })
 
+const shared = () => ({ current: () => onlyCopy(questdb) })
+
 /** A statement that runs for minutes unless it is stopped; its number tells it from others. */
 const endless = (number: number) =>
   `SELECT count() FROM long_sequence(100_000_000) a CROSS JOIN long_sequence(1_000) b WHERE a.x * b.x = -${number}`
@@ -27,7 +30,7 @@ async function running(number: number): Promise<number> {
 
 test('QuestDB stops the query of a caller that has disconnected', async () => {
   const reader = new AbortController()
-  const read = createReaders(questdb, maxConnections).of('a', reader.signal).questdb.query(endless(7_001))
+  const read = createReaders(shared(), maxConnections).of('a', reader.signal).questdb.query(endless(7_001))
   read.catch(() => {})
   await until('the query runs', async () => (await running(7_001)) === 1)
   reader.abort()
@@ -37,7 +40,7 @@ test('QuestDB stops the query of a caller that has disconnected', async () => {
 })
 
 test('an owner over its share leaves connections to others', async () => {
-  const readers = createReaders(questdb, maxConnections)
+  const readers = createReaders(shared(), maxConnections)
   const caller = new AbortController()
   const greedy = readers.of('greedy', caller.signal)
   const slow = Array.from({ length: 12 }, () => greedy.questdb.query(endless(7_002)).catch(() => 'stopped'))

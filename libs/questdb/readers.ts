@@ -1,21 +1,29 @@
 import { createFairQueue } from '#core/fair-queue'
+import type { ReadCopy } from '#questdb/copies'
 import type { QuestdbSql } from '#questdb/sql'
 
-/** One caller's access to QuestDB. Its queries are scheduled fairly among all callers and stop when it disconnects. */
+/**
+ * One caller's access to one copy of QuestDB. Its queries are scheduled fairly among all callers and stop when it
+ * disconnects.
+ */
 export type Reader = {
   /** The owner whose share the reads use. */
   owner: string
+  copy: ReadCopy
   questdb: QuestdbSql
   /** Aborts when the caller disconnects. Undefined for work that several callers share. */
   signal: AbortSignal | undefined
   /** Runs a read that needs many queries or much memory. Only a few of these run at the same time. */
   heavy<Result>(work: () => Promise<Result>): Promise<Result>
-  /** The same share without the signal, for results that outlive this caller or that others wait for too. */
-  detached(): Reader
+  /** The same share and copy with another signal or none, for results that outlive this caller or that others wait for. */
+  detached(signal?: AbortSignal): Reader
 }
 
 export type Readers = {
-  /** A reader for an owner: an organization or platform key, as rate limits count them. */
+  /**
+   * A reader of the present copy for an owner: an organization or platform key, as rate limits count them. A request uses
+   * one reader for all of its queries.
+   */
   of(owner: string, signal?: AbortSignal): Reader
 }
 
@@ -25,8 +33,8 @@ const maxQueriesPerOwner = 4
 // A caller that waits longer gets 429 and may retry.
 const maxHeavyWaitMs = 10_000
 
-/** Shares the connections of `questdb` between owners. `maxConnections` is how many it has. */
-export function createReaders(questdb: QuestdbSql, maxConnections: number): Readers {
+/** Shares the connections of the present copy between owners. `maxConnections` is how many each copy has. */
+export function createReaders(copies: { current(): ReadCopy }, maxConnections: number): Readers {
   const queries = createFairQueue({
     maxRunning: maxConnections,
     maxRunningPerOwner: Math.min(maxQueriesPerOwner, Math.ceil(maxConnections / 2)),
@@ -38,16 +46,21 @@ export function createReaders(questdb: QuestdbSql, maxConnections: number): Read
     maxWaitingPerOwner: 64,
     maxWaitMs: maxHeavyWaitMs,
   })
-  const of = (owner: string, signal?: AbortSignal): Reader => ({
+  const readerOf = (copy: ReadCopy, owner: string, signal: AbortSignal | undefined): Reader => ({
     owner,
+    copy,
     signal,
-    questdb: {
-      query: (text, values) => queries.run(owner, () => questdb.query(text, values, signal), signal),
-      queryArrays: (text, values) => queries.run(owner, () => questdb.queryArrays(text, values, signal), signal),
-      end: () => questdb.end(),
-    },
+    questdb: sharedSql(copy.questdb, (work) => queries.run(owner, work, signal), signal),
     heavy: (work) => heavyReads.run(owner, work, signal),
-    detached: () => of(owner),
+    detached: (other) => readerOf(copy, owner, other),
   })
-  return { of }
+  return { of: (owner, signal) => readerOf(copies.current(), owner, signal) }
 }
+
+type InTurn = <Result>(work: () => Promise<Result>) => Promise<Result>
+
+const sharedSql = (questdb: QuestdbSql, inTurn: InTurn, signal: AbortSignal | undefined): QuestdbSql => ({
+  query: (text, values) => inTurn(() => questdb.query(text, values, signal)),
+  queryArrays: (text, values) => inTurn(() => questdb.queryArrays(text, values, signal)),
+  end: () => questdb.end(),
+})

@@ -1,6 +1,5 @@
 import pg from 'pg'
 import { throwIfClosed } from '#core/errors'
-import type { Secret } from '#core/secret'
 
 /** A value of a parameter. Times are ISO text, because QuestDB interprets a number as microseconds. */
 export type SqlValue = string | number | boolean | null
@@ -98,17 +97,3 @@ export const placeholders = (count: number, first: number): string =>
 
 /** Epoch milliseconds as text for a timestamp parameter of QuestDB, which supports years of four digits. */
 export const timestampParameter = (ms: number): string => new Date(Math.min(Math.max(ms, 0), latestMs)).toISOString()
-
-/** The address of the SQL server. User and password can be in the URL or in separate variables. */
-export function questdbSqlUrl(config: {
-  QUESTDB_PG_URL: string
-  QUESTDB_USER: string
-  QUESTDB_PASSWORD: Secret
-}): string {
-  const url = new URL(config.QUESTDB_PG_URL)
-  if (url.username === '') {
-    url.username = encodeURIComponent(config.QUESTDB_USER)
-    url.password = encodeURIComponent(config.QUESTDB_PASSWORD.reveal())
-  }
-  return url.href
-}

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Consumer, offsetCommitV8, offsetFetchV8 } from '@platformatic/kafka'
+import { Consumer } from '@platformatic/kafka'
 import type { CommittedOffset } from '#telemetry-log/kafka-checkpoints'
 import { clientOptions } from '#telemetry-log/kafka-client'
+import { openKafkaOffsets } from '#telemetry-log/kafka-offsets'
 import type { KafkaSettings } from '#telemetry-log/kafka-settings'
 
 export type KafkaGroup = {
@@ -46,8 +47,7 @@ export function joinKafkaGroup({ settings, groupId, onAssigned, onRevoked, onErr
   let owned = new Set<number>()
   let member: Consumer | undefined
   /** On a connection of its own: a broker answers nothing else on a connection that waits for a rebalance. */
-  const offsets = new Consumer({ ...clientOptions(settings, 'routerfleet-offsets'), groupId })
-  offsets.topics.track(topic)
+  const offsets = openKafkaOffsets(settings, groupId)
 
   const assignedTo = (consumer: Consumer) =>
     new Set(consumer.assignments?.find((assignment) => assignment.topic === topic)?.partitions ?? [])
@@ -116,39 +116,19 @@ export function joinKafkaGroup({ settings, groupId, onAssigned, onRevoked, onErr
     }
   }
 
-  async function coordinator() {
-    const node = await offsets.findGroupCoordinator()
-    const connection = (await offsets.connectToBrokers([node])).get(node)
-    if (!connection) throw new Error('The coordinator of the Kafka group does not respond.')
-    return connection
-  }
-
   const living = live()
   return {
-    async commit(partition, { offset, metadata }) {
+    async commit(partition, committed) {
       if (!member?.memberId || !owned.has(partition)) throw new Error(`Partition ${partition} has another writer.`)
       const { generationId, memberId } = member
-      const entry = {
-        partitionIndex: partition,
-        committedOffset: BigInt(offset),
-        committedLeaderEpoch: -1,
-        committedMetadata: metadata,
-      }
-      const topics = [{ name: topic, partitions: [entry] }]
-      await offsetCommitV8.api.async(await coordinator(), groupId, generationId, memberId, null, topics)
+      await offsets.commit(partition, committed, { generationId, memberId })
     },
-    async committed(partition) {
-      const group = { groupId, memberEpoch: -1, topics: [{ name: topic, partitionIndexes: [partition] }] }
-      const { groups } = await offsetFetchV8.api.async(await coordinator(), [group], true)
-      const found = groups[0]?.topics[0]?.partitions[0]
-      if (found === undefined || found.committedOffset < 0n) return undefined
-      return { offset: Number(found.committedOffset), metadata: found.metadata ?? '' }
-    },
+    committed: offsets.committed,
     isMember: () => member?.isActive() ?? false,
     async leave() {
       leaving.abort()
       await living
-      await offsets.close(true).catch(() => {})
+      await offsets.close().catch(() => {})
     },
   }
 }

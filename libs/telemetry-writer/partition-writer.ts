@@ -29,8 +29,8 @@ type PartitionWriterParts = {
   serverStartMs: () => number | undefined
   /** Resolves when queries return the rows that were sent before, or after a while. */
   untilApplied: () => Promise<void>
-  /** Receives changes by stored rows. `confirm` this number when Postgres has them. */
-  onStored: (told: ToldByRows, number: number) => void
+  /** Receives changes by stored rows of reports before a position. `confirm` this number when Postgres has them. */
+  onStored: (told: ToldByRows, number: number, position: LogPosition) => void
   /** Called with the position before which all rows are stored now. */
   onBatch?: (position: LogPosition) => void
   onReplay: (from: LogPosition) => void
@@ -48,6 +48,8 @@ export type PartitionWriter = {
   keep(appliedPosition: LogPosition): void
   /** Records that Postgres has the changes of `onStored` up to this number. */
   confirm(number: number): void
+  /** Everything before this position is stored. Undefined while it is not known, for example after a restart of QuestDB. */
+  settledPosition(): LogPosition | undefined
 }
 
 /** Stores one partition through a pipeline, and again from an earlier position after each restart of QuestDB. */
@@ -71,7 +73,7 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
     stored = undefined
     const startedAtMs = serverStartMs()
     const readers = openReaders(checkpoints.readPosition(startedAtMs), checkpoints.readPosition(undefined))
-    pipeline = createPipeline({
+    const running = createPipeline({
       ...pipelineParts,
       ...readers,
       tail,
@@ -79,14 +81,15 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
       onStored(position, counts, told, unfinishedPosition) {
         stored = { unfinishedPosition }
         const fromPosition = checkpoints.current().position
-        if (told.reports.length + told.dwells.length > 0) onStored(told, news.sent(fromPosition))
+        if (told.reports.length + told.dwells.length > 0) onStored(told, news.sent(fromPosition), position)
         const resume = { serverStartMs: startedAtMs, resumePosition: resumePosition(position) }
         checkpoints.advance(position, counts, resume)
         onBatch?.(position)
       },
     })
+    pipeline = running
     try {
-      if (!isStopping) await pipeline.run()
+      if (!isStopping) await running.run()
     } finally {
       for (const reader of Object.values(readers)) reader.close()
     }
@@ -109,6 +112,8 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
     databaseRestarted() {
       checkpoints.databaseRestarted()
       pipeline?.stop()
+      // What this pipeline has stored may be lost.
+      pipeline = undefined
     },
     keep(appliedPosition) {
       // Until the pipeline has caught up with the checkpoint, it may not have found all that was unfinished.
@@ -117,5 +122,6 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
       pipeline?.forget(appliedPosition)
     },
     confirm: news.confirm,
+    settledPosition: () => pipeline?.settledPosition(),
   }
 }

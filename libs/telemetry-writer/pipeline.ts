@@ -26,6 +26,8 @@ export type Pipeline = {
   stop(): void
   /** Removes sample times from memory whose rows queries return. */
   forget(appliedPosition: LogPosition): void
+  /** Everything before this position was read and has been stored. */
+  settledPosition(): LogPosition
 }
 
 export type PipelineParts = {
@@ -74,6 +76,8 @@ const unreadBytes = 64 * 1024
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { reader, ahead, decode, tail, questdb, store, cleaning, sent, checkpoint, onStored, onFailure } = parts
   let takenPosition = reader.position()
+  let settledPosition = takenPosition
+  let isTaking = false
   let generation = 0
   let generationStart = { atMs: performance.now(), position: takenPosition }
   let quietAtMs = Number.NEGATIVE_INFINITY
@@ -99,6 +103,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       const [news, unfinishedPosition, addStored] = [reports.take(), unfinished.oldest(), ledger.startFlush()]
       return (stored) => {
         const counts = addStored(stored)
+        settledPosition = Math.max(settledPosition, position)
         if (position >= checkpoint.position) onStored(position, counts, news, unfinishedPosition)
       }
     },
@@ -129,6 +134,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   })
 
   async function process(batches: readonly LoggedBatch[]): Promise<void> {
+    isTaking = true
     const addReport = await processor.prepare(batches.filter(({ position }) => !quiet.has(position)))
     let bytes = 0
     for (const batch of batches) {
@@ -142,6 +148,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       await flushes.flushWhenDue()
       await yieldToLoop()
     }
+    isTaking = false
   }
 
   /**
@@ -208,6 +215,12 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     stop() {
       stopping = true
       tail.wake()
+    },
+    settledPosition() {
+      // Behind the last report there may be positions without one.
+      const isIdle = !isTaking && !flushes.hasWaiting() && flushes.inProgress() === undefined
+      if (isIdle) settledPosition = Math.max(settledPosition, reader.position())
+      return settledPosition
     },
     forget(appliedPosition) {
       const nowMs = performance.now()

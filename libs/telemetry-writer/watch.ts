@@ -1,6 +1,7 @@
 import type { Logger } from '#http/request-log'
 import type { QuestdbSql } from '#questdb/sql'
 import { readServerStart, readWalTables, resumeWal, type WalTable } from '#questdb/wal-tables'
+import { tables as telemetryTables } from '#telemetry/tables'
 import type { LogPosition } from '#telemetry-log/log'
 
 export type Watch = {
@@ -53,7 +54,13 @@ export function createWatch(parts: {
     suspended = next
   }
 
-  function follow(tables: readonly WalTable[], position: LogPosition): void {
+  function follow(all: readonly WalTable[], position: LogPosition): void {
+    const tables = all.filter(({ name }) => Object.hasOwn(telemetryTables, name))
+    if (tables.every(({ appliedTxn, sequencerTxn }) => appliedTxn >= sequencerTxn)) {
+      appliedPosition = position
+      waiting = undefined
+      return
+    }
     const applied = new Map(tables.map((table) => [table.name, table.appliedTxn]))
     if (waiting && [...waiting.transactions].every(([name, txn]) => (applied.get(name) ?? txn) >= txn)) {
       appliedPosition = waiting.position

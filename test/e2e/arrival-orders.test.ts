@@ -163,7 +163,7 @@ test('recorded drives produce the same rows, dwells and cells in any order of ar
 
   console.log(`drives in every order settled ${Math.round((Date.now() - sentAt) / secondMs)} s after the last report`)
 
-  await refreshCoverage(api.services.questdb)
+  await refreshCoverage(api.questdb)
   const cells = await coverageOf(inOrder)
   expect(cells.length).toBeGreaterThan(200)
   for (const fleet of others) expect(await coverageOf(fleet)).toEqual(cells)
@@ -196,7 +196,7 @@ test('a tunnel has cells with a low service ratio, although its samples arrived 
     return inside.length === 3 * 19 && inside.every(({ alignment }) => alignment === 'interpolated')
   }
   await until('the samples from inside are there and placed', seen, settledWithinMs)
-  await refreshCoverage(api.services.questdb)
+  await refreshCoverage(api.questdb)
   const cells = await coverageOf(fleet)
   const dead = cells.filter(({ serviceRatio }) => serviceRatio < 0.5)
   expect(dead.length).toBeGreaterThan(0)

@@ -74,7 +74,7 @@ async function coverage(key: string, query: string) {
   return { ...body, items: [...body.items].sort(byIndex) }
 }
 
-const store = (rows: readonly StoredRow[]) => storeRows(api.services.questdb, 'cellular', rows)
+const store = (rows: readonly StoredRow[]) => storeRows(api.questdb, 'cellular', rows)
 
 test('coverage equals a reference count at every resolution, including late and replaced rows', async () => {
   const { organization, newDevice } = await fleet()
@@ -91,10 +91,10 @@ test('coverage equals a reference count at every resolution, including late and 
   }))
   await store(first)
   await store(second)
-  await refreshCoverage(api.services.questdb)
+  await refreshCoverage(api.questdb)
   await store(late)
   await store(realigned)
-  await refreshCoverage(api.services.questdb)
+  await refreshCoverage(api.questdb)
 
   const replaced = new Set(realigned.map((row) => row.tsMs))
   const rows = [...first.filter((row) => !replaced.has(row.tsMs)), ...realigned, ...second, ...late]
@@ -136,7 +136,7 @@ test('the start of a window counts single votes, not whole hours', async () => {
   const deviceId = await newDevice()
   const rows = drive(organization.id, deviceId, 4, 900, Date.now())
   await store(rows)
-  await refreshCoverage(api.services.questdb)
+  await refreshCoverage(api.questdb)
   const askedMs = Date.now()
   const { items } = await coverage(organization.key, 'sinceMinutes=130&h3Resolution=10')
   // The window moves while the request is processed. Its edge is between these two times.
@@ -160,7 +160,7 @@ test('votes without service count: a tunnel has a low service ratio, not a gap',
     ...cell,
   })
   await store([at(2, 'none'), at(3, 'none'), at(4, 'none'), at(5, 'lte')])
-  await refreshCoverage(api.services.questdb)
+  await refreshCoverage(api.questdb)
   expect((await coverage(organization.key, 'h3Resolution=10')).items).toMatchObject([
     { h3, samples: 4, serviceRatio: 0.25, rsrpDbm: { p50: -100 }, byRat: { none: 3, lte: 1 }, confidence: 'low' },
   ])
@@ -179,7 +179,7 @@ test('votes before a transfer do not count, and another organization sees no cel
     h3Res10: BigInt(`0x${latLngToCell(40, 3, 10)}`),
   }))
   await store([...buffered, ...own])
-  await refreshCoverage(api.services.questdb)
+  await refreshCoverage(api.questdb)
   expect((await coverage(organization.key, 'h3Resolution=10')).items.length).toBeGreaterThan(3)
   expect((await coverage(buyer.key, 'h3Resolution=10')).items).toEqual(expected(own, 10))
   expect((await coverage((await api.newOrganization()).key, '')).items).toEqual([])

@@ -61,8 +61,12 @@ export async function startAppProcess(
 }
 
 /** Runs a command of the service and returns its output. Throws if the command fails. */
-export async function runCommand(script: string, environment: Record<string, string | undefined>): Promise<string> {
-  const child = spawn(node, [script], {
+export async function runCommand(
+  script: string,
+  environment: Record<string, string | undefined>,
+  args: readonly string[] = [],
+): Promise<string> {
+  const child = spawn(node, [script, ...args], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, ...environment },

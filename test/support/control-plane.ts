@@ -4,6 +4,7 @@ import { hashToken, issueToken } from '#core/tokens'
 import { ensureAccess } from '#fleet/access/bootstrap'
 import { type RoleName, type Scope, scopes, scopesOfRole } from '#fleet/access/scopes'
 import { insertOrganization } from '#fleet/organizations/organizations'
+import type { QuestdbSql } from '#questdb/sql'
 import { createTestDatabase } from '#test/database'
 import { assertDocumented } from '#test/documented'
 import { questdbConnection } from '#test/questdb'
@@ -27,6 +28,8 @@ export type Answer = { status: number; headers: Headers; body: any }
 
 export type TestControlPlane = {
   services: Services
+  /** Direct access to the copy of QuestDB that requests read. */
+  questdb: QuestdbSql
   databaseUrl: string
   platformKey: string
   call(method: string, path: string, call?: Call): Promise<Answer>
@@ -64,6 +67,7 @@ export async function startControlPlane(
   const newKey: TestControlPlane['newKey'] = (organizationIds, held) => insertKey(services, organizationIds, held)
   return {
     services,
+    questdb: services.copies.current().questdb,
     databaseUrl: database.url,
     platformKey: adminKey,
     async call(method, path, call = {}) {

@@ -64,12 +64,12 @@ async function finish(answer: IncomingMessage): Promise<{ isWhole: boolean; text
 async function deviceWithHistory(rows = 60_000) {
   const organization = await api.newOrganization()
   const deviceId = await registerDevice(api.services.pool, organization.id)
-  await api.services.questdb.query(
+  await api.questdb.query(
     `INSERT INTO system (ts, device_id, org_id, received_at, cpu_pct, fault)
      SELECT dateadd('s', -x::int, now()), '${deviceId}', '${organization.id}', now(), 5, '=1+1'
      FROM long_sequence(${rows})`,
   )
-  await applied(api.services.questdb, 'system')
+  await applied(api.questdb, 'system')
   const path = `/api/router/${deviceId}/telemetry/history?sinceMinutes=1440&kind=system`
   return { organization, deviceId, path }
 }

@@ -35,10 +35,10 @@ test('a process whose clock is ahead detects that a device was deleted', async (
   const { organization, deviceId, remove } = await organizationWithDevice()
   const { pool, readers } = api.services
   const live = createLiveMaps({ pool, readers, clock: ahead, revisions: createRevisions() })
-  const map = await live.read(organization.id, ahead() - tenMinutesMs, 'test')
+  const map = await live.read(organization.id, ahead() - tenMinutesMs, readers.of('test'))
   expect(map.device(deviceId)).toBeDefined()
   await remove()
-  await live.read(organization.id, ahead() - tenMinutesMs, 'test')
+  await live.read(organization.id, ahead() - tenMinutesMs, readers.of('test'))
   expect(map.device(deviceId)).toBeUndefined()
   expect(map.goneSince(0)).toEqual([deviceId])
   live.close()
@@ -46,10 +46,11 @@ test('a process whose clock is ahead detects that a device was deleted', async (
 
 test('a read with a longer window returns telemetry that arrived since the previous read', async () => {
   const { organization, deviceId } = await organizationWithDevice()
-  const { pool, readers, questdb } = api.services
+  const { pool, readers } = api.services
+  const { questdb } = api
   let nowMs = Date.now()
   const live = createLiveMaps({ pool, readers, clock: () => nowMs, revisions: createRevisions() })
-  await live.read(organization.id, nowMs - tenMinutesMs, 'test')
+  await live.read(organization.id, nowMs - tenMinutesMs, readers.of('test'))
   const row = {
     tsMs: nowMs + 1_000,
     deviceId,
@@ -61,7 +62,7 @@ test('a read with a longer window returns telemetry that arrived since the previ
   }
   await storeRows(questdb, 'location', [row])
   nowMs += 60_000
-  const map = await live.read(organization.id, nowMs - 3 * 86_400_000, 'test')
+  const map = await live.read(organization.id, nowMs - 3 * 86_400_000, readers.of('test'))
   expect(map.device(deviceId)?.location).toMatchObject({ lat: 10, lon: 20 })
   live.close()
 })

@@ -27,8 +27,8 @@ async function fleet(plan?: string) {
 }
 
 async function store(...rows: StoredRow[][]): Promise<void> {
-  await storeRows(api.services.questdb, 'cellular', rows.flat())
-  await refreshCoverage(api.services.questdb)
+  await storeRows(api.questdb, 'cellular', rows.flat())
+  await refreshCoverage(api.questdb)
 }
 
 const deadZones = (key: string, query = '') => api.call('GET', `/fleet/dead-zones?${query}`, { token: key })

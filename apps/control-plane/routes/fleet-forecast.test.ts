@@ -22,8 +22,8 @@ async function fleet(plan?: string) {
 }
 
 async function store(...rows: StoredRow[][]): Promise<void> {
-  await storeRows(api.services.questdb, 'cellular', rows.flat())
-  await refreshCoverage(api.services.questdb)
+  await storeRows(api.questdb, 'cellular', rows.flat())
+  await refreshCoverage(api.questdb)
 }
 
 const forecast = (key: string, json: object) => api.call('POST', '/fleet/forecast', { token: key, json })

@@ -31,7 +31,7 @@ async function deviceIn(organization: Organization, deviceId: string) {
   return devices.find((device: { deviceId: string }) => device.deviceId === deviceId)
 }
 
-const store = (table: Parameters<typeof storeRows>[1], row: StoredRow) => storeRows(api.services.questdb, table, [row])
+const store = (table: Parameters<typeof storeRows>[1], row: StoredRow) => storeRows(api.questdb, table, [row])
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const fix = { lat: 10, lon: 20, fix: '3d', usable: true }
 const stay = () => ({ id: newId(), departedAtMs: null, lat: 10, lon: 20, radiusM: 5, fixCount: 2, gap: false })

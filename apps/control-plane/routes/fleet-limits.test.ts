@@ -29,7 +29,7 @@ const dwell = (organization: Organization, deviceId: string, agoMs: number, fiel
 
 /** Watches the statements that QuestDB is sent; `onQuery` is called before each. */
 function watchQueries(onQuery: (text: string) => void): () => void {
-  const { questdb } = api.services
+  const { questdb } = api
   const { queryArrays } = questdb
   questdb.queryArrays = (text, ...rest) => {
     onQuery(text)
@@ -48,7 +48,7 @@ describe('GET /fleet/dwells', () => {
     const deviceId = await registerDevice(api.services.pool, organization.id)
     const inside = dwell(organization, deviceId, 20 * hourMs, { lat: 1, lon: 179.5 })
     const outside = Array.from({ length: 60 }, (_, index) => dwell(organization, deviceId, (index + 2) * 15 * minuteMs))
-    await storeRows(api.services.questdb, 'dwell', [...outside, inside])
+    await storeRows(api.questdb, 'dwell', [...outside, inside])
     const texts: string[] = []
     const stop = watchQueries((text) => texts.push(text))
     const found = await read(organization, '/fleet/dwells?limit=1&bbox=179,0,-179,2')
@@ -64,7 +64,7 @@ describe('GET /fleet/dwells', () => {
     const deviceId = await registerDevice(api.services.pool, seller.id)
     await transferDevice(api.services.pool, deviceId, buyer.id, Date.now() - minuteMs)
     const hidden = Array.from({ length: dwells }, (_, index) => dwell(buyer, deviceId, (index + 2) * 2 * minuteMs))
-    await storeRows(api.services.questdb, 'dwell', hidden)
+    await storeRows(api.questdb, 'dwell', hidden)
     return buyer
   }
 
@@ -98,15 +98,15 @@ describe('GET /fleet/dwells', () => {
     const organization = await api.newOrganization()
     const deviceId = await registerDevice(api.services.pool, organization.id)
     const over = dwell(organization, deviceId, 3 * hourMs, { departedAtMs: Date.now() - hourMs })
-    await storeRows(api.services.questdb, 'dwell', [over])
+    await storeRows(api.questdb, 'dwell', [over])
     const sample = (agoMs: number, rsrpDbm: number): StoredRow => ({
       ...{ tsMs: Date.now() - agoMs, deviceId, organizationId: organization.id },
       ...{ rat: 'lte', rsrpDbm, sinrDb: 3 },
     })
     const figure = async () => (await read(organization, '/fleet/dwells')).body.items[0].rsrpP50Dbm
-    await storeRows(api.services.questdb, 'cellular', [sample(2.5 * hourMs, -110)])
+    await storeRows(api.questdb, 'cellular', [sample(2.5 * hourMs, -110)])
     expect(await figure()).toBe(-110)
-    await storeRows(api.services.questdb, 'cellular', [sample(2.4 * hourMs, -80), sample(2.3 * hourMs, -80)])
+    await storeRows(api.questdb, 'cellular', [sample(2.4 * hourMs, -80), sample(2.3 * hourMs, -80)])
     await until('the figure is that of all rows', async () => (await figure()) === -80, 15_000)
   })
 
@@ -122,7 +122,8 @@ describe('GET /fleet/dwells', () => {
 describe('dwells in fleet GPS', () => {
   test('200 lists each of very many dwells once, although they are read in pages', async () => {
     const organization = await api.newOrganization()
-    const { questdb, pool } = api.services
+    const { questdb } = api
+    const { pool } = api.services
     const deviceIds = [await registerDevice(pool, organization.id), await registerDevice(pool, organization.id)]
     // Two devices arrive at the same times, so that some page ends between equal arrivals.
     const dwellsEach = 20_025
@@ -152,7 +153,7 @@ describe('coverage of very many cells', () => {
 
   test('400 for too many cells without a bbox, 200 for a resolution that fits', async () => {
     const organization = await api.newOrganization()
-    const { questdb } = api.services
+    const { questdb } = api
     // An index holds its resolution in bits 52-55, and digits of three bits below; those of levels 11-15 are all ones.
     const firstCell = (0x8an << 52n) | 0x7fffn
     await questdb.query(

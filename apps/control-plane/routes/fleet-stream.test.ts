@@ -41,7 +41,7 @@ async function organizationWithDevice() {
   const organization = await api.newOrganization()
   const deviceId = await registerDevice(api.services.pool, organization.id)
   const move = (lat: number) =>
-    storeRows(api.services.questdb, 'location', [
+    storeRows(api.questdb, 'location', [
       { tsMs: Date.now(), deviceId, organizationId: organization.id, lat, lon: 10, fix: '3d', usable: true },
     ])
   return { organization, deviceId, move }

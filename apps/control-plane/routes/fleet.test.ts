@@ -37,8 +37,7 @@ const row = (
 })
 
 const fixAt = (lat: number, lon: number) => ({ lat, lon, fix: '3d', usable: true, accuracyM: 5, speedMps: 3 })
-const store = (table: Parameters<typeof storeRows>[1], ...rows: StoredRow[]) =>
-  storeRows(api.services.questdb, table, rows)
+const store = (table: Parameters<typeof storeRows>[1], ...rows: StoredRow[]) => storeRows(api.questdb, table, rows)
 
 const gps = (organization: Organization, query = '', headers?: Record<string, string>) =>
   api.call('GET', `/fleet/gps?${query}`, { token: organization.key, ...(headers && { headers }) })

@@ -29,8 +29,7 @@ async function organizationWithDevice(plan = 'enterprise') {
   return { organization, deviceId, row }
 }
 
-const store = (...[table, rows]: [Parameters<typeof storeRows>[1], StoredRow[]]) =>
-  storeRows(api.services.questdb, table, rows)
+const store = (...[table, rows]: [Parameters<typeof storeRows>[1], StoredRow[]]) => storeRows(api.questdb, table, rows)
 
 describe('GET /api/router/:deviceId/telemetry/latest', () => {
   test('200 with nulls for a device that never reported', async () => {
@@ -215,7 +214,7 @@ describe('GET /api/router/:deviceId/telemetry/history', () => {
     const found = (await read(organization.key, deviceId, query)).body.items
     expect(found.map((item: { fields: { cpuPct: { mean: number } } }) => item.fields.cpuPct.mean)).toEqual(daysAgo)
 
-    const { questdb } = api.services
+    const { questdb } = api
     const { queryArrays } = questdb
     const spans: number[] = []
     questdb.queryArrays = (text, values, signal) => {

@@ -1,4 +1,5 @@
 import { type MessagePort, Worker } from 'node:worker_threads'
+import type { QuestdbServer } from '#questdb/servers'
 import { readCheckpoint } from '#telemetry-log/checkpoint-file'
 import type { Lease } from '#telemetry-log/lease'
 import type { LogPartition } from '#telemetry-log/partitioned-log'
@@ -25,6 +26,7 @@ const threadLimits = { maxYoungGenerationSizeMb: 24 }
 
 export type WriterParts = {
   config: Config
+  questdb: QuestdbServer
   retentionDays: number
   partition: LogPartition
   lease: Lease
@@ -37,17 +39,13 @@ export type WriterParts = {
 /** Starts the writer thread of a partition. It shares only the partition's files and the position of its end. */
 export function startWriter(parts: WriterParts): WriterHandle {
   const { config, retentionDays, partition, lease, earlyDeletionBytes, decoding, onStored } = parts
+  const { url, pgUrl, user, password } = parts.questdb
   const settings: WriterSettings = {
     place: partition.place,
     tailMemory: partition.tailMemory,
     lease,
     earlyDeletionBytes,
-    questdb: {
-      url: config.QUESTDB_URL,
-      pgUrl: config.QUESTDB_PG_URL,
-      user: config.QUESTDB_USER,
-      password: config.QUESTDB_PASSWORD.reveal(),
-    },
+    questdb: { url, pgUrl, user, password: password.reveal() },
     retentionDays,
     decoding,
     logLevel: config.LOG_LEVEL,

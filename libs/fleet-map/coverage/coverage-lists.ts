@@ -10,13 +10,13 @@ import { cellCentre, coverageAreas } from '#questdb/coverage-areas'
 import type { CoverageCell } from '#questdb/coverage-cells'
 import { readCells } from '#questdb/coverage-read'
 import { cellsAt, finestFitting } from '#questdb/coverage-resolution'
-import type { Reader, Readers } from '#questdb/readers'
+import type { Reader } from '#questdb/readers'
 import type { BoundingBox } from '#telemetry/geo'
 
 /** A request for coverage cells. */
 type CoverageRequest = {
-  /** The caller whose share is used, unless the list is already being made for another caller. */
-  owner: string
+  /** Whose share and copy are used, unless the list is already being made for another caller. */
+  reader: Reader
   organizations: readonly OrganizationWindow[]
   h3Resolution: number | undefined
   bbox: BoundingBox | undefined
@@ -29,7 +29,7 @@ type CoverageRequest = {
 
 export type CoverageLists = SharedLists<CoverageRequest, { h3Resolution: number }, CoverageCell>
 
-type Sources = { pool: Pool; readers: Readers; clock: Clock; revisions: Revisions }
+type Sources = { pool: Pool; clock: Clock; revisions: Revisions }
 
 // The views lag by up to 90 s, so data is at most two minutes old.
 const longestLifeMs = 25_000
@@ -42,12 +42,12 @@ export const createCoverageLists = (sources: Sources): CoverageLists =>
     longestLifeMs,
     maxBytes: cacheBytes.coverageLists,
     itemBytes: cellBytes,
-    keyOf: ({ members: _members, owner: _owner, ...request }) => JSON.stringify(request),
+    keyOf: ({ members: _members, reader: _reader, ...request }) => JSON.stringify(request),
     // An index contains the resolution, so a new resolution replaces all cells.
     identify: (cell) => cell.h3,
     contentOf: (cell) => JSON.stringify(cell),
     make: (request, signal) => {
-      const reader = sources.readers.of(request.owner, signal)
+      const reader = request.reader.detached(signal)
       return reader.heavy(() => readCoverageCells(sources, reader, request))
     },
   })

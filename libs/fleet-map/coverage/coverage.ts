@@ -16,7 +16,7 @@ export async function readCoverage(ctx: FleetContext, fleet: FleetMaps, reader: 
   const { organizations } = scope
   const h3Resolution = query.h3Resolution ?? (zoom === undefined ? undefined : resolutionForZoom(zoom))
   const list = await fleet.coverage.read(
-    { owner: reader.owner, organizations, h3Resolution, bbox, groupId, members, tags: tag, rat, plmn },
+    { reader, organizations, h3Resolution, bbox, groupId, members, tags: tag, rat, plmn },
     reader.signal,
   )
   return {

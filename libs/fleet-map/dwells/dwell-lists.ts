@@ -9,13 +9,13 @@ import { clockAheadMs, type OrganizationWindow } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
 import type { DwellSignals } from '#questdb/dwell-signals'
 import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/dwells'
-import type { Reader, Readers } from '#questdb/readers'
+import type { Reader } from '#questdb/readers'
 import type { DwellSignal } from '#telemetry/dwell-signal'
 import type { BoundingBox } from '#telemetry/geo'
 
 type DwellRequest = {
-  /** The caller whose share is used, unless the list is already being made for another caller. */
-  owner: string
+  /** Whose share and copy are used, unless the list is already being made for another caller. */
+  reader: Reader
   organizations: readonly OrganizationWindow[]
   bbox: BoundingBox | undefined
   groupId: string | undefined
@@ -28,7 +28,7 @@ type SignalledDwell = { row: DwellRow; signal: DwellSignal | null }
 
 export type DwellLists = SharedLists<DwellRequest, null, SignalledDwell>
 
-type Sources = { pool: Pool; readers: Readers; dwellSignals: DwellSignals; clock: Clock; revisions: Revisions }
+type Sources = { pool: Pool; dwellSignals: DwellSignals; clock: Clock; revisions: Revisions }
 
 const longestLifeMs = 25_000
 const maxSignalled = 500
@@ -43,11 +43,11 @@ export const createDwellLists = (sources: Sources): DwellLists =>
     longestLifeMs,
     maxBytes: cacheBytes.dwellLists,
     itemBytes: dwellBytes,
-    keyOf: ({ members: _members, owner: _owner, ...request }) => JSON.stringify(request),
+    keyOf: ({ members: _members, reader: _reader, ...request }) => JSON.stringify(request),
     identify: ({ row }) => row.id,
     contentOf: (dwell) => JSON.stringify(dwell),
     make: (request, signal) => {
-      const reader = sources.readers.of(request.owner, signal)
+      const reader = request.reader.detached(signal)
       return reader.heavy(() => readDwells(sources, reader, request))
     },
   })

@@ -91,7 +91,6 @@ export async function readGpsSince(
 /** The sources that all requests share: maps, cells and dwells of the organizations. */
 async function readSources(ctx: FleetContext, fleet: FleetSources, reader: Reader, request: GpsRequest) {
   const { include, organizations, cursor } = request
-  const { owner, signal } = reader
   const isFirstPage = cursor === undefined
   const startedMs = ctx.clock()
   // The database's time, because another process may compare it with later events.
@@ -100,13 +99,13 @@ async function readSources(ctx: FleetContext, fleet: FleetSources, reader: Reade
     include.has('devices') || include.has('trails')
       ? Promise.all(
           organizations.map(({ organizationId, windowMs }) =>
-            fleet.live.read(organizationId, startedMs - windowMs, owner),
+            fleet.live.read(organizationId, startedMs - windowMs, reader),
           ),
         )
       : [],
     include.has('coverage') && isFirstPage ? readCoverage(fleet, reader, request) : undefined,
     include.has('dwells') && isFirstPage
-      ? fleet.dwells.read({ ...scopeOf(request), owner, organizations: windowsOf(organizations) }, signal)
+      ? fleet.dwells.read({ ...scopeOf(request), reader, organizations: windowsOf(organizations) }, reader.signal)
       : undefined,
   ])
   return { maps, coverage, dwells: await markDeleted(ctx, maps, dwells?.entries ?? []), timeMs }
@@ -178,7 +177,7 @@ function readCoverage(fleet: FleetSources, reader: Reader, request: GpsRequest):
   const h3Resolution = query.h3Resolution ?? (zoom === undefined ? undefined : resolutionForZoom(zoom))
   const covered = windowsOf(organizations.filter(({ coverage }) => coverage))
   return fleet.coverage.read(
-    { ...scopeOf(request), owner: reader.owner, organizations: covered, h3Resolution, rat, plmn },
+    { ...scopeOf(request), reader, organizations: covered, h3Resolution, rat, plmn },
     reader.signal,
   )
 }

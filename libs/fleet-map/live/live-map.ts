@@ -5,7 +5,7 @@ import { createRegistryFeed } from '#fleet-map/live/registry-feed'
 import { createTelemetryFeed } from '#fleet-map/live/telemetry-feed'
 import type { Revisions } from '#fleet-map/revisions'
 import type { Pool } from '#postgres/pool'
-import type { QuestdbSql } from '#questdb/sql'
+import type { Reader } from '#questdb/readers'
 
 /** The map of one organization, with the feeds that keep it up to date. */
 export type LiveMap = {
@@ -13,9 +13,9 @@ export type LiveMap = {
    * The map with data since `fromMs`: the currently registered devices, with telemetry that is at most one second old, or
    * five seconds for a large fleet. Refreshes it if necessary.
    */
-  read(questdb: QuestdbSql, fromMs: number): Promise<OrganizationMap>
+  read(reader: Reader, fromMs: number): Promise<OrganizationMap>
   /** Refreshes the window that the map covers, unless a refresh is running. Resolves when the map is refreshed. */
-  refresh(questdb: QuestdbSql): Promise<void>
+  refresh(reader: Reader): Promise<void>
   /** Pause between two refreshes. */
   pauseMs(): number
 }
@@ -38,19 +38,19 @@ export function createLiveMap(
   let refreshedAtMs = 0
   let refreshing: Promise<void> | undefined
 
-  const refreshFeeds = async (questdb: QuestdbSql, fromMs: number): Promise<void> => {
+  const refreshFeeds = async (reader: Reader, fromMs: number): Promise<void> => {
     const nowMs = clock()
-    await telemetry.refresh(questdb, fromMs)
-    await dwells.refreshIfDue(questdb)
+    await telemetry.refresh(reader, fromMs)
+    await dwells.refreshIfDue(reader.questdb)
     refreshedAtMs = nowMs
   }
-  const refreshOnce = (questdb: QuestdbSql, fromMs: number): Promise<void> => {
-    refreshing ??= refreshFeeds(questdb, fromMs).finally(() => {
+  const refreshOnce = (reader: Reader, fromMs: number): Promise<void> => {
+    refreshing ??= refreshFeeds(reader, fromMs).finally(() => {
       refreshing = undefined
     })
     return refreshing
   }
-  const readNewcomers = async (questdb: QuestdbSql, deviceIds: readonly string[]): Promise<void> => {
+  const readNewcomers = async ({ questdb }: Reader, deviceIds: readonly string[]): Promise<void> => {
     const areLocated = await telemetry.readDevices(questdb, deviceIds)
     if (areLocated) await dwells.refresh(questdb)
     registry.admit(deviceIds)
@@ -61,17 +61,17 @@ export function createLiveMap(
     refreshing ? stalestMs : Math.min(stalestMs, Math.max(freshMs, pauseMs() + 2 * telemetry.lookMs()))
 
   return {
-    async read(questdb, fromMs) {
+    async read(reader, fromMs) {
       const nowMs = clock()
       await registry.refresh()
       while (refreshedAtMs < nowMs - toleratedMs() || telemetry.reachesBackToMs() > fromMs) {
-        await refreshOnce(questdb, fromMs)
+        await refreshOnce(reader, fromMs)
       }
       const newcomers = registry.newcomers()
-      if (newcomers.length > 0) await readNewcomers(questdb, newcomers)
+      if (newcomers.length > 0) await readNewcomers(reader, newcomers)
       return map
     },
-    refresh: (questdb) => refreshOnce(questdb, telemetry.reachesBackToMs()),
+    refresh: (reader) => refreshOnce(reader, telemetry.reachesBackToMs()),
     pauseMs,
   }
 }

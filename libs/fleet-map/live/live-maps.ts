@@ -3,15 +3,15 @@ import { createLiveMap, type LiveMap } from '#fleet-map/live/live-map'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import type { Revisions } from '#fleet-map/revisions'
 import type { Pool } from '#postgres/pool'
-import type { Readers } from '#questdb/readers'
+import type { Reader, Readers } from '#questdb/readers'
 
 /** Live maps of organizations, shared by all concurrent readers. */
 export type LiveMaps = {
   /**
-   * The organization's map with data since `fromMs`, as `LiveMap.read` returns it. QuestDB is read on the share of `owner`,
-   * also by later refreshes.
+   * The organization's map with data since `fromMs`, as `LiveMap.read` returns it. It is read on the share of the reader's
+   * owner, also by later refreshes.
    */
-  read(organizationId: string, fromMs: number, owner: string): Promise<OrganizationMap>
+  read(organizationId: string, fromMs: number, reader: Reader): Promise<OrganizationMap>
   /** Stops refreshing. Running queries end by themselves. */
   close(): void
 }
@@ -47,16 +47,16 @@ export function createLiveMaps(sources: Sources): LiveMaps {
       const { live, owner, usedAtMs } = followed
       const isFollowed = clock() - usedAtMs <= followedForMs
       // Readers get the error of their own refresh. Here, the next refresh retries.
-      if (isFollowed) await live.refresh(readers.of(owner).questdb).catch(() => {})
+      if (isFollowed) await live.refresh(readers.of(owner)).catch(() => {})
       followed.timer = undefined
       if (isFollowed) follow(followed, live.pauseMs())
     }, delayMs).unref()
   }
 
   return {
-    async read(organizationId, fromMs, owner) {
-      const followed = mapOf(organizationId, owner)
-      const map = await followed.live.read(readers.of(owner).questdb, fromMs)
+    async read(organizationId, fromMs, reader) {
+      const followed = mapOf(organizationId, reader.owner)
+      const map = await followed.live.read(reader.detached(), fromMs)
       follow(followed, firstPauseMs)
       return map
     },

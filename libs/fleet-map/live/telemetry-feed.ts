@@ -3,12 +3,13 @@ import { readNewest, readNewestOf, readRealigned } from '#fleet-map/live/newest-
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { createPacer } from '#fleet-map/live/pacer'
 import { clockAheadMs } from '#fleet-map/window'
+import type { Reader } from '#questdb/readers'
 import type { QuestdbSql } from '#questdb/sql'
 
 /** Applies positions and signals to the map of an organization. */
 export type TelemetryFeed = {
   /** Applies what arrived since the last refresh. Extends the map back to `fromMs` if it does not reach that far. */
-  refresh(questdb: QuestdbSql, fromMs: number): Promise<void>
+  refresh(reader: Pick<Reader, 'questdb' | 'copy'>, fromMs: number): Promise<void>
   /** Applies the telemetry of devices that the map did not have before. Returns whether any has a fix. */
   readDevices(questdb: QuestdbSql, deviceIds: readonly string[]): Promise<boolean>
   /** Start of the window that the map covers; Infinity before the first refresh. */
@@ -21,19 +22,25 @@ const dayMs = 86_400_000
 
 // Rows can become visible in another order than they arrive.
 const arrivalOverlapMs = 5_000
-// A realigned row keeps its arrival time and is written up to a minute later.
-const realignOverlapMs = 90_000
+// A realigned row keeps its arrival time and is written up to a minute later. The clock of the process that received the
+// report may be a minute behind ours.
+const deepOverlapMs = 150_000
 // Contains all samples that are reported immediately. The deep refresh finds older samples that arrive late.
 const recentMs = 10 * 60_000
 const longestRecentGapMs = 5 * 60_000
 const deepLookShare = 0.05
 
-/** Owns which window of telemetry the map covers, and up to which arrival. */
+/**
+ * Owns which window of telemetry the map covers, and up to which arrival. That is the time of a refresh minus the lag of its
+ * copy, so the next refresh finds what was not there yet, on the same copy or on another. A map never loses what it has.
+ */
 export function createTelemetryFeed(map: OrganizationMap, clock: Clock): TelemetryFeed {
-  /** Start of the last refresh; 0 before the first. The map contains all rows that were visible then. */
-  let asOfMs = 0
-  /** Start of the last refresh of the whole window. */
+  /** The map contains all rows that arrived before. Undefined before the first refresh. */
+  let asOfMs: number | undefined
+  /** As `asOfMs`, by the last refresh of the whole window. */
   let deepAsOfMs = 0
+  /** The copy of the last refresh. */
+  let copyName: string | undefined
   let reachesBackToMs = Number.POSITIVE_INFINITY
   let lookMs = 0
   const deepLook = createPacer(deepLookShare)
@@ -41,32 +48,46 @@ export function createTelemetryFeed(map: OrganizationMap, clock: Clock): Telemet
   const reachBack = async (questdb: QuestdbSql, fromMs: number, nowMs: number): Promise<void> => {
     await readNewest(questdb, map, { fromMs, toMs: Math.min(reachesBackToMs, nowMs + clockAheadMs) })
     reachesBackToMs = fromMs
-    if (deepAsOfMs === 0) deepAsOfMs = nowMs
   }
 
   /** Reads rows that arrived since the last refresh: recent samples always, older samples if a deep refresh is due. */
-  const readArrivals = async (questdb: QuestdbSql, nowMs: number): Promise<void> => {
-    const isDeep = deepLook.isDue(nowMs) || nowMs - asOfMs > longestRecentGapMs
+  const readArrivals = async (
+    questdb: QuestdbSql,
+    {
+      nowMs,
+      asOfMs,
+      visibleToMs,
+      isOtherCopy,
+    }: { nowMs: number; asOfMs: number; visibleToMs: number; isOtherCopy: boolean },
+  ): Promise<void> => {
+    const isDue = deepLook.isDue(nowMs)
+    const isDeep = isDue || isOtherCopy || nowMs - asOfMs > longestRecentGapMs
     const toMs = nowMs + clockAheadMs
     const range = isDeep
-      ? { fromMs: reachesBackToMs, toMs, receivedSinceMs: deepAsOfMs - realignOverlapMs }
+      ? { fromMs: reachesBackToMs, toMs, receivedSinceMs: deepAsOfMs - deepOverlapMs }
       : { fromMs: nowMs - recentMs, toMs, receivedSinceMs: asOfMs - arrivalOverlapMs }
     const arrived = await readNewest(questdb, map, range)
     await readRealigned(questdb, map, arrived, { fromMs: range.fromMs, toMs, withLate: isDeep })
     if (isDeep) {
-      deepAsOfMs = nowMs
+      deepAsOfMs = visibleToMs
       deepLook.ran(nowMs, clock() - nowMs)
-    } else lookMs = clock() - nowMs
+    }
+    // A refresh that is deep without being due happens each time while the copy lags by minutes.
+    if (!isDue) lookMs = clock() - nowMs
   }
 
   return {
-    async refresh(questdb, fromMs) {
+    async refresh({ questdb, copy }, fromMs) {
       const nowMs = clock()
-      const isFirst = asOfMs === 0
+      const lagMs = copy.lagMs()
+      // With an unknown lag, nothing more is known to be visible than before.
+      const visibleToMs = lagMs === undefined ? (asOfMs ?? fromMs) : nowMs - lagMs
       if (reachesBackToMs > fromMs) await reachBack(questdb, Math.min(fromMs, nowMs - dayMs), nowMs)
       // The first reach back reads the whole window, a later one only what lies before it.
-      if (!isFirst) await readArrivals(questdb, nowMs)
-      asOfMs = nowMs
+      if (asOfMs === undefined) deepAsOfMs = visibleToMs
+      else await readArrivals(questdb, { nowMs, asOfMs, visibleToMs, isOtherCopy: copy.name !== copyName })
+      asOfMs = visibleToMs
+      copyName = copy.name
     },
     readDevices: (questdb, deviceIds) =>
       readNewestOf(questdb, map, deviceIds, { fromMs: reachesBackToMs, toMs: clock() + clockAheadMs }),
