@@ -10,7 +10,7 @@ import type { Progress } from './progress.ts'
 /** The environment variables with which the apps of a cluster find Kafka and Redis. */
 type BrokerEnvironment = { KAFKA_BROKERS: string; KAFKA_PARTITIONS?: string; REDIS_URL: string }
 
-/** Two writers share them. More partitions would only cause smaller writes to a QuestDB on the same machine. */
+/** The writers of a copy of QuestDB share them. More partitions would only cause smaller writes to a QuestDB on the same machine. */
 const partitions = '4'
 
 /**

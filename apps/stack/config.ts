@@ -11,8 +11,8 @@ const configSchema = z
     POSTGRES_URL: z.string().min(1).optional(),
     QUESTDB_URL: z.url().optional(),
     QUESTDB_PG_URL: z.string().min(1).optional(),
-    /** For the apps. `npm start` starts one writer, and each copy needs its own. */
-    QUESTDB_SERVERS: z.undefined('start the apps one by one, because each copy needs its own writer').optional(),
+    /** For the apps: the start command does not know how many writers external copies need. */
+    QUESTDB_SERVERS: z.undefined('start the apps one by one, or start two embedded copies with --cluster').optional(),
     QUESTDB_USER: z.string().default('admin'),
     QUESTDB_PASSWORD: z.string().default('quest'),
     /** Memory limit of the embedded QuestDB outside the Java heap. */
@@ -41,7 +41,7 @@ export type Options = {
   demo: boolean
   /** Delete the data of earlier starts. */
   fresh: boolean
-  /** Start two copies of each app, Kafka and Redis. */
+  /** Start two copies of each app and of QuestDB, Kafka and Redis. */
   cluster: boolean
   config: StackConfig
   /** Passed to the apps, whose own schemas select the variables that they use. */

@@ -8,6 +8,8 @@ export type DataFolder = {
   dir: string
   postgres: string
   questdb: string
+  /** The second copy of QuestDB in a cluster. The first is `questdb`. */
+  questdbB: string
   kafka: string
   redis: string
   telemetryLog: string
@@ -25,6 +27,7 @@ export const dataFolder = (dir: string): DataFolder => ({
   dir,
   postgres: join(dir, 'postgres'),
   questdb: join(dir, 'questdb'),
+  questdbB: join(dir, 'questdb-b'),
   kafka: join(dir, 'kafka'),
   redis: join(dir, 'redis'),
   telemetryLog: join(dir, 'telemetry-log'),

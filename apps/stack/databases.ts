@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { fillSecondCopy } from './cluster-folder.ts'
 import type { Options } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 import { startPostgres } from './engines/postgres.ts'
@@ -11,16 +12,23 @@ import type { Progress } from './progress.ts'
 export const downloads = resolve(import.meta.dirname, '../../.cache')
 
 /** The environment variables with which an app finds the two databases. */
-export type DatabaseEnvironment = {
-  POSTGRES_URL: string
-  QUESTDB_URL: string
-  QUESTDB_PG_URL: string
-  QUESTDB_USER: string
-  QUESTDB_PASSWORD: string
-}
+type DatabaseEnvironment = { POSTGRES_URL: string } & QuestdbEnvironment
+
+type QuestdbEnvironment =
+  | { QUESTDB_URL: string; QUESTDB_PG_URL: string; QUESTDB_USER: string; QUESTDB_PASSWORD: string }
+  | { QUESTDB_SERVERS: string }
+
+/** The started databases. `questdbCopies`: the names of the copies of QuestDB; empty for a single server. */
+export type Databases = { environment: DatabaseEnvironment; questdbCopies: readonly string[] }
+
+/** The copies of QuestDB that a cluster starts. */
+export const clusterCopies = ['a', 'b'] as const
+
+/** The name of a copy among the parts. */
+export const questdbPart = (copy: string): string => `QuestDB-${copy}`
 
 /**
- * Starts both databases concurrently. Each is embedded unless the environment has the address of an external one. An
+ * Starts the databases concurrently. Each is embedded unless the environment has the address of an external one. An
  * embedded engine keeps its ports across restarts, so the apps can reconnect.
  */
 export async function startDatabases(
@@ -28,12 +36,14 @@ export async function startDatabases(
   folder: DataFolder,
   keep: Keep,
   progress: Progress,
-): Promise<DatabaseEnvironment> {
+): Promise<Databases> {
+  const hasCopies = options.cluster && options.config.QUESTDB_URL === undefined
+  const startQuestdbs = hasCopies ? copiesEnvironment : questdbEnvironment
   const [postgres, questdb] = await Promise.all([
     postgresEnvironment(options, folder, keep),
-    questdbEnvironment(options, folder, keep, progress),
+    startQuestdbs(options, folder, keep, progress),
   ])
-  return { ...postgres, ...questdb }
+  return { environment: { ...postgres, ...questdb }, questdbCopies: hasCopies ? clusterCopies : [] }
 }
 
 async function postgresEnvironment({ config }: Options, folder: DataFolder, keep: Keep) {
@@ -53,6 +63,23 @@ async function questdbEnvironment(options: Options, folder: DataFolder, keep: Ke
     QUESTDB_USER: engine.user,
     QUESTDB_PASSWORD: engine.password,
   }
+}
+
+async function copiesEnvironment(options: Options, folder: DataFolder, keep: Keep, progress: Progress) {
+  await fillSecondCopy(folder, progress)
+  const dirs = { a: folder.questdb, b: folder.questdbB }
+  const start = (copy: (typeof clusterCopies)[number]) =>
+    keepQuestdb({ name: questdbPart(copy), dir: dirs[copy] }, options, keep, progress)
+  // The first one downloads the program for both.
+  const engines = [await start('a'), await start('b')]
+  return { QUESTDB_SERVERS: engines.map((engine, index) => serverEntry(clusterCopies[index], engine)).join(';') }
+}
+
+function serverEntry(name: string | undefined, { httpUrl, pgUrl, user, password }: QuestdbEngine): string {
+  const http = new URL(httpUrl)
+  http.username = user
+  http.password = password
+  return `${name}=${http.href},${pgUrl}`
 }
 
 /** Starts one QuestDB server. `name` appears in the progress, and `dir` is the folder of its data. */

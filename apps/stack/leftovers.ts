@@ -17,6 +17,7 @@ export async function stopLeftovers(folder: DataFolder): Promise<string[]> {
     { name: 'Kafka', pidFile: join(folder.kafka, 'pid') },
     { name: 'Redis', pidFile: join(folder.redis, 'pid') },
     { name: 'QuestDB', pidFile: join(folder.questdb, 'pid') },
+    { name: 'QuestDB-b', pidFile: join(folder.questdbB, 'pid') },
     { name: 'Postgres', pidFile: join(folder.postgres, 'pid') },
   ]
   const stopped = await Promise.all(apps.map((app) => stopLeftover(app, folder.dir)))

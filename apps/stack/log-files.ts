@@ -25,6 +25,7 @@ export function boundLogs(folder: DataFolder, maxBytes = maxLogBytes): { now(): 
 
 async function logFiles(folder: DataFolder): Promise<string[]> {
   const apps = (await readdir(folder.logs).catch(() => [])).filter((name) => name.endsWith('.log'))
-  const engines = [folder.postgres, folder.questdb, folder.kafka, folder.redis].map((dir) => join(dir, 'server.log'))
+  const { postgres, questdb, questdbB, kafka, redis } = folder
+  const engines = [postgres, questdb, questdbB, kafka, redis].map((dir) => join(dir, 'server.log'))
   return [...apps.map((name) => join(folder.logs, name)), ...engines]
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { App } from './apps.ts'
 import type { DataFolder } from './data-folder.ts'
 import { freePort } from './engines/process.ts'
@@ -20,6 +21,8 @@ type Plan = {
   baseUrl: string
   /** How many processes of each app to start. */
   copies: number
+  /** The names of the copies of QuestDB, each of which has its own writers; empty for a single server. */
+  questdbCopies: readonly string[]
 }
 
 /** A process that listens on a loopback port, which does not change until the product stops. */
@@ -35,10 +38,10 @@ export async function planServices(plan: Plan): Promise<Services> {
     await planCopies('worker', plan.copies),
     await planCopies('control-plane', plan.copies),
   ]
-  const writer = plan.environment.KAFKA_BROKERS ? await planCopies('writer', plan.copies) : []
+  const writers = plan.environment.KAFKA_BROKERS ? await planWriters(plan) : []
   return {
     ingest: ingest.map((copy) => internalApp('ingest', copy, plan, { LOG_DIR: plan.folder.telemetryLog })),
-    writer: writer.map((copy) => internalApp('writer', copy, plan, { WRITER_DIR: plan.folder.telemetryWriter })),
+    writer: writers.map(({ added, ...copy }) => internalApp('writer', copy, plan, added)),
     worker: worker.map((copy) => internalApp('worker', copy, plan, {})),
     controlPlane: controlPlane.map((copy) => ({
       name: copy.name,
@@ -50,7 +53,7 @@ export async function planServices(plan: Plan): Promise<Services> {
         PORT: String(plan.port),
         INGEST_URL: urlsOf(ingest),
         WORKER_URL: urlsOf(worker),
-        WRITER_URL: urlsOf(writer),
+        WRITER_URL: urlsOf(writers),
         PUBLIC_BASE_URL: plan.baseUrl,
         ...(plan.copies > 1 && {
           PORT_SHARED: 'true',
@@ -62,6 +65,22 @@ export async function planServices(plan: Plan): Promise<Services> {
     })),
   }
 }
+
+/** Writers of one copy of QuestDB are replicas of each other. */
+async function planWriters({ copies, questdbCopies, folder }: Plan) {
+  if (questdbCopies.length === 0) {
+    const added = { WRITER_DIR: folder.telemetryWriter }
+    return (await planCopies('writer', copies)).map((writer) => ({ ...writer, added }))
+  }
+  const planned = questdbCopies.map(async (copy) => {
+    const added = { WRITER_DIR: join(folder.telemetryWriter, copy), QUESTDB_COPY: copy }
+    return (await planCopies(writerOf(copy), copies)).map((writer) => ({ ...writer, added }))
+  })
+  return (await Promise.all(planned)).flat()
+}
+
+/** The name of the app that writes to a copy of QuestDB. */
+export const writerOf = (copy: string): string => `writer-${copy}`
 
 /** Numbers the copies if there are several. */
 async function planCopies(app: string, copies: number): Promise<Internal[]> {

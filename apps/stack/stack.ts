@@ -5,21 +5,22 @@ import { migrate } from '#postgres/migrate'
 import { type AccessFile, grantAccess } from './access.ts'
 import { type App, answersOk, startApp } from './apps.ts'
 import { startBrokers } from './brokers.ts'
+import { refuseClusterFolder } from './cluster-folder.ts'
 import type { Options } from './config.ts'
 import { type DataFolder, emptyDataFolder } from './data-folder.ts'
-import { startDatabases } from './databases.ts'
+import { clusterCopies, questdbPart, startDatabases } from './databases.ts'
 import { keptSecret } from './engines/credentials.ts'
 import { stopLeftovers } from './leftovers.ts'
 import { claimPort, localBaseUrl, requireSharedPorts } from './network.ts'
 import type { Parts } from './parts.ts'
 import type { Progress } from './progress.ts'
-import { copyNames, demoFleet, planServices } from './services.ts'
+import { copyNames, demoFleet, planServices, writerOf } from './services.ts'
 
-const engines = ['Postgres', 'QuestDB', 'Kafka', 'Redis']
-const apps = ['ingest', 'writer', 'worker', 'control-plane']
+const engines = ['Postgres', 'QuestDB', ...clusterCopies.map(questdbPart), 'Kafka', 'Redis']
+const apps = ['ingest', 'writer', ...clusterCopies.map(writerOf), 'worker', 'control-plane']
 const copiesOf = (options: Pick<Options, 'cluster'>) => (options.cluster ? 2 : 1)
 
-/** The names of all parts in their start order. They stop in reverse order. */
+/** The names of all parts that may run, in their start order. They stop in reverse order. */
 export const startOrder = (options: Pick<Options, 'cluster'>): string[] => [
   ...engines,
   ...apps.flatMap((app) => copyNames(app, copiesOf(options))),
@@ -43,6 +44,7 @@ export async function startStack(
   const port = await claimPort(options.port, host)
   if (options.cluster) await requireSharedPorts(port, host)
   if (options.fresh) await emptyDataFolder(folder)
+  if (!options.cluster) refuseClusterFolder(folder)
 
   if (!options.cluster && !config.KAFKA_BROKERS && existsSync(folder.kafka)) {
     progress.say(
@@ -54,13 +56,13 @@ export async function startStack(
     options.cluster ? startBrokers(options, folder, parts.keep, progress) : {},
   ])
   const migrated = progress.begin('migrations', 'applying')
-  const applied = await migrate(databases.POSTGRES_URL)
+  const applied = await migrate(databases.environment.POSTGRES_URL)
   migrated(applied.length > 0 ? `${applied.length} applied` : 'none to apply,')
 
   const localUrl = localBaseUrl(port, host)
   const baseUrl = config.PUBLIC_BASE_URL ?? localUrl
   const { access, demoEnrollmentKey: enrollmentKey } = await grantAccess({
-    databases,
+    databases: databases.environment,
     demo: options.demo,
     baseUrl,
     folder,
@@ -68,14 +70,15 @@ export async function startStack(
   const masterSecret = config.CONFIG_SECRETS_KEY ?? (await keptSecret(join(folder.secrets, 'config-secrets-key')))
   const environment = {
     ...options.environment,
-    ...databases,
+    ...databases.environment,
     ...brokers,
     DATA_DIR: folder.dir,
     CONFIG_SECRETS_KEY: masterSecret,
   }
 
   const keepApp = (app: App) => parts.keep(app.name, (signal) => startApp(app, folder, signal))
-  const plan = { environment, folder, host, port, localUrl, baseUrl, copies: copiesOf(options) }
+  const { questdbCopies } = databases
+  const plan = { environment, folder, host, port, localUrl, baseUrl, copies: copiesOf(options), questdbCopies }
   const { controlPlane, ...inner } = await planServices(plan)
   await Promise.all(Object.values(inner).flat().map(keepApp))
   await Promise.all(controlPlane.map(keepApp))

@@ -176,7 +176,7 @@ async function plan(
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const place = { host: '127.0.0.1', port, localUrl: url, baseUrl: url, copies: 1 }
-  const services = await planServices({ environment, folder, ...place })
+  const services = await planServices({ environment, folder, questdbCopies: [], ...place })
   return { services, environment, url }
 }
 
