@@ -50,6 +50,16 @@ test.each(['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: repos
   },
 )
 
+test('every metric in an alarm exists in the source', () => {
+  const [, alarms = ''] = /^### Alarms$(.*?)^### /ms.exec(read('docs/operations.md')) ?? []
+  const named = [...alarms.matchAll(/^\| `(.+?)`/gm)].flatMap(([, expression = '']) => [
+    ...expression.matchAll(/\b(?:telemetry|http|periodic)_\w+/g),
+  ])
+  expect(named.length).toBeGreaterThan(10)
+  const sources = globSync(['apps/**/*.ts', 'libs/**/*.ts'], { cwd: repository }).map(read).join('\n')
+  expect(named.map(([name]) => name).filter((name) => !sources.includes(`'${name}'`))).toEqual([])
+})
+
 test('CONTRIBUTING answers ten questions with a file each', () => {
   const rows = [...read('CONTRIBUTING.md').matchAll(/^\| Where .+\? \| `(\S+)` \|$/gm)]
   expect(rows).toHaveLength(10)
