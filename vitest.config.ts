@@ -17,7 +17,7 @@ const unitTests = [
   'apps/ingest/{access/device-access,report/device-traffic,report/report-cost}.test.ts',
   'apps/router-agent/{backoff,drive-source,job-runner,sample-buffer}.test.ts',
   'apps/router-agent/world/*.test.ts',
-  'test/repository/{compose-kafka,documents,import-direction,unsafe-patterns}.test.ts',
+  'test/repository/{compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
 ]
 
 /** `unit` answers within seconds; `engines` runs on a real Postgres and a real QuestDB, started once for the run. */
