@@ -17,6 +17,7 @@ const unitTests = [
   'apps/ingest/{access/device-access,report/device-traffic,report/report-cost}.test.ts',
   'apps/router-agent/{backoff,drive-source,job-runner,sample-buffer}.test.ts',
   'apps/router-agent/world/*.test.ts',
+  'apps/stack/backup/backup-folder.test.ts',
   'test/repository/{compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
 ]
 

@@ -21,6 +21,8 @@ export type DataFolder = {
   /** One file per running app, with its process id. */
   run: string
   accessFile: string
+  /** The addresses of the databases while the product runs. */
+  databasesFile: string
 }
 
 export const dataFolder = (dir: string): DataFolder => ({
@@ -37,6 +39,7 @@ export const dataFolder = (dir: string): DataFolder => ({
   logs: join(dir, 'logs'),
   run: join(dir, 'run'),
   accessFile: join(dir, 'access.json'),
+  databasesFile: join(dir, 'databases.json'),
 })
 
 /** The lock on a data folder. `stopping` tells a waiting start that this process will call `release` soon. */
@@ -53,7 +56,7 @@ const stoppingDeadlineMs = 60_000
  */
 export async function lockDataFolder(folder: DataFolder): Promise<Lock> {
   await mkdir(folder.run, { recursive: true })
-  const lockFile = join(folder.dir, 'lock')
+  const lockFile = lockFileOf(folder)
   const startedWaitingAt = Date.now()
   while (!(await tryLock(lockFile))) {
     const [pid, state] = await readLock(lockFile)
@@ -71,6 +74,13 @@ export async function lockDataFolder(folder: DataFolder): Promise<Lock> {
   }
 }
 
+/** Returns whether a start runs on the folder. */
+export const isInUse = async (folder: DataFolder): Promise<boolean> => isAlive((await readLock(lockFileOf(folder)))[0])
+
+const lockFileOf = (folder: DataFolder): string => join(folder.dir, 'lock')
+
+const isAlive = async (pid: number): Promise<boolean> => (await commandLine(pid))?.includes(supervisor) ?? false
+
 async function tryLock(lockFile: string): Promise<boolean> {
   // Write a separate file and link it, so that no reader finds a lock without the id of its holder.
   const claim = `${lockFile}.${process.pid}`
@@ -81,8 +91,7 @@ async function tryLock(lockFile: string): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
     const [pid] = await readLock(lockFile)
-    const alive = pid !== process.pid && (await commandLine(pid))?.includes(supervisor)
-    if (!alive) await rm(lockFile, { force: true })
+    if (pid === process.pid || !(await isAlive(pid))) await rm(lockFile, { force: true })
     return false
   } finally {
     await rm(claim, { force: true })

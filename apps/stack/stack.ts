@@ -7,7 +7,7 @@ import { type App, answersOk, startApp } from './apps.ts'
 import { startBrokers } from './brokers.ts'
 import { refuseClusterFolder } from './cluster-folder.ts'
 import type { Options } from './config.ts'
-import { type DataFolder, emptyDataFolder } from './data-folder.ts'
+import { type DataFolder, emptyDataFolder, writePrivate } from './data-folder.ts'
 import { clusterCopies, questdbPart, startDatabases } from './databases.ts'
 import { keptSecret } from './engines/credentials.ts'
 import { stopLeftovers } from './leftovers.ts'
@@ -55,6 +55,9 @@ export async function startStack(
     startDatabases(options, folder, parts.keep, progress),
     options.cluster ? startBrokers(options, folder, parts.keep, progress) : {},
   ])
+  // For commands that run beside the product, such as a backup.
+  const { KAFKA_BROKERS } = options.environment
+  await writePrivate(folder.databasesFile, `${JSON.stringify({ ...databases.environment, KAFKA_BROKERS, ...brokers })}\n`)
   const migrated = progress.begin('migrations', 'applying')
   const applied = await migrate(databases.environment.POSTGRES_URL)
   migrated(applied.length > 0 ? `${applied.length} applied` : 'none to apply,')

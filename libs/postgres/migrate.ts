@@ -5,11 +5,16 @@ const folder = new URL('./migrations/', import.meta.url)
 // An arbitrary constant. The lock prevents two processes from migrating at the same time.
 const advisoryLock = 7_264_115_001
 
+/** Returns the file names of the migrations of this version, in order. */
+export const listMigrations = async (): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort()
+
 /**
  * Applies the migrations that the database at `url` lacks, and returns their file names. Each file runs once, in its own
- * transaction; concurrent calls wait for each other. Throws an error that names the migration that failed.
+ * transaction; concurrent calls wait for each other. Throws an error that names the migration that failed. `only`: the
+ * migrations to apply; default: all of this version.
  */
-export async function migrate(url: string): Promise<string[]> {
+export async function migrate(url: string, only?: readonly string[]): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, application_name: 'migrate' })
   await client.connect()
   const applied: string[] = []
@@ -20,8 +25,7 @@ export async function migrate(url: string): Promise<string[]> {
     )
     const { rows } = await client.query<{ name: string }>('SELECT name FROM schema_migration')
     const known = new Set(rows.map((row) => row.name))
-    const files = (await readdir(folder)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort()
-    for (const name of files) {
+    for (const name of only ?? (await listMigrations())) {
       if (known.has(name)) continue
       const text = await readFile(new URL(name, folder), 'utf8')
       try {

@@ -3,8 +3,9 @@ import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type JavaProgram, runMaven } from './java.ts'
 
-const version = '9.3.4'
-const artifact = `org.questdb:questdb:${version}`
+/** The version of the embedded QuestDB. */
+export const questdbVersion = '9.3.4'
+const artifact = `org.questdb:questdb:${questdbVersion}`
 const sha256 = '939bc53ab22f93dbaa6545143a6e7c536d4904c07b7f2d381e8eef10436be062'
 
 export const questdbProgram: JavaProgram = {
@@ -17,7 +18,7 @@ export const questdbProgram: JavaProgram = {
  * every start. Throws if Maven is missing, the download fails or the checksum differs.
  */
 export async function questdbJar(cacheDir: string, onDownload?: (artifact: string) => void): Promise<string> {
-  const jar = join(resolve(cacheDir), `questdb-${version}.jar`)
+  const jar = join(resolve(cacheDir), `questdb-${questdbVersion}.jar`)
   if (await isGenuine(jar)) return jar
   onDownload?.(artifact)
   const downloadDir = join(resolve(cacheDir), `download-${randomUUID()}`)
@@ -25,10 +26,10 @@ export async function questdbJar(cacheDir: string, onDownload?: (artifact: strin
   try {
     const goal = ['dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${downloadDir}`]
     await runMaven(questdbProgram, artifact, goal, downloadDir)
-    const downloaded = join(downloadDir, `questdb-${version}.jar`)
+    const downloaded = join(downloadDir, `questdb-${questdbVersion}.jar`)
     if (!(await isGenuine(downloaded))) {
       throw new Error(
-        `The downloaded QuestDB ${version} is not the published file: clear it from ~/.m2 and start again.`,
+        `The downloaded QuestDB ${questdbVersion} is not the published file: clear it from ~/.m2 and start again.`,
       )
     }
     await rename(downloaded, jar)

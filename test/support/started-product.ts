@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { until } from './until.ts'
+
+const repository = fileURLToPath(new URL('../../', import.meta.url))
+const startLimitMs = 120_000
+
+type Access = { baseUrl: string; adminKey: string; demoKey: string; demoOrganizationId: string }
+
+export type StartedProduct = {
+  access: Access
+  output(): string
+  /** Calls the API and returns the parsed body. Repeats after a 429, and throws for other responses than 2xx. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of many shapes.
+  call(method: string, path: string, body?: unknown, key?: string): Promise<any>
+  /** Stops the product like Ctrl-C. Returns its exit code. */
+  stop(): Promise<number | null>
+}
+
+/** Runs `npm start` on a data folder as a separate process. Resolves when it is ready. */
+export async function startProduct(
+  dataDir: string,
+  options: { args?: string[]; environment?: Record<string, string> } = {},
+): Promise<StartedProduct> {
+  const args = ['apps/stack/bootstrap.mjs', '--port', '0', '--data-dir', dataDir, ...(options.args ?? [])]
+  const env = { ...process.env, ...options.environment }
+  const child = spawn('node', args, { cwd: repository, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const gone = once(child, 'exit') as Promise<[number | null]>
+  await until(
+    'the product is ready',
+    async () => {
+      if (child.exitCode !== null) throw new Error(`The product ended with code ${child.exitCode}: ${output}`)
+      return output.includes('Ready: ')
+    },
+    startLimitMs,
+  ).catch(async (error: unknown) => {
+    await stop(child, gone)
+    throw error
+  })
+  const access: Access = JSON.parse(await readFile(join(dataDir, 'access.json'), 'utf8'))
+  return {
+    access,
+    output: () => output,
+    call: (method, path, body, key = access.adminKey) => callApi(access.baseUrl, method, path, body, key),
+    stop: () => stop(child, gone),
+  }
+}
+
+async function stop(child: ChildProcess, gone: Promise<[number | null]>): Promise<number | null> {
+  if (child.exitCode === null) child.kill('SIGINT')
+  const [code] = await gone
+  return code
+}
+
+async function callApi(baseUrl: string, method: string, path: string, body: unknown, key: string): Promise<unknown> {
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (response.status === 429) {
+    await delay(Number(response.headers.get('retry-after')) * 1_000)
+    return callApi(baseUrl, method, path, body, key)
+  }
+  if (!response.ok) throw new Error(`${method} ${path} was answered with ${response.status}: ${text}`)
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** Ends the processes whose command line contains `folder`, which a failed test may leave behind. Linux only. */
+export function killProcessesOn(folder: string): void {
+  for (const path of globSync('/proc/[0-9]*')) {
+    const pid = Number(basename(path))
+    if (pid !== process.pid && commandLineIn(path).includes(folder)) process.kill(pid, 'SIGKILL')
+  }
+}
+
+function commandLineIn(path: string): string {
+  try {
+    return readFileSync(join(path, 'cmdline'), 'utf8')
+  } catch {
+    return ''
+  }
+}
