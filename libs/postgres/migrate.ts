@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
+import { retryOnDeadlock } from '#postgres/pool'
 
 const folder = new URL('./migrations/', import.meta.url)
 // An arbitrary constant. The lock prevents two processes from migrating at the same time.
@@ -28,19 +29,26 @@ export async function migrate(url: string, only?: readonly string[]): Promise<st
     for (const name of only ?? (await listMigrations())) {
       if (known.has(name)) continue
       const text = await readFile(new URL(name, folder), 'utf8')
-      try {
-        await client.query('BEGIN')
-        await client.query(text)
-        await client.query('INSERT INTO schema_migration (name) VALUES ($1)', [name])
-        await client.query('COMMIT')
-      } catch (error) {
-        await client.query('ROLLBACK')
+      // Services that run meanwhile may lock the same tables in another order.
+      await retryOnDeadlock(() => apply(client, name, text)).catch((error: unknown) => {
         throw new Error(`Migration ${name} failed: ${error instanceof Error ? error.message : error}`)
-      }
+      })
       applied.push(name)
     }
   } finally {
     await client.end()
   }
   return applied
+}
+
+async function apply(client: pg.Client, name: string, text: string): Promise<void> {
+  try {
+    await client.query('BEGIN')
+    await client.query(text)
+    await client.query('INSERT INTO schema_migration (name) VALUES ($1)', [name])
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  }
 }
