@@ -21,7 +21,18 @@ const unitTests = [
   'test/repository/{compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
 ]
 
-/** `unit` answers within seconds; `engines` runs on a real Postgres and a real QuestDB, started once for the run. */
+/** Tests that start Kafka brokers, several copies or whole installations. They would take a third of the time of `npm test`. */
+const clusterTests = [
+  'apps/stack/engines/kafka.test.ts',
+  'libs/telemetry-log/kafka-{cluster,log}.test.ts',
+  'test/e2e/{backup,cluster,copies,kafka,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
+]
+
+const onEngines = { globalSetup: ['test/support/engines.ts'] }
+
+/**
+ * `unit` answers within seconds; `engines` and `cluster` run on a real Postgres and a real QuestDB, started once for the run.
+ */
 export default defineConfig({
   test: {
     reporters: ['default', summaryReporter()],
@@ -38,10 +49,11 @@ export default defineConfig({
         test: {
           name: 'engines',
           include: ['apps/**/*.test.ts', 'libs/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...never, ...unitTests],
-          globalSetup: ['test/support/engines.ts'],
+          exclude: [...never, ...unitTests, ...clusterTests],
+          ...onEngines,
         },
       },
+      { extends: true, test: { name: 'cluster', include: clusterTests, exclude: never, ...onEngines } },
     ],
   },
 })

@@ -47,7 +47,7 @@ async function runTests(args) {
     ['types', ['node_modules/typescript/bin/tsc', '--noEmit']],
     ['types of the page', ['node_modules/typescript/bin/tsc', '--noEmit', '--project', 'apps/fleet-map']],
     ['unused code', ['node_modules/knip/bin/knip.js']],
-    ['tests', ['node_modules/vitest/vitest.mjs', 'run', ...args]],
+    ['tests', ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--project', 'engines', ...args]],
   ]
   const failed = []
   for (const [name, command] of checks) if ((await run(projectNode, command)) !== 0) failed.push(name)
