@@ -57,7 +57,10 @@ export async function startStack(
   ])
   // For commands that run beside the product, such as a backup.
   const { KAFKA_BROKERS } = options.environment
-  await writePrivate(folder.databasesFile, `${JSON.stringify({ ...databases.environment, KAFKA_BROKERS, ...brokers })}\n`)
+  await writePrivate(
+    folder.databasesFile,
+    `${JSON.stringify({ ...databases.environment, KAFKA_BROKERS, ...brokers })}\n`,
+  )
   const migrated = progress.begin('migrations', 'applying')
   const applied = await migrate(databases.environment.POSTGRES_URL)
   migrated(applied.length > 0 ? `${applied.length} applied` : 'none to apply,')
