@@ -13,6 +13,7 @@ import { until } from '#test/until'
 import { startWorkerProcess, type WorkerProcess } from '#test/worker-process'
 import { type PostgresEngine, startPostgres } from '../../apps/stack/engines/postgres.ts'
 import { type Finding, SkipFault } from './fault.ts'
+import { countJobEnds } from './job-ends.ts'
 
 export type JobsScene = {
   pool: OwnedPool
@@ -95,14 +96,7 @@ async function verify(scene: JobsScene, crowd: RouterCrowd, published: Published
     },
     300_000,
   )
-  const count = async (sql: string) => {
-    const { rows } = await pool.query<{ count: number }>(`SELECT count(*)::int AS count FROM (${sql}) found`, [batchId])
-    return rows[0]?.count ?? -1
-  }
-  const ends = `SELECT job_id FROM job_event e JOIN job j ON j.id = e.job_id WHERE j.batch_id = $1
-    AND e.status NOT IN ('queued', 'dispatched', 'inProgress')`
-  const ended = await count(ends)
-  const endedOnce = await count(`${ends} GROUP BY job_id HAVING count(*) = 1`)
+  const { ended, endedOnce } = await countJobEnds(pool, [batchId])
   const { 'job.finished': announced = 0, 'job_batch.finished': batchAnnounced = 0 } = await published(organizationId)
   const repeated = [...crowd.effects.values()].filter((times) => times > 1).length
   return [

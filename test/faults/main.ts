@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { openClusterFaults } from './cluster/faults.ts'
 import { diskFull } from './disk-full.ts'
 import { type Fault, type Finding, SkipFault } from './fault.ts'
 import { ingestKilled } from './ingest-killed.ts'
@@ -11,8 +12,8 @@ import { postgresOutages } from './postgres-outages.ts'
 import { questdbKilled } from './questdb-killed.ts'
 import { stoppedUnderLoad } from './stopped-under-load.ts'
 
-// npm run test:faults -- [--quick] [--only NAME]: kills real processes. Exit code 1 if an invariant broke.
-const faults: Fault[] = [
+// npm run test:faults -- [--cluster] [--quick] [--only NAME]…: kills real processes. Exit code 1 if an invariant broke.
+const faultsOfProcesses: Fault[] = [
   ingestKilled,
   questdbKilled,
   linksCut,
@@ -25,10 +26,18 @@ const faults: Fault[] = [
   jobsPostgresKilled,
 ]
 
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } } })
-const chosen = faults.filter(({ name }) => values.only === undefined || name === values.only)
+const { values } = parseArgs({
+  options: {
+    cluster: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true },
+  },
+})
+const cluster = values.cluster ? openClusterFaults() : undefined
+const faults = cluster?.faults ?? faultsOfProcesses
+const chosen = faults.filter(({ name }) => values.only === undefined || values.only.includes(name))
 if (chosen.length === 0) {
-  console.error(`Unknown fault ${values.only}. Faults: ${faults.map(({ name }) => name).join(', ')}.`)
+  console.error(`Unknown fault ${values.only?.join(', ')}. Faults: ${faults.map(({ name }) => name).join(', ')}.`)
   process.exit(2)
 }
 
@@ -40,6 +49,7 @@ for (const fault of chosen) {
   for (const { what, held, detail } of findings) console.log(`  ${held ? 'held  ' : 'BROKEN'}  ${what}: ${detail}`)
   broken += findings.filter(({ held }) => !held).length
 }
+await cluster?.close()
 console.log(`\n${broken === 0 ? 'All invariants held.' : `${broken} invariants broke.`}`)
 process.exit(broken === 0 ? 0 : 1)
 

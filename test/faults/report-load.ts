@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Pool } from 'undici'
 import type { ReportingDevice } from '#test/reporting-device'
@@ -18,9 +19,14 @@ const samplesPerReport = 30
 
 /**
  * Simulates reporting routers: each sends one report after the other and repeats a report until it is acknowledged. Samples
- * of a device never share kind and time, so each accepted sample must be one row.
+ * of a device never share kind and time, so each accepted sample must be one row. A device pauses for about `pauseMs` between
+ * two reports.
  */
-export function startReportLoad(url: string, devices: readonly ReportingDevice[]): ReportLoad {
+export function startReportLoad(
+  url: string,
+  devices: readonly ReportingDevice[],
+  { pauseMs = 75 }: { pauseMs?: number } = {},
+): ReportLoad {
   const pool = new Pool(url, { connections: 64, headersTimeout: 20_000, bodyTimeout: 20_000 })
   const unexpected: string[] = []
   let accepted = 0
@@ -51,13 +57,13 @@ export function startReportLoad(url: string, devices: readonly ReportingDevice[]
         const number = report * samplesPerReport + index
         return sampleOf(kinds[number % kinds.length] ?? 'system', startMs + number * 100, number)
       })
-      const body = JSON.stringify({ samples })
+      const body = JSON.stringify({ batchId: randomUUID(), samples })
       while (!(await send(token, body))) {
         repeats += 1
         await delay(20 + Math.random() * 80)
       }
       accepted += samplesPerReport
-      await delay(Math.random() * 150)
+      await delay(Math.random() * 2 * pauseMs)
     }
   }
 
