@@ -10,6 +10,8 @@ export type ReportLoad = {
   unexpected(): string[]
   /** Repeated requests. */
   repeats(): number
+  /** Repeated requests by the reason: a status with its code, or `no answer`. */
+  repeatsByReason(): Readonly<Record<string, number>>
   /** Sends no new reports. Resolves when the sent reports are acknowledged. */
   finish(): Promise<void>
 }
@@ -30,8 +32,13 @@ export function startReportLoad(
   const pool = new Pool(url, { connections: 64, headersTimeout: 20_000, bodyTimeout: 20_000 })
   const unexpected: string[] = []
   let accepted = 0
+  const reasons: Record<string, number> = {}
   let repeats = 0
   let finishing = false
+
+  const repeatBecause = (reason: string) => {
+    reasons[reason] = (reasons[reason] ?? 0) + 1
+  }
 
   async function send(token: string, body: string): Promise<boolean> {
     try {
@@ -44,8 +51,10 @@ export function startReportLoad(
       const text = await answer.body.text()
       if (answer.statusCode === 202) return true
       if (answer.statusCode !== 503 && answer.statusCode !== 429) unexpected.push(`${answer.statusCode} ${text}`)
+      repeatBecause(`${answer.statusCode} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`)
     } catch {
       // The server was killed or the link was cut. The report may have been accepted, so send it again.
+      repeatBecause('no answer')
     }
     return false
   }
@@ -72,6 +81,7 @@ export function startReportLoad(
     accepted: () => accepted,
     unexpected: () => unexpected,
     repeats: () => repeats,
+    repeatsByReason: () => reasons,
     async finish() {
       finishing = true
       await running

@@ -79,7 +79,7 @@ export async function startClusterLoad(scene: ClusterScene): Promise<ClusterLoad
         {
           what: 'the load ran',
           held: reports.accepted() > 0 && jobs.created() > 0,
-          detail: `${reports.repeats()} repeated reports, ${operator.answers()} answers to operators, ${jobs.created()} batches`,
+          detail: `${reports.repeats()} repeated reports ${JSON.stringify(reports.repeatsByReason())}, ${operator.answers()} answers to operators, ${jobs.created()} batches`,
         },
         {
           what: 'reports get only 202, 429 and 503',
