@@ -66,14 +66,17 @@ async function freezeQuestdb(scene: ClusterScene, { round, quick }: { round: num
   await delay(quick ? 20_000 : 60_000).finally(resume)
 }
 
-/** Stops one writer after the other. Its partitions move when it leaves and when the next process joins. */
+/** Stops one of the two writers of each QuestDB in turn. Partitions move when it leaves and when the next process joins. */
 async function rebalance(scene: ClusterScene, { quick }: { quick: boolean }): Promise<void> {
   const endMs = Date.now() + (quick ? 45_000 : 300_000)
   for (let index = 0; Date.now() < endMs; index++) {
     const nextMs = Date.now() + 10_000
-    const writer = await scene.partOf('writer', index)
-    process.kill(writer.pid, 'SIGTERM')
-    await scene.replaced(writer)
+    const stopped = scene.questdbs.map(async (_, copy) => {
+      const writer = await scene.partOf('writer', 2 * copy + (index % 2))
+      process.kill(writer.pid, 'SIGTERM')
+      await scene.replaced(writer)
+    })
+    await Promise.all(stopped)
     await delay(Math.max(0, nextMs - Date.now()))
   }
 }
