@@ -15,6 +15,8 @@ type GroupJobs = {
 }
 
 const routers = 8
+/** Long enough that some jobs run at the time of a failure. */
+const jobMs = 1_000
 const endLimitMs = 240_000
 
 /** An operator who creates one group job after the other, and the routers that run them. */
@@ -84,6 +86,7 @@ async function runJobs(router: Client, isStopped: () => boolean): Promise<void> 
       continue
     }
     const { id, attempt } = taken.body as { id: string; attempt: number }
+    await delay(jobMs)
     // 409: the job has ended, because an earlier request arrived and its response was lost.
     await router.callUntil([200, 409], 'POST', `/device/jobs/${id}/status`, { json: { attempt, status: 'succeeded' } })
   }

@@ -52,7 +52,9 @@ export async function openClusterScene(): Promise<ClusterScene> {
 
   async function partOf(name: string, index: number): Promise<Part> {
     const patterns = [`run/${name}`, `run/${name}-*`, `${name}*/pid`, `${name}*/*/pid`]
-    const files = globSync(patterns, { cwd: product.folder }).toSorted()
+    // The copy that requests prefer is first: `questdb` before `questdb-b`.
+    const folderOf = (file: string) => file.replace(/\/pid$/, '')
+    const files = globSync(patterns, { cwd: product.folder }).toSorted((a, b) => (folderOf(a) < folderOf(b) ? -1 : 1))
     const found = files.map((file) => {
       const pidFile = join(product.folder, file)
       return { pidFile, pid: readPid(pidFile) }
