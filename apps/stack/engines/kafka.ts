@@ -125,6 +125,9 @@ function settings(ports: KafkaPorts, members: readonly KafkaPorts[], dataDir: st
     'transaction.state.log.replication.factor': replicas,
     'transaction.state.log.min.isr': 1,
     'group.initial.rebalance.delay.ms': 0,
+    // A broker that was killed takes part again only when its earlier session has expired.
+    'broker.session.timeout.ms': 4_000,
+    'broker.heartbeat.interval.ms': 1_000,
     'num.network.threads': 2,
     'num.io.threads': 2,
   }
