@@ -52,6 +52,8 @@ export function openQuestdbSql(url: string, options: { applicationName: string; 
   })
   // The next query replaces an idle connection that was lost. Without a listener, the error would end the process.
   pool.on('error', () => {})
+  // The same for a connection that is lost during a statement: the statement rejects, too.
+  pool.on('connect', (client) => client.on('error', () => {}))
   return {
     query: async <Row>(text: string, values: SqlValue[] = [], signal?: AbortSignal) =>
       (await runQuery(pool, { text, values }, signal)).rows as Row[],
