@@ -64,6 +64,15 @@ describe('GET /api/router/:deviceId/telemetry/latest', () => {
     expect(body.system).toBeNull()
   })
 
+  test('a sample in a dwell of several days has the age of its fix, as documented', async () => {
+    const { organization, deviceId, row } = await organizationWithDevice()
+    const fixAgeMs = 4 * 24 * hourMs
+    await store('cellular', [row(minuteMs, { rat: 'lte', alignment: 'dwell', alignedFixAgeMs: fixAgeMs })])
+    const { body } = await read(organization.key, deviceId, 'latest')
+    // The call also fails if the answer differs from the documented one.
+    expect(body.cellular).toMatchObject({ alignment: 'dwell', fixAgeMs })
+  })
+
   test('200 returns samples from weeks ago', async () => {
     const { organization, deviceId, row } = await organizationWithDevice()
     await store('system', [row(40 * 24 * hourMs, { cpuPct: 3 })])

@@ -29,6 +29,8 @@ const cellularExtras = {
       'How the position of the sample was determined. `interpolated`: between two fixes. If the fixes are up to 40 s apart, the position is on a curve that follows their speeds and headings; otherwise, it is on a straight line.',
     ),
   alignErrorM: z.number().nullable().describe('Estimated error of the position in metres.'),
+  // In a report, the field is at most a day. The fixes of a dwell can be older.
+  fixAgeMs: z.number().nullable().describe('Time from the older fix used to the sample, in ms.'),
   quality: z.enum(qualities).nullable(),
   qualityBasis: z.string().nullable(),
 }
