@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { parseConfig } from '#core/config'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
-import { stopGracefully } from '#http/graceful-stop'
+import { exitOnSignals, stopGracefully } from '#http/graceful-stop'
 import { createOperationsServer } from '#http/operations-server'
 import { startServer } from '#http/server'
 import { waitUntilAvailable } from '#postgres/availability'
@@ -15,6 +15,7 @@ import { openServices } from './start.ts'
 // By default the heap may grow to several times its live size before a full collection. Answers with large maps leave much
 // garbage: with 30 % an attack on the map grows the process by 230 MiB instead of 440 and costs a tenth more CPU.
 setFlagsFromString('--heap-growing-percent=30')
+exitOnSignals()
 
 const config = parseConfig(configSchema, process.env)
 await waitUntilAvailable(config.POSTGRES_URL)

@@ -1,9 +1,10 @@
 import { parseConfig } from '#core/config'
-import { stopGracefully } from '#http/graceful-stop'
+import { exitOnSignals, stopGracefully } from '#http/graceful-stop'
 import { LogInUseError, LogLayoutError } from '#telemetry-log/log'
 import { configSchema } from './config.ts'
 import { refuseWhen, startIngest } from './start.ts'
 
+exitOnSignals()
 const { server, logger, checks, failed, beginStop, close } = await startIngest(
   parseConfig(configSchema, process.env),
 ).catch(exitWithMessage)

@@ -1,12 +1,13 @@
 import { constants, setPriority } from 'node:os'
 import { parseConfig } from '#core/config'
-import { type Stopping, stopGracefully } from '#http/graceful-stop'
+import { exitOnSignals, type Stopping, stopGracefully } from '#http/graceful-stop'
 import { createLogger } from '#http/request-log'
 import { configSchema } from './config.ts'
 import { startWorker } from './start.ts'
 
 // Callers wait for the responses of the other processes, so these get the cores first while a large batch is dispatched.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+exitOnSignals()
 
 const config = parseConfig(configSchema, process.env)
 const logger = createLogger('worker', config.LOG_LEVEL)

@@ -1,9 +1,10 @@
 import { parseConfig } from '#core/config'
-import { type Stopping, stopGracefully } from '#http/graceful-stop'
+import { exitOnSignals, type Stopping, stopGracefully } from '#http/graceful-stop'
 import { createLogger } from '#http/request-log'
 import { configSchema, writtenCopy } from './config.ts'
 import { startWriter } from './start.ts'
 
+exitOnSignals()
 const config = parseConfig(configSchema, process.env)
 const copy = writtenCopy(config)
 const logger = createLogger('writer', config.LOG_LEVEL)

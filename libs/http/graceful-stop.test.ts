@@ -45,3 +45,15 @@ test('exits when its parent ended during the start', async () => {
   child.disconnect()
   expect((await exited)[0]).toBe(0)
 })
+
+test('exits 0 on SIGTERM during the start', async () => {
+  const child = await startChild(`
+    import { exitOnSignals } from ${JSON.stringify(modulePath)}
+    exitOnSignals()
+    process.send?.('starting')
+    await new Promise(() => setInterval(() => {}, 1_000))`)
+  await once(child, 'message')
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
+})

@@ -7,6 +7,17 @@ export type Stopping = { readonly stopping: boolean }
 const inFlightLimitMs = 10_000
 const closeLimitMs = 10_000
 
+const signals = ['SIGTERM', 'SIGINT'] as const
+const exitAtOnce = () => process.exit(0)
+
+/**
+ * Makes the process exit on SIGTERM and SIGINT while it starts, until `stopGracefully` is called. The first process of a
+ * container ignores signals without a listener, and a start can wait for its database.
+ */
+export function exitOnSignals(): void {
+  for (const signal of signals) process.once(signal, exitAtOnce)
+}
+
 /**
  * Installs a graceful stop: on SIGTERM, SIGINT or the end of the parent's IPC channel, the process becomes unready, waits
  * at most 10 s for requests in progress, runs `close` and exits 0. Returns a value whose `stopping` readiness checks read.
@@ -31,8 +42,7 @@ export function stopGracefully(server: Stoppable, close: () => Promise<void>, be
     await close().catch(() => {})
     process.exit(0)
   }
-  process.once('SIGTERM', stop)
-  process.once('SIGINT', stop)
+  for (const signal of signals) process.off(signal, exitAtOnce).once(signal, stop)
   if (process.connected) process.once('disconnect', stop)
   // The parent has ended while this process was starting.
   else if (process.send) void stop()
