@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { parseConfig } from '#core/config'
 import { kafkaSettings } from '#telemetry-log/kafka-settings'
 import { configSchema as ingestSchema } from '../../apps/ingest/config.ts'
-import { configSchema as writerSchema } from '../../apps/writer/config.ts'
+import { configSchema as writerSchema, writtenCopy } from '../../apps/writer/config.ts'
 
 const repository = join(import.meta.dirname, '../..')
 
@@ -15,6 +15,7 @@ const fileSchema = z.object({
     z.string(),
     z.object({
       image: z.string().optional(),
+      extends: z.object({ file: z.string(), service: z.string() }).optional(),
       environment: z.record(z.string(), z.coerce.string()).default({}),
       deploy: z.object({ replicas: z.number() }).optional(),
       volumes: z.array(z.string()).default([]),
@@ -62,15 +63,34 @@ test('the writer has the databases and the brokers of ingest', () => {
   const [writer, ingest] = [environmentOf('writer'), environmentOf('ingest')]
   const config = parseConfig(writerSchema, writer)
   expect(config.PORT).toBe(8083)
-  for (const name of ['POSTGRES_URL', 'QUESTDB_URL', 'QUESTDB_PG_URL', 'QUESTDB_PASSWORD', 'KAFKA_BROKERS'] as const)
+  for (const name of ['POSTGRES_URL', 'QUESTDB_SERVERS', 'QUESTDB_PASSWORD', 'KAFKA_BROKERS'] as const)
     expect(writer[name]).toBe(ingest[name])
+})
+
+test('both copies of QuestDB have writers, and every app knows them', () => {
+  const urls = Object.fromEntries(
+    ['writer', 'writer-b'].map((name) => {
+      const { server, groupId } = writtenCopy(parseConfig(writerSchema, environmentOf(name)))
+      return [groupId, server.url]
+    }),
+  )
+  expect(urls).toEqual({
+    'routerfleet.writers.a': 'http://questdb:9000',
+    'routerfleet.writers.b': 'http://questdb-b:9000',
+  })
+  for (const name of ['ingest', 'worker', 'control-plane', 'backup', 'restore']) {
+    const environment = environmentOf(name)
+    expect(environment.QUESTDB_SERVERS).toBe(environmentOf('writer').QUESTDB_SERVERS)
+    expect([environment.QUESTDB_URL, environment.QUESTDB_PG_URL]).toEqual(['', ''])
+  }
+  expect(kafka.services['questdb-b']).toMatchObject({ extends: { service: 'questdb' } })
 })
 
 test('every app runs twice, and only the proxy is reachable', () => {
   const replicas = Object.entries(kafka.services).flatMap(([name, { deploy }]) =>
     deploy ? [[name, deploy.replicas]] : [],
   )
-  expect(Object.fromEntries(replicas)).toEqual({ ingest: 2, writer: 2, worker: 2, 'control-plane': 2 })
+  expect(Object.fromEntries(replicas)).toEqual({ ingest: 2, writer: 2, 'writer-b': 2, worker: 2, 'control-plane': 2 })
   const open = Object.entries(kafka.services).filter(([, { ports }]) => ports && ports.length > 0)
   expect(open.map(([name]) => name)).toEqual(['proxy'])
 })

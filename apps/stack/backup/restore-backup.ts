@@ -1,5 +1,5 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { parseConfig } from '#core/config'
 import type { DataFolder } from '../data-folder.ts'
@@ -13,7 +13,11 @@ import { logPath } from './telemetry-log.ts'
 
 const targetsSchema = z.object({
   POSTGRES_URL: z.string().min(1).optional(),
-  QUESTDB_DATA_DIR: z.string().min(1).optional(),
+  /** One folder for each copy of QuestDB, separated by `:`. */
+  QUESTDB_DATA_DIR: z
+    .string()
+    .transform((text) => text.split(delimiter).filter((folder) => folder !== ''))
+    .optional(),
   LOG_DIR: z.string().min(1).optional(),
 })
 
@@ -36,7 +40,7 @@ export async function restoreDataFolder(backup: string, data: DataFolder, target
   const manifest = await readManifest(backup)
   refuseOtherQuestdb(manifest)
   await refuseUnlessEmpty(data.dir)
-  if (targets.QUESTDB_DATA_DIR) await refuseUnlessEmpty(targets.QUESTDB_DATA_DIR)
+  for (const folder of targets.QUESTDB_DATA_DIR ?? []) await refuseUnlessEmpty(folder)
   await verify(backup, manifest, run)
   const building = dataFolder(`${data.dir}.restoring`)
   await mkdir(dirname(building.dir), { recursive: true })
@@ -50,7 +54,7 @@ export async function restoreDataFolder(backup: string, data: DataFolder, target
     for (const path of [building.accessFile, building.secrets, building.demoFleet])
       await copyFiles(backup, manifest, basename(path), path, run.signal)
     await copyFiles(backup, manifest, logPath, building.telemetryLog, run.signal)
-    await restoreQuestdb(backup, manifest, targets.QUESTDB_DATA_DIR ?? join(building.questdb, 'data'), run)
+    await restoreQuestdb(backup, manifest, targets.QUESTDB_DATA_DIR ?? [join(building.questdb, 'data')], run)
     await restorePostgres(backup, manifest, targets.POSTGRES_URL, building, run)
     run.signal.throwIfAborted()
     await rename(building.dir, data.dir)
@@ -66,7 +70,7 @@ export async function restoreDeployment(backup: string, targets: Targets, run: R
   const manifest = await readManifest(backup)
   if (!POSTGRES_URL || !QUESTDB_DATA_DIR || (manifest.hasTelemetryLog && !LOG_DIR))
     throw new Error('Set POSTGRES_URL, QUESTDB_DATA_DIR and LOG_DIR to where the backup is restored.')
-  await refuseUnlessEmpty(QUESTDB_DATA_DIR)
+  for (const folder of QUESTDB_DATA_DIR) await refuseUnlessEmpty(folder)
   if (LOG_DIR) await refuseUnlessEmpty(LOG_DIR)
   await verify(backup, manifest, run)
   run.say('Copying Postgres …')
@@ -81,9 +85,16 @@ async function verify(backup: string, manifest: Manifest, { say, signal }: Run):
   await verifyBackup(backup, manifest, signal)
 }
 
-async function restoreQuestdb(backup: string, manifest: Manifest, folder: string, run: Run): Promise<void> {
-  await copyFiles(backup, manifest, 'questdb', folder, run.signal)
-  await writeFile(join(folder, questdbTrigger), '')
+async function restoreQuestdb(
+  backup: string,
+  manifest: Manifest,
+  folders: readonly string[],
+  { signal }: Run,
+): Promise<void> {
+  for (const folder of folders) {
+    await copyFiles(backup, manifest, 'questdb', folder, signal)
+    await writeFile(join(folder, questdbTrigger), '')
+  }
 }
 
 async function restorePostgres(
