@@ -1,97 +1,101 @@
 import { forEachInSlices } from '#core/slices'
-import { type CellSet, firstCellOf, type Source, type VoteFilter, voteParts } from '#questdb/coverage-source'
+import { parentCell, type Source, type VoteFilter, voteParts } from '#questdb/coverage-source'
 import { areasOf, longOfH3 } from '#questdb/h3-index'
+import { childCells, createUnpacker, packedRow, type Unpack, type UnpackedRows } from '#questdb/packed-rows'
 import type { QuestdbSql } from '#questdb/sql'
 import { type Chain, chainTallies } from '#telemetry/route-tallies'
-import type { BinVotes } from '#telemetry/signal-mixture'
-import {
-  addOperatorVotes,
-  addSinrVotes,
-  emptySignalTally,
-  type OperatorVotes,
-  type SignalTally,
-} from '#telemetry/signal-tally'
+import { addOperatorVotes, addSinrVotes, emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
 
-// More rows are counted faster by QuestDB. A row takes about 8 bytes of text.
-const maxRows = 250_000
-// Chains of one statement. Two statements at a time use both cores of a small machine.
-const maxChains = 2_500
-const chainsWorthTwoStatements = 500
+// More rows are counted faster by QuestDB. A row takes about 9 bytes of text.
+const rowsAtOnce = 500_000
+// Points of one statement.
+const pointsAtOnce = 5_000
 
 const noService = 'none'
-// Makes all levels positive. The accepted levels of RSRP and SINR are within -156 and 40 dB.
-const levelOffset = 161
-const levels = 256
+const coarsestResolution = 7
 
-/** The stored row of a vote as one number: votes · 2^16 + RSRP · 2^8 + SINR, where a level is 0 if it is missing. */
-const packedRow = `(votes * ${levels ** 2} + coalesce(rsrp_bin + ${levelOffset}, 0) * ${levels}
-                   + coalesce(sinr_bin + ${levelOffset}, 0))::long::varchar`
+/** The points in one coarsest cell, which is in `h3`. */
+type Around = { h3: string; chains: Chain[] }
 
-/**
- * Reads the votes around points, whose cells have the resolutions of `resolutions`, in a single scan of each view. Returns
- * the tally of every finest cell, and of the coarser ones where the finest has too few votes. Omits the cells of points that
- * have so many votes around them that counting in QuestDB is faster.
- */
-export async function packedTallies(
-  questdb: QuestdbSql,
-  filters: readonly VoteFilter[],
-  resolutions: readonly number[],
-  chains: readonly Chain[],
-): Promise<Map<string, SignalTally>> {
-  const perPart = await Promise.all(partsOf(chains).map((part) => talliesOfPart(questdb, filters, resolutions, part)))
-  return new Map(perPart.flatMap((tallies) => [...tallies]))
+/** Votes around points that QuestDB has sent. */
+export type PackedVotes = {
+  /** The points that have so many votes around them that counting in QuestDB is faster. */
+  omitted: Chain[]
+  /**
+   * Adds up the votes around the other points in slices. Calls `use` for each point with the tally of its finest cell, and
+   * those of the coarser ones if the finest has too few votes.
+   */
+  addUp(use: (chain: Chain, tallies: ReadonlyMap<string, SignalTally>) => void): Promise<void>
 }
 
-function partsOf(chains: readonly Chain[]): Chain[][] {
-  const atOnce = chains.length < chainsWorthTwoStatements ? chains.length : Math.ceil(chains.length / 2)
-  const size = Math.min(maxChains, atOnce)
-  const parts: Chain[][] = []
-  for (let start = 0; start < chains.length; start += size) parts.push(chains.slice(start, start + size))
+/**
+ * Reads the votes around points, whose cells have the resolutions 10 to 7, in a single scan of each view. Resolves when
+ * QuestDB has sent them. Omits points that have more than `maxRows` rows of votes around them.
+ */
+export async function readPackedVotes(
+  questdb: QuestdbSql,
+  filters: readonly VoteFilter[],
+  chains: readonly Chain[],
+  maxRows = rowsAtOnce,
+): Promise<PackedVotes> {
+  const parts = await Promise.all(
+    partsOf(chains).map(async (part) => ({ part, groups: await readPart(questdb, filters, part, maxRows) })),
+  )
+  return {
+    omitted: parts.flatMap(({ part, groups }) => (groups ? [] : part.flatMap((around) => around.chains))),
+    async addUp(use) {
+      const unpack = createUnpacker()
+      for (const { part, groups = [] } of parts.filter((read) => read.groups)) {
+        const groupsOf = Map.groupBy(groups, ([cell]) => cell)
+        for (const { h3, chains: within } of part) {
+          const tallies = await tallyAround(within, groupsOf.get(longOfH3(h3)) ?? [], unpack)
+          await forEachInSlices(within, (chain) => use(chain, tallies))
+        }
+      }
+    },
+  }
+}
+
+/** Divides the points into statements. All points in one coarsest cell are in the same. */
+function partsOf(chains: readonly Chain[]): Around[][] {
+  const parts: Around[][] = []
+  let points = pointsAtOnce
+  for (const [h3, within] of Map.groupBy(chains, (cells) => cells.at(-1) ?? '')) {
+    if (points >= pointsAtOnce) {
+      parts.push([])
+      points = 0
+    }
+    parts.at(-1)?.push({ h3, chains: within })
+    points += within.length
+  }
   return parts
 }
 
-type Unpacked = OperatorVotes & { sinr: BinVotes; rows: number }
+type PackedColumns = [coarsestCell: string, rat: string | null, plmn: string | null, rows: string, packed: string]
 
-function addUnpacked(tally: SignalTally, unpacked: Unpacked): void {
-  addOperatorVotes(tally, unpacked)
-  if (unpacked.rat !== noService) addSinrVotes(tally, unpacked.sinr)
-}
-
-type PackedColumns = [cell: string, rat: string | null, plmn: string | null, packed: string]
-
-async function talliesOfPart(
+/** Returns undefined if there are too many rows. */
+async function readPart(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
-  resolutions: readonly number[],
-  chains: readonly Chain[],
-): Promise<Map<string, SignalTally>> {
-  const sets = resolutions.map((resolution, level) => ({
-    resolution,
-    h3: [...new Set(chains.map((cells) => cells[level] ?? ''))],
-  }))
-  const byLong = new Map(
-    sets.flatMap(({ h3 }) => h3.map((cell) => [longOfH3(cell), { h3: cell, tally: emptySignalTally() }] as const)),
+  part: readonly Around[],
+  maxRows: number,
+): Promise<PackedColumns[] | undefined> {
+  const coarsest = part.map(({ h3 }) => h3)
+  const within = { areas: areasOf(coarsest), cells: { resolution: coarsestResolution, h3: coarsest } }
+  const perFilter = await Promise.all(
+    filters.map(async (filter) => {
+      const groups = await Promise.all(
+        voteParts({ ...filter, ...within }).map((source) => packedGroups(questdb, source, maxRows)),
+      )
+      return groups.includes(undefined) ? undefined : groups.flatMap((some) => some ?? [])
+    }),
   )
-  const within = { areas: areasOf(sets[0]?.h3 ?? []), cells: sets.at(-1) }
-  const unpack = createUnpacker()
-  const addVotes = async (filter: VoteFilter): Promise<boolean> => {
-    const read = voteParts({ ...filter, ...within }).map((source) => packedGroups(questdb, source, sets))
-    let rows = 0
-    for (const groups of await Promise.all(read)) {
-      if (!groups) return false
-      await forEachInSlices(groups, ([cell, rat, plmn, packed]) => {
-        const unpacked = unpack(rat, plmn, packed)
-        rows += unpacked.rows
-        const tally = byLong.get(cell)?.tally
-        if (tally) addUnpacked(tally, unpacked)
-      })
-    }
-    return rows <= maxRows
-  }
-  const counted = await Promise.all(filters.map(addVotes))
-  if (counted.includes(false)) return new Map()
-  return chainTallies(chains, new Map([...byLong.values()].map(({ h3, tally }) => [h3, tally])))
+  const groups = perFilter.flatMap((some) => some ?? [])
+  const hasAll = perFilter.every((some) => some && rowsOf(some) <= maxRows)
+  return hasAll ? groups : undefined
 }
+
+const rowsOf = (groups: readonly PackedColumns[]): number => groups.reduce((sum, [, , , rows]) => sum + Number(rows), 0)
 
 // QuestDB limits the text of a group and the bytes of a result row, to 1 MiB each by default.
 const tooLongValue = /string_agg\(\) result exceeds max size|not enough space in send buffer/
@@ -100,12 +104,13 @@ const tooLongValue = /string_agg\(\) result exceeds max size|not enough space in
 async function packedGroups(
   questdb: QuestdbSql,
   { text, values }: Source,
-  sets: readonly CellSet[],
+  maxRows: number,
 ): Promise<PackedColumns[] | undefined> {
   try {
     return await questdb.queryArrays<PackedColumns>(
-      `SELECT cell, rat, plmn, string_agg(packed, ' ')
-       FROM (SELECT ${firstCellOf(sets)} cell, rat, plmn, ${packedRow} packed FROM ${text} LIMIT ${maxRows + 1})
+      `SELECT cell, rat, plmn, count() rows, string_agg(packed, ' ')
+       FROM (SELECT ${parentCell(coarsestResolution)} cell, rat, plmn, ${packedRow} packed
+             FROM ${text} LIMIT ${maxRows + 1})
        GROUP BY cell, rat, plmn`,
       values,
     )
@@ -115,50 +120,55 @@ async function packedGroups(
   }
 }
 
-/** Counts the rows that QuestDB packed into one text, by level. */
-function createUnpacker(): (rat: string | null, plmn: string | null, packed: string) => Unpacked {
-  const [rsrpVotes, sinrVotes] = [createLevelVotes(), createLevelVotes()]
-  return (rat, plmn, packed) => {
-    let [rows, votes, number] = [0, 0, 0]
-    for (let at = 0; at <= packed.length; at++) {
-      const digit = packed.charCodeAt(at) - zero
-      // False for a space, and for the end of the text.
-      if (digit >= 0) {
-        number = number * 10 + digit
-        continue
-      }
-      const rowVotes = Math.floor(number / levels ** 2)
-      rsrpVotes.add(Math.floor(number / levels) % levels, rowVotes)
-      sinrVotes.add(number % levels, rowVotes)
-      rows++
-      votes += rowVotes
-      number = 0
-    }
-    return { rat, plmn, votes, rows, rsrp: rsrpVotes.take(), sinr: sinrVotes.take() }
-  }
+/** Returns the tallies that the chains of one coarsest cell need. `groups` has its votes. */
+async function tallyAround(
+  chains: readonly Chain[],
+  groups: readonly PackedColumns[],
+  unpack: Unpack,
+): Promise<Map<string, SignalTally>> {
+  const { cells, placeOf } = placeCells(chains)
+  const tallies = cells.map(emptySignalTally)
+  await forEachInSlices(groups, ([, rat, plmn, , packed]) => {
+    unpack(packed, placeOf, (place, unpacked) => {
+      const tally = tallies[place]
+      if (tally) addUnpacked(tally, rat, plmn, unpacked)
+    })
+  })
+  return chainTallies(chains, new Map(cells.map((h3, place) => [h3, tallies[place] ?? emptySignalTally()])))
 }
 
-const zero = '0'.charCodeAt(0)
+function addUnpacked(
+  tally: SignalTally,
+  rat: string | null,
+  plmn: string | null,
+  { votes, rsrp, sinr }: UnpackedRows,
+): void {
+  addOperatorVotes(tally, { rat, plmn, votes, rsrp })
+  if (rat !== noService) addSinrVotes(tally, sinr)
+}
 
-/** Sums of votes by packed level. Level 0, which means missing, is not counted. */
-function createLevelVotes() {
-  const votesOf = new Float64Array(levels)
-  let used: number[] = []
-  return {
-    add(level: number, votes: number): void {
-      if (level === 0) return
-      if (votesOf[level] === 0) used.push(level)
-      votesOf[level] = (votesOf[level] ?? 0) + votes
-    },
-    /** Returns the sums by whole dB and starts again from zero. */
-    take(): BinVotes {
-      const bins: number[] = []
-      for (const level of used) {
-        bins.push(level - levelOffset, votesOf[level] ?? 0)
-        votesOf[level] = 0
-      }
-      used = []
-      return bins
-    },
+/**
+ * Returns the cells of chains in one coarsest cell and, by the digits of each of its children, the place in that list of the
+ * finest cell that contains it.
+ */
+function placeCells(chains: readonly Chain[]): { cells: string[]; placeOf: Uint16Array } {
+  const cells: string[] = []
+  const placeOf = new Uint16Array(childCells)
+  // From the coarsest level on, so that a finer cell takes its children from a coarser one.
+  for (let level = (chains[0]?.length ?? 0) - 1; level >= 0; level--) {
+    for (const h3 of new Set(chains.map((chain) => chain[level] ?? ''))) {
+      const [first, end] = childrenOf(h3, level)
+      placeOf.fill(cells.length, first, end)
+      cells.push(h3)
+    }
   }
+  return { cells, placeOf }
+}
+
+/** The children of a cell that is this many levels above the finest one, as a range of digits below the coarsest cell. */
+function childrenOf(h3: string, level: number): [first: number, end: number] {
+  const size = 8 ** level
+  // Unused digits are all ones.
+  const last = Number((BigInt(`0x${h3}`) >> 15n) & BigInt(childCells - 1))
+  return [Math.floor(last / size) * size, Math.floor(last / size) * size + size]
 }

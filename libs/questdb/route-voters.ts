@@ -1,5 +1,5 @@
 import { addTo } from '#core/counts'
-import { type CellSet, firstCellOf, type VoteFilter, voterSource } from '#questdb/coverage-source'
+import { type CellSet, firstCellOf, parentCell, type VoteFilter, voterSource } from '#questdb/coverage-source'
 import { areasOf, h3OfLong } from '#questdb/h3-index'
 import type { QuestdbSql } from '#questdb/sql'
 import { disjointLayers } from '#telemetry/cell-layers'
@@ -19,7 +19,7 @@ export async function votersOfCells(
     const areas = areasOf(sets.flatMap(({ h3 }) => h3))
     const source = voterSource({ ...filter, areas, cells: sets })
     const rows = await questdb.queryArrays<[string, string]>(
-      `SELECT ${firstCellOf(sets)} cell, count_distinct(device_id) devices FROM ${source.text} GROUP BY cell`,
+      `SELECT ${cellOf(sets)} cell, count_distinct(device_id) devices FROM ${source.text} GROUP BY cell`,
       source.values,
     )
     for (const [cell, devices] of rows) addTo(voters, h3OfLong(cell), Number(devices))
@@ -27,6 +27,12 @@ export async function votersOfCells(
   const layers = disjointLayers(cells).map(setsOf)
   await Promise.all(filters.flatMap((filter) => layers.map((sets) => count(filter, sets))))
   return voters
+}
+
+/** The cell of a vote as SQL. The source has only votes in one of the sets. */
+const cellOf = (sets: readonly CellSet[]): string => {
+  const [only] = sets
+  return only && sets.length === 1 ? parentCell(only.resolution) : firstCellOf(sets)
 }
 
 const setsOf = (cells: readonly ToldCell[]): CellSet[] =>

@@ -39,6 +39,9 @@ export type ForecastSegment = {
 /** What the votes around a cell say about every segment in it. */
 export type CellForecast = Omit<ForecastSegment, 'fromM' | 'toM' | 'lat' | 'lon' | 'devices' | 'confidence'>
 
+/** A forecast and how many devices voted in the cell that describes the segments. */
+export type CountedForecast = CellForecast & { devices: number }
+
 /** A segment and the cells around its middle, in the order of `forecastResolutions`. */
 export type PlacedSegment = RouteSegment & { cells: readonly string[] }
 
@@ -67,22 +70,17 @@ export function sourceCell(cells: readonly string[], tallies: CellTallies): Told
   return h3 === undefined || h3Resolution === undefined ? undefined : { h3, h3Resolution }
 }
 
-/**
- * The forecast of each segment. `cellForecasts` has the forecast of each list of cells; `devices` the number of devices that
- * voted in the cells that describe the segments.
- */
+/** The forecast of each segment. `forecasts` has the forecast of each finest cell. */
 export function forecastSegments(
   segments: readonly PlacedSegment[],
-  cellForecasts: ReadonlyMap<readonly string[], CellForecast>,
-  devices: ReadonlyMap<string, number>,
+  forecasts: ReadonlyMap<string, CountedForecast>,
 ): ForecastSegment[] {
   return segments.map(({ fromM, toM, lat, lon, cells }) => {
-    const forecast = cellForecasts.get(cells) ?? unknownCell(cells)
-    const { h3, h3Resolution, samples, serviceRatio, quality, ...levels } = forecast
-    const voters = devices.get(h3) ?? 0
-    const confidence = samples === 0 ? 'none' : confidenceOf(samples, voters)
+    const forecast = forecasts.get(cells[0] ?? '') ?? { ...unknownCell(cells), devices: 0 }
+    const { h3, h3Resolution, samples, devices, serviceRatio, quality, ...levels } = forecast
+    const confidence = samples === 0 ? 'none' : confidenceOf(samples, devices)
     return {
-      ...{ fromM, toM, lat, lon, h3, h3Resolution, samples, devices: voters, serviceRatio, quality, confidence },
+      ...{ fromM, toM, lat, lon, h3, h3Resolution, samples, devices, serviceRatio, quality, confidence },
       ...levels,
     }
   })

@@ -12,6 +12,9 @@ export function forecastFromTallies(
   tallies: CellTallies,
   devices: ReadonlyMap<string, number> = new Map(),
 ): ForecastSegment[] {
-  const cellForecasts = new Map(segments.map(({ cells }) => [cells, forecastCell(cells, tallies)]))
-  return forecastSegments(segments, cellForecasts, devices)
+  const counted = segments.map(({ cells }) => {
+    const forecast = forecastCell(cells, tallies)
+    return [cells[0] ?? '', { ...forecast, devices: devices.get(forecast.h3) ?? 0 }] as const
+  })
+  return forecastSegments(segments, new Map(counted))
 }

@@ -1,4 +1,3 @@
-import { mapInSlices } from '#core/slices'
 import type { FleetContext } from '#fleet/context'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
 import { voteFilters } from '#fleet-map/coverage/vote-filters'
@@ -6,7 +5,7 @@ import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { ForecastRequest } from '#fleet-map/queries'
 import { databaseNowMs } from '#fleet-map/registry'
 import type { Reader } from '#questdb/readers'
-import { forecastCell, forecastSegments, placeSegments } from '#telemetry/forecast'
+import { forecastSegments, placeSegments } from '#telemetry/forecast'
 import { summarizeForecast } from '#telemetry/forecast-summary'
 import { pathLengthM, routeSegments } from '#telemetry/route-path'
 
@@ -21,26 +20,15 @@ export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: 
   const nowMs = ctx.clock()
   const segments = placeSegments(routeSegments(path, everyM))
   const chains = [...new Set(segments.map(({ cells }) => cells))]
-  const readFilters = async () => {
-    const found = await voteFilters({ pool: ctx.pool, questdb: reader.questdb }, { organizations, plmn }, nowMs)
-    return found.map((filter) => ({ ...filter, voterHours: nowMs - filter.fromMs >= longWindowMs }))
-  }
-  let filters: ReturnType<typeof readFilters> | undefined
   const votes = {
     key: JSON.stringify([organizations, plmn ?? null]),
-    filters: () => {
-      filters ??= readFilters()
-      return filters
+    filters: async () => {
+      const found = await voteFilters({ pool: ctx.pool, questdb: reader.questdb }, { organizations, plmn }, nowMs)
+      return found.map((filter) => ({ ...filter, voterHours: nowMs - filter.fromMs >= longWindowMs }))
     },
   }
-  const { routeCells } = fleet
-  const tallies = await routeCells.tallies(reader, votes, chains)
-  // QuestDB counts the devices meanwhile.
-  const [devices, cellForecasts] = await Promise.all([
-    routeCells.voters(reader, votes, chains, tallies),
-    mapInSlices(chains, (cells) => [cells, forecastCell(cells, tallies)] as const),
-  ])
-  const forecast = forecastSegments(segments, new Map(cellForecasts), devices)
+  const forecasts = await fleet.routeCells.forecasts(reader, votes, chains)
+  const forecast = forecastSegments(segments, forecasts)
   return {
     ...answerTime(scope, fleet.revisions, nowMs, await databaseNowMs(ctx.pool)),
     lengthM: pathLengthM(path),
