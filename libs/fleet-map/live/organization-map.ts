@@ -11,6 +11,8 @@ export type OrganizationMap = {
   /** Devices in the order in which they were added. */
   devices(): IterableIterator<DeviceState>
   device(deviceId: string): DeviceState | undefined
+  /** The device with this ordinal; undefined after it was removed. */
+  deviceAt(ordinal: number): DeviceState | undefined
   size(): number
   /** The revision of the last change. */
   changedAt(): number
@@ -18,6 +20,11 @@ export type OrganizationMap = {
   goneSince(revision: number): string[]
   /** Removed devices are known from this revision on. */
   knownSince(): number
+  /**
+   * Calls `onChange` with the ordinal of each device that is added, changed or removed from now on. Returns a function
+   * that ends this.
+   */
+  watch(onChange: (ordinal: number) => void): () => void
   applyRegistry(entries: readonly RegistryEntry[]): void
   /** Removes devices that were deleted or transferred. */
   remove(deviceIds: readonly string[]): void
@@ -32,14 +39,38 @@ const maxDepartures = 20_000
 /** An empty map. It ignores telemetry of unregistered devices and telemetry from before the current ownership. */
 export function createOrganizationMap(organizationId: string, revisions: Revisions): OrganizationMap {
   const devices = new Map<string, DeviceState>()
+  const byOrdinal: (DeviceState | undefined)[] = []
+  const watchers = new Set<(ordinal: number) => void>()
   let departures: { deviceId: string; revision: number }[] = []
   let knownSince = revisions.current()
-  let nextOrdinal = 0
   let changedAt = revisions.current()
 
   /** Applies a set of changes. Starts a new revision only if something changed. */
   const round = (change: (revision: number) => boolean): void => {
     if (change(revisions.current() + 1)) changedAt = revisions.next()
+  }
+
+  const announce = ({ ordinal }: DeviceState): void => {
+    for (const onChange of watchers) onChange(ordinal)
+  }
+  const add = (entry: RegistryEntry, revision: number): void => {
+    const device = newDevice(entry, byOrdinal.length, revision)
+    byOrdinal.push(device)
+    devices.set(entry.deviceId, device)
+    announce(device)
+  }
+  const touch = (device: DeviceState, revision: number): void => {
+    device.revision = revision
+    announce(device)
+  }
+  /** Returns whether the map had the device. */
+  const drop = (deviceId: string): boolean => {
+    const device = devices.get(deviceId)
+    if (!device) return false
+    devices.delete(deviceId)
+    byOrdinal[device.ordinal] = undefined
+    announce(device)
+    return true
   }
 
   const applyNewest = <State extends { tsMs: number }>(
@@ -55,7 +86,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
         const known = read(device)
         if (known && (known.tsMs > state.tsMs || sameFields(known, state))) continue
         write(device, state)
-        device.revision = next
+        touch(device, next)
         changed = true
       }
       return changed
@@ -65,9 +96,14 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
     organizationId,
     devices: () => devices.values(),
     device: (deviceId) => devices.get(deviceId),
+    deviceAt: (ordinal) => byOrdinal[ordinal],
     size: () => devices.size,
     changedAt: () => changedAt,
     knownSince: () => knownSince,
+    watch(onChange) {
+      watchers.add(onChange)
+      return () => watchers.delete(onChange)
+    },
     goneSince: (since) =>
       departures.filter((departure) => departure.revision > since).map((departure) => departure.deviceId),
     applyRegistry: (entries) =>
@@ -76,15 +112,15 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
         for (const entry of entries) {
           const known = devices.get(entry.deviceId)
           if (known && sameEntry(known.entry, entry)) continue
-          if (known) Object.assign(known, { entry, revision: next })
-          else devices.set(entry.deviceId, newDevice(entry, nextOrdinal++, next))
+          if (known) touch(Object.assign(known, { entry }), next)
+          else add(entry, next)
           changed = true
         }
         return changed
       }),
     remove: (deviceIds) =>
       round((next) => {
-        const left = deviceIds.filter((deviceId) => devices.delete(deviceId))
+        const left = deviceIds.filter(drop)
         for (const deviceId of left) departures.push({ deviceId, revision: next })
         if (departures.length > maxDepartures) {
           departures = departures.slice(-maxDepartures)
@@ -117,7 +153,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
           const dwell = found && found.arrivedAtMs >= (device.entry.ownedFromMs ?? 0) ? found : null
           if (dwell === device.dwell || (dwell && device.dwell && sameFields(dwell, device.dwell))) continue
           device.dwell = dwell
-          device.revision = next
+          touch(device, next)
           changed = true
         }
         return changed
