@@ -1,5 +1,6 @@
 import type { FleetContext } from '#fleet/context'
 import type { CoverageLists } from '#fleet-map/coverage/coverage-lists'
+import { deletedAmong } from '#fleet-map/dwells/deleted-devices'
 import type { DwellLists } from '#fleet-map/dwells/dwell-lists'
 import { type DeviceFilter, isOpen } from '#fleet-map/filter'
 import type { FleetSources } from '#fleet-map/fleet-sources'
@@ -7,7 +8,7 @@ import { etagOf } from '#fleet-map/gps/gps-etag'
 import { filterKey, type GpsCursor, type GpsRequest, scopeOf } from '#fleet-map/gps/gps-request'
 import { type MapWindow, type Seen, type Selection, selectDevices } from '#fleet-map/gps/selection'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
-import { databaseNowMs, departedSince, existingDevices } from '#fleet-map/registry'
+import { databaseNowMs, departedSince } from '#fleet-map/registry'
 import { type Moment, momentToken } from '#fleet-map/revisions'
 import { clockAheadMs, windowsOf, windowView } from '#fleet-map/window'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
@@ -157,17 +158,15 @@ async function unseenDepartures(
   return departedSince(ctx.pool, ids, request.since.timeMs)
 }
 
-/** Marks dwells of deleted devices as gone. The shared list of dwells can be older than the deletion. */
+/** Marks dwells of deleted devices as gone. */
 async function markDeleted(
   ctx: FleetContext,
   maps: readonly OrganizationMap[],
   entries: GpsPicture['dwells'],
 ): Promise<GpsPicture['dwells']> {
-  const deviceIds = [...new Set(entries.map(({ item }) => item.row.deviceId))]
-  const unmapped = deviceIds.filter((deviceId) => !maps.some((map) => map.device(deviceId)))
-  if (unmapped.length === 0) return entries
-  const existing = await existingDevices(ctx.pool, unmapped)
-  const deleted = new Set(unmapped.filter((deviceId) => !existing.has(deviceId)))
+  const deviceIds = entries.map(({ item }) => item.row.deviceId)
+  const deleted = await deletedAmong(ctx.pool, maps, deviceIds)
+  if (deleted.size === 0) return entries
   return entries.map((entry) => (deleted.has(entry.item.row.deviceId) ? { ...entry, isGone: true } : entry))
 }
 
