@@ -11,6 +11,7 @@ import { deviceRoutes } from './routes/devices.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { enrollmentKeyRoutes } from './routes/enrollment-keys.ts'
 import { fleetRoutes } from './routes/fleet.ts'
+import { fleetTileRoutes } from './routes/fleet-tiles.ts'
 import { groupMemberRoutes } from './routes/group-members.ts'
 import { groupRoutes } from './routes/groups.ts'
 import { jobBatchRoutes } from './routes/job-batches.ts'
@@ -44,6 +45,7 @@ export const routes: readonly Route[] = [
   ...webhookRoutes,
   ...telemetryRoutes,
   ...fleetRoutes,
+  ...fleetTileRoutes,
   ...deviceEdgeRoutes,
   ...operationRoutes,
   ...documentationRoutes(() => createOpenApi(routes)),

@@ -53,4 +53,6 @@ export type Services = {
   /** The first path segment after /api that names the router model. */
   routerModelSegment: string
   trustedProxyHops: number
+  /** The address that callers use, for links. */
+  publicBaseUrl: string
 }

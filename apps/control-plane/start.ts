@@ -102,6 +102,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     controlPlaneUrls: config.CONTROL_PLANE_URL ?? [],
     routerModelSegment: config.ROUTER_MODEL_SEGMENT,
     trustedProxyHops: config.TRUSTED_PROXY_HOPS,
+    publicBaseUrl: baseUrl,
   }
   const close = async () => {
     await Promise.all([listening.stop(), databaseClock.stop()])

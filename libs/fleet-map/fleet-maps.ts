@@ -11,6 +11,7 @@ import { createLiveMaps } from '#fleet-map/live/live-maps'
 import { cacheBytes } from '#fleet-map/memory-limits'
 import { createRevisions } from '#fleet-map/revisions'
 import { createGpsStreams, type GpsStreams } from '#fleet-map/streams/gps-streams'
+import { createTileSources } from '#fleet-map/tiles/tile-sources'
 import type { Pool } from '#postgres/pool'
 import { createDwellSignals } from '#questdb/dwell-signals'
 import type { Readers } from '#questdb/readers'
@@ -31,6 +32,7 @@ export function createFleetMaps(parts: { pool: Pool; readers: Readers; clock: Cl
     seen: createSeenDevices(cacheBytes.seenDevices),
     selections: createKeptSelections(cacheBytes.selections),
     answers: createSharedAnswers(parts.clock),
+    tiles: createTileSources(parts.clock),
   }
   return { ...fleet, streams: createGpsStreams({ fleet, readers: parts.readers }) }
 }

@@ -7,6 +7,7 @@ import type { SeenDevices } from '#fleet-map/gps/seen-devices'
 import type { SharedAnswers } from '#fleet-map/gps/shared-answers'
 import type { LiveMaps } from '#fleet-map/live/live-maps'
 import type { Revisions } from '#fleet-map/revisions'
+import type { TileSources } from '#fleet-map/tiles/tile-sources'
 import type { DwellSignals } from '#questdb/dwell-signals'
 
 /** The sources of all fleet map responses. All readers of a process share them. */
@@ -21,4 +22,5 @@ export type FleetSources = {
   seen: SeenDevices
   selections: KeptSelections
   answers: SharedAnswers
+  tiles: TileSources
 }

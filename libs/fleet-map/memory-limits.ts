@@ -1,7 +1,7 @@
 const mebibyte = 1024 * 1024
 
 /**
- * Maximum bytes of each cache of the fleet map per process, 208 MiB in total. Sizes are estimates of heap memory. The
+ * Maximum bytes of each cache of the fleet map per process, 512 MiB in total. Sizes are estimates of heap memory. The
  * least recently used entries are evicted first. An entry that is larger than its cache is not cached.
  */
 export const cacheBytes = {
@@ -15,6 +15,10 @@ export const cacheBytes = {
   selections: 32 * mebibyte,
   /** The devices of responses, to find those that left. */
   seenDevices: 32 * mebibyte,
+  /** Devices by cell and tile, for the filters of vector tiles: up to about 200 bytes a device. The last one is kept. */
+  tileIndexes: 256 * mebibyte,
+  /** Encoded and compressed vector tiles, by content. */
+  tiles: 48 * mebibyte,
 }
 
 /** Bytes of events that may wait for slow clients of streams. */

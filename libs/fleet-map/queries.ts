@@ -1,3 +1,4 @@
+import type { TileLayerName } from '#fleet-map/tiles/tile-feature'
 import type { WindowQuery } from '#fleet-map/window'
 import type { BoundingBox } from '#telemetry/geo'
 
@@ -32,6 +33,14 @@ export type GpsQuery = CoverageQuery & {
   /** The `asOf` of an earlier response. */
   since?: string | undefined
   cursor?: string | undefined
+}
+
+export type TilesQuery = Omit<DeviceQuery, 'bbox'> & {
+  sinceMinutes: number
+  status?: string | undefined
+  rat?: string | undefined
+  plmn?: string | undefined
+  layers?: TileLayerName[] | undefined
 }
 
 export type DeadZonesQuery = DeviceQuery & { sinceMinutes: number; plmn?: string | undefined; limit: number }

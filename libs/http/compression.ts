@@ -36,8 +36,14 @@ const compressorStreams = {
 }
 const preferred: readonly Coding[] = ['zstd', 'br', 'gzip']
 
-/** Chooses the content coding of a response: zstd, brotli, gzip or none. `q=0` excludes a coding (RFC 9110 12.5.3). */
-export function chooseCoding(acceptEncoding: string | null | undefined): Coding | undefined {
+/**
+ * Chooses the content coding of a response: the first of `among` that the client accepts, or none. `q=0` excludes a coding
+ * (RFC 9110 12.5.3).
+ */
+export function chooseCoding(
+  acceptEncoding: string | null | undefined,
+  among: readonly Coding[] = preferred,
+): Coding | undefined {
   if (!acceptEncoding) return undefined
   const accepted = new Map<string, number>()
   for (const part of acceptEncoding.toLowerCase().split(',')) {
@@ -47,8 +53,11 @@ export function chooseCoding(acceptEncoding: string | null | undefined): Coding 
   }
   // A client that only sends `*` may not support zstd.
   const allows = (coding: Coding) => (accepted.get(coding) ?? (coding === 'zstd' ? 0 : accepted.get('*')) ?? 0) > 0
-  return preferred.find(allows)
+  return among.find(allows)
 }
+
+/** Whether compressing a body of this length is worthwhile. */
+export const isCompressible = (bytes: number): boolean => bytes >= minBytes
 
 /** Compresses chunks as they come, outside the event loop. */
 export function compressChunks(chunks: Chunks, coding: Coding): AsyncIterable<Buffer> {
@@ -65,7 +74,7 @@ export function varyByEncoding(headers: Headers): void {
 /** Compresses a body of 1 KiB or more outside the event loop, and sets `Content-Encoding` and `Vary`. */
 export async function encodeChunks(chunks: Chunks, coding: Coding | undefined, headers: Headers): Promise<Chunks> {
   varyByEncoding(headers)
-  if (coding === undefined || lengthOf(chunks) < minBytes) return chunks
+  if (coding === undefined || !isCompressible(lengthOf(chunks))) return chunks
   headers.set('content-encoding', coding)
   const [only] = chunks
   if (only && chunks.length === 1) return [await compressors[coding](only)]

@@ -89,6 +89,8 @@ export const entries: Record<string, Entry> = {
   'GET /fleet/gps': { foreign: 'own' },
   'GET /fleet/gps/stream': { query: ({ orgId }) => `?orgId=${orgId}` },
   'GET /fleet/coverage': { foreign: 'own' },
+  'GET /fleet/tiles/{z}/{x}/{y}.mvt': { query: ({ orgId }) => `?orgId=${orgId}` },
+  'GET /fleet/tiles.json': { foreign: 'own' },
   'GET /fleet/dead-zones': { foreign: 'own' },
   'POST /fleet/forecast': {
     json: ({ orgId }) => ({

@@ -33,6 +33,7 @@ let attempts = 0
 function attempt({ method, path, entry }: (typeof operations)[number], token?: string): Promise<Answer> {
   const concrete = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     if (name === 'modelSegment') return 'router'
+    if (['z', 'x', 'y'].includes(name)) return '0'
     if (name === 'id') return world[entry.id ?? 'deviceId']
     if (name === 'deviceId' && path.includes('/members/')) return world.memberDeviceId
     return world[name as keyof World]

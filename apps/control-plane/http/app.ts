@@ -40,14 +40,14 @@ export function createApp(routes: readonly Route[], services: Services): Hono<Ap
   for (const route of routes) {
     app.on(
       route.method.toUpperCase(),
-      [route.path],
+      [routerPath(route.path)],
       admitCaller(route, services),
       ...requestValidators(route),
       (c: AppContext) => handle(route, c, services),
     )
   }
   for (const [path, methods] of methodsByPath(routes)) {
-    app.all(path, (c) => {
+    app.all(routerPath(path), (c) => {
       c.set('route', path)
       const allow = methods.join(', ')
       throw new ServiceError(405, 'method_not_allowed', `Method not allowed. Allowed: ${allow}.`, {
@@ -59,6 +59,9 @@ export function createApp(routes: readonly Route[], services: Services): Hono<Ap
   app.onError((error, c) => errorResponse(error, c, services))
   return app
 }
+
+/** The path in Hono's syntax: a parameter before a suffix, as in `:y.mvt`, takes the suffix as part of its value. */
+const routerPath = (path: string): string => path.replace(/:(\w+)\.(\w+)$/, ':$1{[^/]+\\.$2}')
 
 /** Authenticates the caller and holds a share of the memory for bodies until the request is answered. */
 const admitCaller =

@@ -142,7 +142,7 @@ const nouns: Record<string, string> = {
 
 /** The kind of object that a path parameter identifies: a group for `:id` in `/orgs/:orgId/groups/:id`. */
 const nounOf = (route: Route, parameter: string): string => {
-  const parts = route.path.split('/')
-  const collection = parts[parts.indexOf(`:${parameter}`) - 1] ?? 'object'
+  const before = route.path.split(`/:${parameter}`)[0]?.split('/') ?? []
+  const collection = before.findLast((part) => part !== '' && !part.startsWith(':')) ?? 'object'
   return nouns[collection] ?? collection.replace(/s$/, '')
 }

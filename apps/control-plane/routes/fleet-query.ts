@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { text, uuid } from '#core/schemas'
+import { deviceStatuses } from '#fleet/devices/status'
 import { deviceFieldNames } from '#fleet-map/gps/device-columns'
 import { includable } from '#fleet-map/queries'
+import { tileLayerNames } from '#fleet-map/tiles/tile-feature'
 import { fieldTable } from '#telemetry/fields'
 import type { BoundingBox } from '#telemetry/geo'
 import { distinct, flag, instantIn, pageQuery, repeatable } from '../http/schemas.ts'
@@ -80,6 +82,17 @@ export const gpsQuery = z
     path: ['zoom'],
     message: 'zoom is required with cluster.',
   })
+
+const { bbox: _bbox, ...tileFilter } = deviceFilter
+
+export const tilesQuery = z.strictObject({
+  ...tileFilter,
+  status: z.enum(deviceStatuses).optional().describe('Returns devices with this status.'),
+  rat: coverageFilter.rat,
+  plmn: coverageFilter.plmn,
+  ...window,
+  layers: wordList(tileLayerNames).optional().describe('Layers to return. By default, all layers.'),
+})
 
 export const coverageQuery = z.strictObject({ ...coverageFilter, ...window })
 

@@ -18,15 +18,12 @@ import { disconnect } from '../http/outgoing.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { requestReader } from '../http/request-reader.ts'
 import { type Route, type RouteInput, route } from '../http/route.ts'
+import { hidden, planned } from './fleet-answers.ts'
 import { forecastRequest, forecastSchema } from './fleet-forecast-schemas.ts'
 import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery } from './fleet-query.ts'
 import { coverageSchema, deadZonePageSchema, dwellPageSchema, gpsSchema, thresholdsSchema } from './fleet-schemas.ts'
 
 const tag = 'Fleet GPS'
-const planned = {
-  403: { description: 'The scope is missing, or the plan does not include this feature (`plan_feature`).' },
-}
-const hidden = { 404: { description: 'The organization or group does not exist, or you cannot read it.' } }
 
 /** A feature collection (RFC 7946) with the top-level members of the other formats. */
 const featureCollection = z.looseObject({

@@ -62,6 +62,7 @@ const concrete = (path: string): string =>
   path
     .replace('{modelSegment}', 'router')
     .replace('{deviceId}', deviceId)
+    .replaceAll(/\{[zxy]\}/g, '0')
     .replaceAll(/\{(\w+)\}/g, (_, name: string) => world[name as keyof World] ?? deviceId)
 
 test.each(reads)('GET $path answers no query with a 5xx', async ({ path, names }) => {

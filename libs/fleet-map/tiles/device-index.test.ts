@@ -1,0 +1,264 @@
+import fc from 'fast-check'
+import { cellToLatLng, latLngToCell } from 'h3-js'
+import { expect, test } from 'vitest'
+import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/organization-map'
+import { createRevisions } from '#fleet-map/revisions'
+import { createDeviceIndex, type DeviceIndex } from '#fleet-map/tiles/device-index'
+import { deviceFeatures } from '#fleet-map/tiles/device-layer'
+import type { TileFeature } from '#fleet-map/tiles/tile-feature'
+import { descendantsOf, type Tile, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
+import { resolutionForZoom } from '#questdb/coverage-resolution'
+import { signalQuality } from '#telemetry/quality'
+
+const nowMs = 1_800_000_000_000
+const windowMs = 3_600_000
+
+const newMap = () => createOrganizationMap('organization', createRevisions())
+
+function register(map: OrganizationMap, deviceId: string, status = 'online', tags: string[] = []): void {
+  map.applyRegistry([{ deviceId, organizationId: 'organization', name: deviceId, status, tags, ownedFromMs: null }])
+}
+
+function locate(map: OrganizationMap, deviceId: string, lat: number, lon: number, tsMs = nowMs): void {
+  const fix = { fix: '3d', accuracyM: null, speedMps: null, headingDeg: null }
+  map.applyLocations([{ deviceId, state: { tsMs, ts: '', lat, lon, ...fix } }])
+}
+
+function measure(map: OrganizationMap, deviceId: string, rsrpDbm: number, tsMs = nowMs): void {
+  const radio = { rat: 'lte', plmn: '27201', operatorName: null, rsrpDbm, rsrqDb: null, sinrDb: null, nrRsrpDbm: null }
+  const place = { alignment: null, alignErrorM: null, lat: null, lon: null }
+  map.applySignals([
+    { deviceId, state: { tsMs, ts: '', ...radio, ...place, ...signalQuality({ rat: 'lte', rsrpDbm }) } },
+  ])
+}
+
+const openIndex = (map: OrganizationMap, filter = {}) => createDeviceIndex([{ map, windowMs }], filter)
+
+const world: Tile = { z: 0, x: 0, y: 0 }
+
+/** The features of all tiles of a zoom that have devices. */
+async function featuresOf(index: DeviceIndex, zoom: number, tiles?: readonly Tile[], atMs = nowMs) {
+  const found: (TileFeature & { tile: Tile })[] = []
+  for (const tile of tiles ?? descendantsOf(world, zoom)) {
+    for (const feature of await deviceFeatures(index, tile, atMs)) found.push({ ...feature, tile })
+  }
+  return found
+}
+
+const countOf = (features: readonly TileFeature[]) =>
+  features.reduce((sum, { properties }) => sum + Number(properties.count ?? 1), 0)
+
+const somewhere = fc.oneof(
+  fc.tuple(fc.double({ min: -90, max: 90, noNaN: true }), fc.double({ min: -180, max: 180, noNaN: true })),
+  fc.tuple(fc.constantFrom(0, 85.0511, 90, -90, 10), fc.constantFrom(-180, 180, 0, 90, 179.9999, -179.9999)),
+  fc.tuple(fc.double({ min: 50, max: 50.2, noNaN: true }), fc.double({ min: 9.9, max: 10.1, noNaN: true })),
+)
+
+/** A step of a history: a device gets a position, a signal or another status, or is removed. */
+const step = fc.record({
+  device: fc.integer({ min: 0, max: 12 }).map((number) => `device ${number}`),
+  change: fc.oneof(
+    { weight: 4, arbitrary: somewhere.map(([lat, lon]) => ({ lat, lon })) },
+    fc.constantFrom(-120, -108, -80).map((rsrpDbm) => ({ rsrpDbm })),
+    fc.constantFrom('online', 'offline', 'error').map((status) => ({ status })),
+    fc.constant('remove' as const),
+  ),
+})
+
+test('after any history, the counts of all tiles add up, one feature for each cell, as if made anew', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(step, { maxLength: 20 }), { maxLength: 4 }), async (rounds) => {
+      const map = newMap()
+      const index = openIndex(map)
+      let timeMs = nowMs
+      for (const steps of rounds) {
+        for (const { device, change } of steps) {
+          timeMs++
+          if (change === 'remove') map.remove([device])
+          else if ('status' in change) register(map, device, change.status)
+          else if ('lat' in change) locate(map, device, change.lat, change.lon, timeMs)
+          else measure(map, device, change.rsrpDbm, timeMs)
+        }
+        for (const zoom of [0, 2, 4]) {
+          const features = await featuresOf(index, zoom)
+          const placed = [...map.devices()].filter(({ location }) => location)
+          expect(countOf(features)).toBe(placed.length)
+          const cells = new Set(
+            placed.map(({ location }) => cellOf(location?.lat ?? 0, location?.lon ?? 0, resolutionForZoom(zoom))),
+          )
+          expect(features).toHaveLength(cells.size)
+          const again = openIndex(map)
+          expect(sorted(features)).toEqual(sorted(await featuresOf(again, zoom)))
+          again.close()
+        }
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('from zoom 13 on, each device is in the tile that contains it and in no other', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(somewhere, { minLength: 1, maxLength: 20 }), async (positions) => {
+      const map = newMap()
+      const index = openIndex(map)
+      for (const [number, [lat, lon]] of positions.entries()) {
+        register(map, `device ${number}`)
+        locate(map, `device ${number}`, lat, lon)
+      }
+      for (const zoom of [13, 16]) {
+        const tiles = new Map<string, Tile>()
+        for (const [lat, lon] of positions) {
+          const { x, y } = tileOf(worldPoint(rounded(lat), rounded(lon)), zoom)
+          for (const near of [-1, 0, 1]) tiles.set(`${x + near}/${y}`, { z: zoom, x: x + near, y })
+        }
+        const features = await featuresOf(index, zoom, [...tiles.values()])
+        expect(new Set(features.map(({ properties }) => properties.deviceId)).size).toBe(positions.length)
+        expect(features).toHaveLength(positions.length)
+      }
+    }),
+  )
+})
+
+test('a cluster has the mean position, the counts by status and the worst known quality of its devices', async () => {
+  const map = newMap()
+  const index = openIndex(map)
+  const [lat, lon] = cellToLatLng(latLngToCell(50, 10, 5))
+  const devices: [string, number, number | undefined][] = [
+    ['online', 0, -80],
+    ['online', 0.02, -108],
+    ['offline', 0.01, undefined],
+    ['error', 0.01, undefined],
+  ]
+  for (const [number, [status, east, rsrpDbm]] of devices.entries()) {
+    register(map, `device ${number}`, status)
+    locate(map, `device ${number}`, lat, lon + east)
+    if (rsrpDbm !== undefined) measure(map, `device ${number}`, rsrpDbm)
+  }
+  const tile = tileOf(worldPoint(lat, lon + 0.01), 5)
+  const read = () => deviceFeatures(index, tile, nowMs)
+  expect(await read()).toMatchObject([{ properties: { count: 4, online: 2, offline: 1, worstQuality: 'poor' } }])
+  const [feature] = await read()
+  const [x = 0] = feature?.type === 1 ? (feature.geometry[0] ?? []) : []
+  expect(((tile.x + x / 4_096) / 2 ** 5) * 360 - 180).toBeCloseTo(lon + 0.01, 1)
+  map.remove(['device 1'])
+  expect(await read()).toMatchObject([{ properties: { count: 3, online: 1, worstQuality: 'excellent' } }])
+  map.remove(['device 0', 'device 2'])
+  expect(await read()).toMatchObject([{ properties: { deviceId: 'device 3', status: 'error', quality: undefined } }])
+})
+
+test('devices at both sides of the antimeridian have their cluster there', async () => {
+  const map = newMap()
+  const index = openIndex(map)
+  for (const [number, lon] of [179.999, -179.998].entries()) {
+    register(map, `device ${number}`)
+    locate(map, `device ${number}`, 10, lon)
+  }
+  const features = await featuresOf(index, 3)
+  expect(features.map(({ properties, tile }) => [properties.count, tile.x])).toEqual([[2, 0]])
+})
+
+test('a fleet in more than 5,000 cells has coarser cells below zoom 4, the same ones in all tiles', async () => {
+  const map = newMap()
+  const index = openIndex(map)
+  const devices = 9_000
+  map.applyRegistry(
+    Array.from({ length: devices }, (_, number) => ({
+      ...{ deviceId: `device ${number}`, organizationId: 'organization', name: '', status: 'online' },
+      ...{ tags: [], ownedFromMs: null },
+    })),
+  )
+  const fix = { tsMs: nowMs, ts: '', fix: null, accuracyM: null, speedMps: null, headingDeg: null }
+  const places = Array.from({ length: devices }, (_, number) => ({
+    deviceId: `device ${number}`,
+    state: { ...fix, lat: (number % 100) - 50, lon: 4 * Math.floor(number / 100) - 180 },
+  }))
+  map.applyLocations(places)
+  for (const zoom of [0, 3]) {
+    const features = await featuresOf(index, zoom)
+    expect(features.length).toBeLessThanOrEqual(5_000)
+    expect(countOf(features)).toBe(devices)
+    const cells = [4, 3, 2].map(
+      (resolution) => new Set(places.map(({ state }) => cellOf(state.lat, state.lon, resolution))),
+    )
+    expect(features.length).toBe(cells.find(({ size }) => size <= 5_000)?.size)
+  }
+  const all = new Set(places.map(({ state }) => cellOf(state.lat, state.lon, 4)))
+  expect(await featuresOf(index, 4)).toHaveLength(all.size)
+})
+
+test('a device leaves when its position leaves the window, and loses its signal when that does', async () => {
+  const map = newMap()
+  const index = openIndex(map)
+  register(map, 'device')
+  locate(map, 'device', 50, 10, nowMs)
+  measure(map, 'device', -80, nowMs - windowMs / 2)
+  const at = (atMs: number) => featuresOf(index, 0, [world], atMs)
+  expect(await at(nowMs)).toMatchObject([{ properties: { quality: 'excellent' } }])
+  expect(await at(nowMs + windowMs / 2 + 1_000)).toMatchObject([{ properties: { quality: undefined } }])
+  expect(await at(nowMs + windowMs + 1_000)).toEqual([])
+  locate(map, 'device', 50, 10, nowMs + windowMs)
+  expect(await at(nowMs + windowMs + 1_000)).toHaveLength(1)
+})
+
+test('a filtered index follows changes of devices and of the members of the group', async () => {
+  const map = newMap()
+  for (const id of ['a', 'b', 'c']) {
+    register(map, id, 'online', ['bus'])
+    locate(map, id, 50, 10)
+    measure(map, id, -80)
+  }
+  const read = async (index: DeviceIndex) => countOf(await featuresOf(index, 0, [world]))
+  const online = openIndex(map, { status: 'online', tags: ['bus'], rat: 'lte', plmn: '27201' })
+  expect(await read(online)).toBe(3)
+  register(map, 'a', 'offline', ['bus'])
+  register(map, 'b', 'online', ['tram'])
+  expect(await read(online)).toBe(1)
+  register(map, 'a', 'online', ['bus'])
+  expect(await read(online)).toBe(2)
+  const members = openIndex(map, { members: new Set(['a']) })
+  expect(await read(members)).toBe(1)
+  members.setMembers(new Set(['b', 'c', 'unknown']))
+  expect(await read(members)).toBe(2)
+})
+
+test('a level that was not read for a while is complete when it is read again', async () => {
+  const map = newMap()
+  const index = openIndex(map)
+  const read = async (zoom: number, atMs: number) => countOf(await featuresOf(index, zoom, [world], atMs))
+  for (const id of ['a', 'b']) {
+    register(map, id)
+    locate(map, id, 50, 10)
+  }
+  expect(await read(0, nowMs)).toBe(2)
+  const bytes = index.bytes()
+  const laterMs = nowMs + 10 * 60_000
+  await index.points(laterMs)
+  expect(index.bytes()).toBeLessThan(bytes)
+  locate(map, 'a', 20, 10, nowMs + 1)
+  register(map, 'c')
+  locate(map, 'c', -50, 10)
+  expect(await read(0, laterMs)).toBe(3)
+})
+
+test('concurrent readers of different zooms get complete answers while the map changes', async () => {
+  const map = newMap()
+  const index = openIndex(map)
+  const devices = 3_000
+  const move = (number: number, round: number) =>
+    locate(map, `device ${number}`, 50 + ((number * 7 + round) % 100) / 100, 10 + (number % 97) / 50, nowMs + round)
+  for (let number = 0; number < devices; number++) {
+    register(map, `device ${number}`)
+    move(number, 0)
+  }
+  for (let round = 1; round <= 3; round++) {
+    const reads = [0, 5, 8, 10].map((zoom) => index.cells(resolutionForZoom(zoom), nowMs))
+    for (let number = 0; number < devices; number += 3) move(number, round)
+    await Promise.all([...reads, index.points(nowMs)])
+    expect(countOf(await featuresOf(index, 0))).toBe(devices)
+  }
+})
+
+const rounded = (degrees: number) => Math.round(degrees * 1e7) / 1e7
+const cellOf = (lat: number, lon: number, resolution: number) => latLngToCell(rounded(lat), rounded(lon), resolution)
+const sorted = (features: readonly object[]) => features.map((feature) => JSON.stringify(feature)).sort()

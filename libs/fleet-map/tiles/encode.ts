@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto'
+import { fromGeojsonVt } from '@maplibre/vt-pbf'
+import { type TileFeature, type TileLayers, tileLayerNames } from '#fleet-map/tiles/tile-feature'
+import { extent } from '#fleet-map/tiles/tile-math'
+
+/** Encodes layers as a Mapbox Vector Tile 2.1. Layers without features are left out. */
+export function encodeTile(layers: TileLayers): Uint8Array<ArrayBuffer> {
+  const present = tileLayerNames.flatMap((name) => {
+    const features = layers[name]
+    return features?.length ? [[name, { features: features.map(encodable) }] as const] : []
+  })
+  return new Uint8Array(fromGeojsonVt(Object.fromEntries(present) as never, { version: 2, extent }))
+}
+
+const encodable = ({ type, geometry, properties, ages }: TileFeature) => ({
+  type,
+  geometry,
+  tags: { ...properties, ...ages },
+})
+
+/** A weak entity tag of the content of a tile, without the ages. */
+export function tileTag(layers: TileLayers): string {
+  const hash = createHash('sha256')
+  for (const name of tileLayerNames) {
+    hash.update(`${name}\n`)
+    for (const { type, geometry, properties } of layers[name] ?? []) {
+      hash.update(JSON.stringify([type, geometry, properties]))
+    }
+  }
+  return `W/"${hash.digest('base64url').slice(0, 22)}"`
+}
