@@ -11,7 +11,7 @@ import { startServer } from '#http/server'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { votesIn } from '#test/coverage-rows'
-import { refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'
+import { applied, refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'
 import { decodeTile, type TileProperties } from '#test/tiles'
 import { until } from '#test/until'
 import { createApp } from '../http/app.ts'
@@ -313,6 +313,23 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
       const refused = await api.call('GET', path, { token: free.key })
       expect(refused).toMatchObject({ status: 403, body: { code: 'plan_feature' } })
     }
+  })
+
+  test('200 without a layer that has more items than one response may have', async () => {
+    const organization = await api.newOrganization()
+    const [deviceId] = await placeDevices(organization, [[10, 10]])
+    await untilPlaced(organization, 1)
+    await api.questdb.query(
+      `INSERT INTO dwell (ts, device_id, org_id, received_at, id, departed_at, lat, lon, radius_m, fix_count, gap, withdrawn)
+       SELECT dateadd('T', -x::int, dateadd('h', -1, now())), '${deviceId}', '${organization.id}', now(), 'dwell ' || x,
+              now(), 50.0, 50.0, 5.0, 2, false, false
+       FROM long_sequence(250001)`,
+    )
+    await applied(api.questdb, 'dwell')
+    const answer = await fetchTile(organization.key, '0/0/0.mvt?layers=devices,dwells')
+    expect([answer.status, answer.headers.get('x-layers-omitted')]).toEqual([200, 'dwells'])
+    const layers = decodeTile(new Uint8Array(await answer.arrayBuffer()), '0/0/0')
+    expect(Object.keys(layers)).toEqual(['devices'])
   })
 
   test('200 merges the organizations of the caller in one cluster, and never shows another organization', async () => {

@@ -16,7 +16,7 @@ export type IndexedMap = { map: OrganizationMap; windowMs: number }
 /**
  * The devices of some organizations that have a position and match a filter, by cell and by tile. The first read visits all
  * devices; later reads visit those that changed. Each level (a resolution, or points) is made at its first use and forgotten
- * when it was not read for two minutes.
+ * when it was not read for five minutes.
  */
 export type DeviceIndex = {
   readonly maps: readonly IndexedMap[]
@@ -34,13 +34,20 @@ export type DeviceIndex = {
   close(): void
 }
 
+/** Runs the first visit of all devices when it is the caller's turn. */
+export type FillTurn = (work: () => Promise<void>) => Promise<void>
+
 type Used<Kept> = { level: Kept; usedMs: number }
 
 // A level that is not read costs memory, and time at each change.
-const forgottenAfterMs = 2 * 60_000
+const forgottenAfterMs = 5 * 60_000
 const itemsPerCheck = 64
 
-export function createDeviceIndex(maps: readonly IndexedMap[], filter: IndexFilter): DeviceIndex {
+export function createDeviceIndex(
+  maps: readonly IndexedMap[],
+  filter: IndexFilter,
+  fillTurn: FillTurn = (work) => work(),
+): DeviceIndex {
   const table = createDeviceTable(maps.length)
   const cellLevels = new Map<number, Used<CellLevel>>()
   const pointLevels = new Map<number, Used<PointLevel>>()
@@ -125,7 +132,7 @@ export function createDeviceIndex(maps: readonly IndexedMap[], filter: IndexFilt
       latestMs = Math.max(latestMs, nowMs)
       forgetLevels(cellLevels)
       forgetLevels(pointLevels)
-      if (!isFilled) await fill()
+      if (!isFilled) await fillTurn(fill)
       await applyChanges()
       await expire()
       return work()

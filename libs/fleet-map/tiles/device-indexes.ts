@@ -1,10 +1,20 @@
 import { LRUCache } from 'lru-cache'
-import { createDeviceIndex, type DeviceIndex, type IndexedMap, type IndexFilter } from '#fleet-map/tiles/device-index'
+import {
+  createDeviceIndex,
+  type DeviceIndex,
+  type FillTurn,
+  type IndexedMap,
+  type IndexFilter,
+} from '#fleet-map/tiles/device-index'
 
 /** Keeps the indexes of the filters that callers read, shared by all callers with the same filter. */
 export type DeviceIndexes = {
-  /** The index of these maps and this filter. */
-  open(maps: readonly IndexedMap[], filter: IndexFilter & { groupId?: string | undefined }): DeviceIndex
+  /** The index of these maps and this filter. `fillTurn` is used if it does not exist yet. */
+  open(
+    maps: readonly IndexedMap[],
+    filter: IndexFilter & { groupId?: string | undefined },
+    fillTurn?: FillTurn,
+  ): DeviceIndex
   /** Estimated bytes of all indexes. */
   keptBytes(): number
 }
@@ -24,7 +34,7 @@ export function createDeviceIndexes(maxBytes: number): DeviceIndexes {
   const keptBytes = (): number => [...kept.values()].reduce((sum, index) => sum + index.bytes(), 0)
   return {
     keptBytes,
-    open(maps, { groupId, members, ...filter }) {
+    open(maps, { groupId, members, ...filter }, fillTurn) {
       const windows = maps.map(({ map, windowMs }) => [map.organizationId, windowMs])
       const key = JSON.stringify([windows, groupId, filter])
       const known = kept.get(key)
@@ -33,7 +43,7 @@ export function createDeviceIndexes(maxBytes: number): DeviceIndexes {
         if (members) known.setMembers(members)
         return known
       }
-      const index = createDeviceIndex(maps, { ...filter, members })
+      const index = createDeviceIndex(maps, { ...filter, members }, fillTurn)
       kept.set(key, index)
       while (kept.size > 1 && keptBytes() > maxBytes) kept.pop()
       return index

@@ -41,7 +41,8 @@ const layerReaders: Record<TileLayerName, (sources: Sources) => Promise<TileFeat
     const maps = await readMaps({ ctx, fleet, reader, request })
     const { groupId, tag, rat, plmn, status } = query
     const indexed = maps.map((map, index) => ({ map, windowMs: organizations[index]?.windowMs ?? 0 }))
-    const index = fleet.tiles.indexes.open(indexed, { groupId, members, tags: tag, rat, plmn, status })
+    const filter = { groupId, members, tags: tag, rat, plmn, status }
+    const index = fleet.tiles.indexes.open(indexed, filter, (work) => reader.detached().heavy(work))
     return deviceFeatures(index, tile, ctx.clock())
   },
 
