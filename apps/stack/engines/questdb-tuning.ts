@@ -43,7 +43,7 @@ function workers(): Record<string, string> {
  */
 function restingWorkers(): Record<string, string> {
   const pools = ['SHARED', 'PG', 'WAL_APPLY', 'MAT_VIEW_REFRESH', 'VIEW_COMPILER', 'EXPORT']
-  const sleepMs = { SHARED: 20, WAL_APPLY: 50, MAT_VIEW_REFRESH: 100, VIEW_COMPILER: 500, EXPORT: 500 }
+  const sleepMs = { SHARED: 50, WAL_APPLY: 100, MAT_VIEW_REFRESH: 100, VIEW_COMPILER: 500, EXPORT: 500 }
   const early = pools.flatMap((pool) => [
     [`QDB_${pool}_WORKER_NAP_THRESHOLD`, '100'],
     [`QDB_${pool}_WORKER_SLEEP_THRESHOLD`, '110'],
