@@ -16,8 +16,8 @@ import { makeRoster } from './world/roster.ts'
 const startEveryMs = 80
 const saveEveryMs = 30_000
 
-// Early garbage collection: 130 MB instead of 240 MB for 200 routers, at no measurable cost.
-for (const flag of ['--optimize-for-size', '--max-semi-space-size=2']) setFlagsFromString(flag)
+// Early garbage collection of old objects: less memory for many routers, at no measurable cost.
+setFlagsFromString('--optimize-for-size')
 
 const config = readFleetConfig(process.argv.slice(2))
 const folder = config.STATE_DIR ?? '.fleet'

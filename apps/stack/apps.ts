@@ -20,6 +20,12 @@ export type App = {
   liveUrl?: string
 }
 
+/**
+ * V8 starts with a young generation of 1 MiB, which it fills and collects up to three times a second in a service that serves
+ * 20 reports a second. Only many surviving objects enlarge it.
+ */
+const nodeFlags = ['--min-semi-space-size=8']
+
 /** After SIGTERM, an app finishes requests in progress within 10 s. */
 const termThenKill = [
   { signal: 'SIGTERM', deadlineMs: 15_000 },
@@ -31,7 +37,7 @@ export async function startApp(app: App, folder: DataFolder, signal: AbortSignal
   const logFile = join(folder.logs, `${app.name}.log`)
   const pidFile = join(folder.run, app.name)
   const options: ProcessOptions = { cwd: repository, env: app.environment, logFile, pidFile, channel: true }
-  const child = await startProcess(process.execPath, [app.script, ...app.args], options)
+  const child = await startProcess(process.execPath, [...nodeFlags, app.script, ...app.args], options)
   const stop = () => stopProcess(child, termThenKill, pidFile)
   const { liveUrl } = app
   try {
