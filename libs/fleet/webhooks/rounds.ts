@@ -37,6 +37,7 @@ export function createWebhookRounds(worker: WebhookWorker, onError: (error: unkn
 
   return {
     async next() {
+      if (!(await isWorkWaiting(worker))) return 0
       const relayed = await relayEvents(worker)
       const due = await claimDue(worker, [...inProgress.keys()])
       const over = new AbortController()
@@ -48,6 +49,22 @@ export function createWebhookRounds(worker: WebhookWorker, onError: (error: unkn
       await Promise.all(inProgress.values())
     },
   }
+}
+
+/** Returns whether there are events or due deliveries. This costs much less than the statements that take them. */
+async function isWorkWaiting({ pool, clock }: WebhookWorker): Promise<boolean> {
+  const { rows } = await pool.query<{ waiting: boolean }>(
+    `SELECT EXISTS (SELECT FROM outbox_event) OR EXISTS (
+       SELECT FROM webhook CROSS JOIN LATERAL (
+         SELECT FROM webhook_delivery
+         WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $1
+         LIMIT 1
+       ) due
+       WHERE webhook.disabled_at IS NULL
+     ) AS waiting`,
+    [new Date(clock())],
+  )
+  return rows[0]?.waiting ?? false
 }
 
 /** Claims due deliveries for the time of the lease, within the limits that `inProgress` leaves. */
