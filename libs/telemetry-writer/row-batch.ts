@@ -21,7 +21,8 @@ export type RowBatch = {
   take(): BatchRows[]
 }
 
-const initialBytes = 256 * 1024
+/** Small, because each flush replaces the buffers of its tables. A table with more rows keeps the size that they need. */
+const initialBytes = 16 * 1024
 
 /** Collects encoded rows by table until they are sent together. */
 export function createRowBatch(): RowBatch {
