@@ -7,6 +7,7 @@ const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attac
 const unitTests = [
   'libs/{core,telemetry}/**/*.test.ts',
   'libs/telemetry-log/{checkpoint-file,kafka-checkpoints,dead-letters,kafka-settings,lock,partition,partitioned-log,segment-log}.test.ts',
+  'libs/postgres/hosts.test.ts',
   'libs/questdb/{copy-choice,servers}.test.ts',
   'libs/fleet/jobs/model/*.test.ts',
   'libs/fleet/config-profiles/settings.test.ts',
@@ -25,7 +26,7 @@ const unitTests = [
 const clusterTests = [
   'apps/stack/engines/kafka.test.ts',
   'libs/telemetry-log/kafka-{cluster,log}.test.ts',
-  'test/e2e/{backup,cluster,copies,kafka,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
+  'test/e2e/{backup,cluster,copies,kafka,postgres-failover,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
 ]
 
 const onEngines = { globalSetup: ['test/support/engines.ts'] }

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { pause } from '#core/schedule'
+import { connectionOptions } from '#postgres/connection'
 import { isUnavailable } from '#postgres/errors'
 
 const retryMs = 250
@@ -23,7 +24,7 @@ export async function waitUntilAvailable(url: string): Promise<void> {
 
 async function queryOnce(url: string): Promise<void> {
   const client = new pg.Client({
-    connectionString: url,
+    ...connectionOptions(url),
     connectionTimeoutMillis: timeoutMs,
     query_timeout: timeoutMs,
   })

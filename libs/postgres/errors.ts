@@ -5,9 +5,10 @@ const codeOf = (error: unknown): string | undefined =>
 export const isUniqueViolation = (error: unknown, constraint: string): boolean =>
   codeOf(error) === '23505' && error instanceof Error && 'constraint' in error && error.constraint === constraint
 
-// 08: connection exceptions; 40001, 40P01: conflict with another transaction; 53300: too many connections; 57P: shutdown.
+// 08: connection exceptions; 25006: the server is a standby; 40001, 40P01: conflict with another transaction; 53300: too many
+// connections; 57P: shutdown.
 const unavailable =
-  /^(?:08...|40001|40P01|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
+  /^(?:08...|25006|40001|40P01|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
 const messages =
   /timeout expired|timeout exceeded when trying to connect|Query read timeout|Connection terminated|not queryable/
 

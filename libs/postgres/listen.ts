@@ -1,6 +1,8 @@
 import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { pause } from '#core/schedule'
+import { connectionOptions } from '#postgres/connection'
 
 /** The listener of one channel. */
 export type ChannelListener = {
@@ -77,9 +79,10 @@ async function keepConnection(
   { onListening, onAlive, signal }: ConnectionEvents,
 ): Promise<void> {
   // Our own socket, because the regular end of a connection needs a server that responds.
-  const socket = new Socket()
+  const options = connectionOptions(url)
+  const socket = options.stream?.() ?? new Socket()
   const client = new pg.Client({
-    connectionString: url,
+    ...options,
     application_name: 'listener',
     keepAlive: true,
     connectionTimeoutMillis: timeoutMs,
@@ -117,7 +120,7 @@ async function keepConnection(
 const closeWithinMs = 1_000
 
 /** Ends the connection regularly when the server responds within a second, and by force otherwise. */
-async function closeClient(client: pg.Client, socket: Socket): Promise<void> {
+async function closeClient(client: pg.Client, socket: Duplex): Promise<void> {
   const timer = setTimeout(() => socket.destroy(), closeWithinMs)
   await client.end().catch(() => {})
   clearTimeout(timer)

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
+import { connectionOptions } from '#postgres/connection'
 import { retryOnDeadlock } from '#postgres/pool'
 
 const folder = new URL('./migrations/', import.meta.url)
@@ -16,7 +17,7 @@ export const listMigrations = async (): Promise<string[]> =>
  * migrations to apply; default: all of this version.
  */
 export async function migrate(url: string, only?: readonly string[]): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, application_name: 'migrate' })
+  const client = new pg.Client({ ...connectionOptions(url), application_name: 'migrate' })
   await client.connect()
   const applied: string[] = []
   try {

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { connectionOptions } from '#postgres/connection'
 
 export type Connection = pg.PoolClient
 /** Anything a query can be sent to: the pool, or the connection of an open transaction. */
@@ -10,7 +11,7 @@ export type OwnedPool = pg.Pool
 
 /**
  * A pool of connections to Postgres. `applicationName` appears in pg_stat_activity. A statement may run for at most 30 s.
- * `keepOpen`: so many connections stay open once opened, and are opened before they are needed.
+ * `url` can have several hosts, of which new connections use the primary. `keepOpen`: so many connections stay open once opened, and are opened before they are needed.
  */
 export function openPool(
   url: string,
@@ -18,7 +19,7 @@ export function openPool(
 ): OwnedPool {
   const { applicationName, maxConnections = 10, keepOpen = 0 } = options
   const pool = new pg.Pool({
-    connectionString: url,
+    ...connectionOptions(url),
     application_name: applicationName,
     max: maxConnections,
     min: keepOpen,

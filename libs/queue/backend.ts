@@ -1,5 +1,6 @@
 import { createPostgresBackend, createRedisBackend, type JobsOptions, type JobType, Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
+import { connectionOptions } from '#postgres/connection'
 import type { QueueName } from '#queue/references'
 
 type Processor = (data: unknown) => Promise<void>
@@ -39,9 +40,10 @@ export function openQueueBackend(
 
 const connectionsPerQueue = 4
 
-function postgresBackend(connectionString: string, onError: (error: Error) => void): QueueBackend {
+function postgresBackend(url: string, onError: (error: Error) => void): QueueBackend {
   const connection = {
-    connectionString,
+    // BullMQ has its own type of the options of node-postgres.
+    ...(connectionOptions(url) as Record<string, unknown>),
     migrate: true,
     max: connectionsPerQueue,
     application_name: 'queue',

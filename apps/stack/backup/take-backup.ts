@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import pg from 'pg'
+import { connectionOptions } from '#postgres/connection'
 import { type BackupWriter, createBackup, type Manifest } from './backup-folder.ts'
 import type { Installation } from './installation.ts'
 import { addTables } from './postgres-tables.ts'
@@ -61,8 +62,12 @@ export async function takeBackup(
   }
 }
 
-async function connect(name: string, connectionString: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString, application_name: 'backup', connectionTimeoutMillis: 20_000 })
+async function connect(name: string, url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    ...connectionOptions(url),
+    application_name: 'backup',
+    connectionTimeoutMillis: 20_000,
+  })
   // Without a listener, a lost connection ends the process. The next query rejects.
   client.on('error', () => {})
   await client.connect().catch((error: unknown) => {
