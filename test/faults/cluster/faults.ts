@@ -47,9 +47,9 @@ function killed(name: string, apiErrors: ClusterFault['apiErrors']): ClusterFaul
     name: `${name}-killed`,
     apiErrors,
     async cause(scene, { round }) {
-      const victim = await scene.partOf(name, round)
+      const victim = await scene.parts.partOf(name, round)
       process.kill(victim.pid, 'SIGKILL')
-      await scene.replaced(victim)
+      await scene.parts.replaced(victim)
     },
   }
 }
@@ -61,7 +61,7 @@ async function flushRedis({ redisUrl }: ClusterScene): Promise<void> {
 }
 
 async function freezeQuestdb(scene: ClusterScene, { round, quick }: { round: number; quick: boolean }): Promise<void> {
-  const { pid } = await scene.partOf('questdb', round)
+  const { pid } = await scene.parts.partOf('questdb', round)
   const resume = freezeProcess(pid)
   await delay(quick ? 20_000 : 60_000).finally(resume)
 }
@@ -72,9 +72,9 @@ async function rebalance(scene: ClusterScene, { quick }: { quick: boolean }): Pr
   for (let index = 0; Date.now() < endMs; index++) {
     const nextMs = Date.now() + 10_000
     const stopped = scene.questdbs.map(async (_, copy) => {
-      const writer = await scene.partOf('writer', 2 * copy + (index % 2))
+      const writer = await scene.parts.partOf('writer', 2 * copy + (index % 2))
       process.kill(writer.pid, 'SIGTERM')
-      await scene.replaced(writer)
+      await scene.parts.replaced(writer)
     })
     await Promise.all(stopped)
     await delay(Math.max(0, nextMs - Date.now()))

@@ -16,6 +16,7 @@ const watchedMs = 5_000
 /** Causes the failure several times under load. Returns what the load, the API and the data showed. */
 export async function runRounds(scene: ClusterScene, fault: ClusterFault, quick: boolean): Promise<Finding[]> {
   const rounds: Round[] = []
+  scene.parts.watch()
   const load = await startClusterLoad(scene)
   for (let round = 0; round < (fault.rounds ?? (quick ? 1 : 3)); round++) {
     await load.progress()
@@ -23,7 +24,16 @@ export async function runRounds(scene: ClusterScene, fault: ClusterFault, quick:
   }
   await load.progress()
   const findings = await load.finish()
-  return [...judge(rounds, load.operator.failures()), ...findings]
+  const restarted = await scene.parts.unexpected()
+  return [
+    ...judge(rounds, load.operator.failures()),
+    {
+      what: 'all other processes keep running',
+      held: restarted.length === 0,
+      detail: restarted.length === 0 ? 'yes' : restarted.join(', '),
+    },
+    ...findings,
+  ]
 
   async function runRound(round: number): Promise<Round> {
     const startedMs = Date.now()

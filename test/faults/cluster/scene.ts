@@ -1,5 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { witnessEvents } from '#test/event-witness'
@@ -7,11 +6,8 @@ import { whyNoKafka } from '#test/kafka'
 import { startProductProcess } from '#test/product-process'
 import { hasRedis } from '#test/redis'
 import { until } from '#test/until'
-import { commandLine } from '../../../apps/stack/engines/command-line.ts'
 import { SkipFault } from '../fault.ts'
-
-/** A process of the cluster. `pidFile` contains the id of its current process. */
-type Part = { pidFile: string; pid: number }
+import { openParts, type Parts } from './parts.ts'
 
 export type ClusterScene = {
   baseUrl: string
@@ -21,10 +17,7 @@ export type ClusterScene = {
   questdbs: QuestdbSql[]
   redisUrl: string
   eventsOf: Awaited<ReturnType<typeof witnessEvents>>
-  /** A running process of an app or an engine, such as `ingest` or `kafka`. `index` selects one if there are several. */
-  partOf(name: string, index: number): Promise<Part>
-  /** Waits until another process has replaced this one. */
-  replaced(part: Part): Promise<void>
+  parts: Parts
   /** Waits until Postgres and all QuestDB servers answer. */
   enginesAnswer(): Promise<void>
   /** Waits until the cluster is ready and all copies of all apps respond. */
@@ -45,26 +38,10 @@ export async function openClusterScene(): Promise<ClusterScene> {
   const limits = { DEVICE_REQUESTS_PER_MINUTE: '1000000', DEVICE_REQUEST_BURST: '1000000' }
   const product = await startProductProcess(['--cluster', '--no-demo'], limits)
   const { baseUrl, adminKey } = product.access
+  const parts = openParts(product.folder)
   const opened: (() => Promise<unknown>)[] = [product.stop]
   const close = async () => {
     for (const end of opened.toReversed()) await end()
-  }
-
-  async function partOf(name: string, index: number): Promise<Part> {
-    const patterns = [`run/${name}`, `run/${name}-*`, `${name}*/pid`, `${name}*/*/pid`]
-    // The copy that requests prefer is first: `questdb` before `questdb-b`.
-    const folderOf = (file: string) => file.replace(/\/pid$/, '')
-    const files = globSync(patterns, { cwd: product.folder }).toSorted((a, b) => (folderOf(a) < folderOf(b) ? -1 : 1))
-    const found = files.map((file) => {
-      const pidFile = join(product.folder, file)
-      return { pidFile, pid: readPid(pidFile) }
-    })
-    const parts: Part[] = []
-    // The system may have reused the id of a process that has ended.
-    for (const part of found) if ((await commandLine(part.pid))?.includes(product.folder)) parts.push(part)
-    const part = parts[index % parts.length]
-    if (!part) throw new Error(`No process of ${name} runs.`)
-    return part
   }
 
   async function healthy(): Promise<void> {
@@ -84,7 +61,7 @@ export async function openClusterScene(): Promise<ClusterScene> {
   }
 
   try {
-    const environment = environmentOf((await partOf('control-plane', 0)).pid)
+    const environment = environmentOf((await parts.partOf('control-plane', 0)).pid)
     const pool = openPool(environment.POSTGRES_URL ?? '', { applicationName: 'faults' })
     opened.push(() => pool.end())
     const questdbs = questdbUrls(environment).map((url) => openQuestdbSql(url, { applicationName: 'faults' }))
@@ -97,14 +74,7 @@ export async function openClusterScene(): Promise<ClusterScene> {
       questdbs,
       redisUrl: environment.REDIS_URL ?? '',
       eventsOf,
-      partOf,
-      async replaced({ pidFile, pid }) {
-        const isReplaced = async () => {
-          const now = readPid(pidFile)
-          return now !== pid && (await commandLine(now)) !== undefined
-        }
-        await until(`${pidFile} names another process`, isReplaced, limitMs)
-      },
+      parts,
       async enginesAnswer() {
         const answer = () =>
           Promise.all([pool.query('SELECT 1'), ...questdbs.map((questdb) => questdb.query('SELECT 1'))])
@@ -116,15 +86,6 @@ export async function openClusterScene(): Promise<ClusterScene> {
   } catch (error) {
     await close()
     throw error
-  }
-}
-
-/** Returns 0 if the file does not exist. */
-function readPid(path: string): number {
-  try {
-    return Number.parseInt(readFileSync(path, 'utf8'), 10) || 0
-  } catch {
-    return 0
   }
 }
 
