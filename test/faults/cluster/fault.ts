@@ -5,6 +5,8 @@ export type ClusterFault = {
   name: string
   /** Without it, 3, and 1 with --quick. */
   rounds?: number
+  /** Repairs what the last round left, before the next one. */
+  prepare?(options: { round: number }): Promise<void>
   /** Causes the failure once. Resolves when another process has replaced a killed one. */
   cause(scene: ClusterScene, options: { round: number; quick: boolean }): Promise<void>
   apiErrors: ErrorPeriod | ((scene: ClusterScene) => ErrorPeriod)

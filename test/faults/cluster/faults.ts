@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import type { Fault } from '../fault.ts'
 import { freezeProcess } from '../frozen-process.ts'
 import type { ClusterFault } from './fault.ts'
+import { runFailover } from './postgres-failover.ts'
 import { runRounds } from './run-rounds.ts'
 import { type ClusterScene, openClusterScene } from './scene.ts'
 
@@ -23,22 +24,30 @@ const all: ClusterFault[] = [
   { name: 'rebalances', rounds: 1, apiErrors: 'never', cause: rebalance },
 ]
 
-/** The faults of a cluster. All run on one cluster, which starts with the first and stops with `close`. */
+/** The faults of a cluster. They share one cluster, which starts with the first and stops with `close`, except for the failover. */
 export function openClusterFaults(): { faults: Fault[]; close(): Promise<void> } {
   let scene: Promise<ClusterScene> | undefined
-  return {
-    faults: all.map((fault) => ({
-      name: `cluster-${fault.name}`,
-      async run({ quick }) {
-        scene ??= openClusterScene()
-        return runRounds(await scene, fault, quick)
-      },
-    })),
-    async close() {
-      const opened = await scene?.catch(() => undefined)
-      await opened?.close()
+  async function close(): Promise<void> {
+    const opened = await scene?.catch(() => undefined)
+    scene = undefined
+    await opened?.close()
+  }
+  const onOneCluster = all.map((fault) => ({
+    name: `cluster-${fault.name}`,
+    async run({ quick }: { quick: boolean }) {
+      scene ??= openClusterScene()
+      return runRounds(await scene, fault, quick)
+    },
+  }))
+  const failover: Fault = {
+    name: 'cluster-postgres-failover',
+    async run({ quick }) {
+      // This machine may not have the memory for two clusters.
+      await close()
+      return runFailover(quick)
     },
   }
+  return { faults: [...onOneCluster, failover], close }
 }
 
 /** Kills one process of an app or an engine, another one in each round. */

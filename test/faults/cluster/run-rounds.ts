@@ -19,6 +19,7 @@ export async function runRounds(scene: ClusterScene, fault: ClusterFault, quick:
   scene.parts.watch()
   const load = await startClusterLoad(scene)
   for (let round = 0; round < (fault.rounds ?? (quick ? 1 : 3)); round++) {
+    await fault.prepare?.({ round })
     await load.progress()
     rounds.push(await runRound(round))
   }

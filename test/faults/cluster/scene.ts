@@ -27,8 +27,11 @@ export type ClusterScene = {
 
 const limitMs = 120_000
 
-/** Starts the product with `--cluster` in a temporary folder. Throws SkipFault if this machine cannot run it. */
-export async function openClusterScene(): Promise<ClusterScene> {
+/**
+ * Starts the product with `--cluster` in a temporary folder. With `postgresUrl` it uses that Postgres instead of an embedded
+ * one. Throws SkipFault if this machine cannot run it.
+ */
+export async function openClusterScene({ postgresUrl }: { postgresUrl?: string } = {}): Promise<ClusterScene> {
   if (process.platform !== 'linux') throw new SkipFault('--cluster needs Linux.')
   if (!(await hasRedis())) throw new SkipFault('redis-server is not installed.')
   const problem = await whyNoKafka()
@@ -36,7 +39,10 @@ export async function openClusterScene(): Promise<ClusterScene> {
 
   // Many reports per device. Other tests cover the rate limit of devices.
   const limits = { DEVICE_REQUESTS_PER_MINUTE: '1000000', DEVICE_REQUEST_BURST: '1000000' }
-  const product = await startProductProcess(['--cluster', '--no-demo'], limits)
+  const product = await startProductProcess(['--cluster', '--no-demo'], {
+    ...limits,
+    ...(postgresUrl && { POSTGRES_URL: postgresUrl }),
+  })
   const { baseUrl, adminKey } = product.access
   const parts = openParts(product.folder)
   const opened: (() => Promise<unknown>)[] = [product.stop]
