@@ -28,6 +28,7 @@ export type WriterParts = {
   config: Config
   questdb: QuestdbServer
   retentionDays: number
+  schemaMemory: SharedArrayBuffer
   partition: LogPartition
   lease: Lease
   earlyDeletionBytes: number
@@ -38,7 +39,7 @@ export type WriterParts = {
 
 /** Starts the writer thread of a partition. It shares only the partition's files and the position of its end. */
 export function startWriter(parts: WriterParts): WriterHandle {
-  const { config, retentionDays, partition, lease, earlyDeletionBytes, decoding, onStored } = parts
+  const { config, retentionDays, schemaMemory, partition, lease, earlyDeletionBytes, decoding, onStored } = parts
   const { url, pgUrl, user, password } = parts.questdb
   const settings: WriterSettings = {
     place: partition.place,
@@ -47,6 +48,7 @@ export function startWriter(parts: WriterParts): WriterHandle {
     earlyDeletionBytes,
     questdb: { url, pgUrl, user, password: password.reveal() },
     retentionDays,
+    schemaMemory,
     decoding,
     logLevel: config.LOG_LEVEL,
   }

@@ -18,6 +18,8 @@ export type WriterSettings = {
   earlyDeletionBytes: number
   questdb: { url: string; pgUrl: string; user: string; password: string }
   retentionDays: number
+  /** An integer that is 1 when one of the writers of this process has applied the schema to QuestDB. */
+  schemaMemory: SharedArrayBuffer
   /** Leads to the thread that decodes dense bodies. */
   decoding: MessagePort
   logLevel: string

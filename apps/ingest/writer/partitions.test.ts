@@ -8,6 +8,7 @@ import { readCheckpoint } from '#telemetry-log/checkpoint-file'
 import { placesOf, readLayout } from '#telemetry-log/layout'
 import { partitionOf } from '#telemetry-log/partition'
 import { openSegmentLog } from '#telemetry-log/segment-log'
+import { startCountingProxy } from '#test/counting-proxy'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { type IngestProcess, startIngestProcess } from '#test/ingest-process'
 import { questdbConnection } from '#test/questdb'
@@ -214,4 +215,23 @@ test('ingest stores what an earlier version has left in its log', async () => {
   await applied(questdb, 'system')
   expect((await systemRows(device)).map(({ uptime_s }) => uptime_s)).toEqual([1, 2, 3])
   await ingest.end('SIGTERM')
+})
+
+test('the writers of a process apply the schema once', async () => {
+  const known = questdbConnection()
+  const { hostname, port } = new URL(known.pgUrl)
+  const proxy = await startCountingProxy({ host: hostname, port: Number(port) }, 'ALTER TABLE cellular SET TTL')
+  const reporting = await newDevices(40)
+  const ingest = await startIngestProcess({
+    postgresUrl: database.url,
+    questdb: { ...known, pgUrl: known.pgUrl.replace(`:${port}/`, `:${proxy.port}/`) },
+    logDir: newFolder(),
+    environment: { LOG_PARTITIONS: '4' },
+  })
+  for (const device of reporting) await send(ingest.url, device, [{ kind: 'system', ts: Date.now(), uptimeS: 1 }])
+  // A writer stores its first report after it has applied the schema or waited for it.
+  await untilStored(ingest.url)
+  expect(proxy.count()).toBe(1)
+  await ingest.end('SIGTERM')
+  proxy.close()
 })

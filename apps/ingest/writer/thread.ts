@@ -68,9 +68,18 @@ function onRetry(detail: string): void {
 
 const untilAvailable = createUntilAvailable(ending.signal, onRetry)
 
-// One writer at a time, because a view may be dropped and created again.
-const repairSchema = () =>
-  untilAvailable(() => locks.request('questdb-schema', () => applySchema(sql, { ttlDays: retentionDays })))
+const schemaApplied = new Int32Array(settings.schemaMemory)
+
+/** Applies the schema, one writer at a time, because a view may be dropped and created again. */
+const changeSchema = (isNeeded: () => boolean) =>
+  untilAvailable(() =>
+    locks.request('questdb-schema', async () => {
+      if (!isNeeded()) return
+      await applySchema(sql, { ttlDays: retentionDays })
+      Atomics.store(schemaApplied, 0, 1)
+    }),
+  )
+const repairSchema = () => changeSchema(() => true)
 
 const deadLetters = createDeadLetterKeeper({ place, onRetry, signal: ending.signal })
 const store = createRowStore({
@@ -153,7 +162,8 @@ parentPort?.on('message', (message: ToWriter) => {
 })
 
 tellProgress()
-await repairSchema()
+// The first writer of the process applies the schema, and the others wait for it.
+await changeSchema(() => Atomics.load(schemaApplied, 0) === 0)
   .then(() => writer.run())
   .catch((error: unknown) => {
     // What could not be sent in time is in the log and is sent after the next start.

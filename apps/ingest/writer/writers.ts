@@ -16,7 +16,7 @@ export type Writers = {
   stop(): Promise<void>
 }
 
-type WritersParts = Omit<WriterParts, 'partition' | 'lease' | 'decoding'> & {
+type WritersParts = Omit<WriterParts, 'partition' | 'lease' | 'decoding' | 'schemaMemory'> & {
   log: PartitionedLog
   /** One port for each writer, to the thread that decodes dense bodies. */
   decoding: readonly MessagePort[]
@@ -24,10 +24,12 @@ type WritersParts = Omit<WriterParts, 'partition' | 'lease' | 'decoding'> & {
 
 /** Starts one writer thread for each partition of the log. */
 export function startWriters({ log, decoding, ...parts }: WritersParts): Writers {
+  const schemaMemory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   const partitions = log.all.map((partition, index): WrittenPartition => {
     const port = decoding[index]
     if (!port) throw new Error(`Writer ${index} has no port to the thread that decodes dense bodies.`)
-    return { log: partition.log, writer: startWriter({ ...parts, partition, lease: log.lease, decoding: port }) }
+    const writer = startWriter({ ...parts, schemaMemory, partition, lease: log.lease, decoding: port })
+    return { log: partition.log, writer }
   })
   const writers = partitions.map(({ writer }) => writer)
   return {
