@@ -7,6 +7,7 @@ import { groupCount } from './group-count.ts'
 import { groupDispatch } from './group-dispatch.ts'
 import { idle } from './idle.ts'
 import { ingestAccept } from './ingest-accept.ts'
+import { kafkaPath } from './kafka-path.ts'
 import { latestHistory } from './latest-history.ts'
 import { longPoll } from './long-poll.ts'
 import { mapPage } from './map-page.ts'
@@ -22,6 +23,7 @@ const benches: Bench[] = [
   ingestAccept,
   wholePath,
   partitions,
+  kafkaPath,
   freshness,
   rows,
   deviceList,

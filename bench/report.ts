@@ -5,7 +5,7 @@ export type Bench = {
   name: string
   /** One sentence that says what is compared with what. */
   about: string
-  /** Runs only with `--only`, because it takes long. */
+  /** Runs only with `--only`, because it takes long or needs Kafka. */
   byNameOnly?: boolean
   run: (options: BenchOptions) => Promise<Figure[]>
 }

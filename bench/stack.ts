@@ -1,8 +1,9 @@
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { issueToken } from '#core/tokens'
 import { migrate } from '#postgres/migrate'
@@ -69,15 +70,35 @@ async function openBenchStack(): Promise<BenchStack> {
   }
 }
 
-export type IngestOptions = { environment?: Record<string, string>; nodeArguments?: string[] }
+export type AppOptions = { environment?: Record<string, string>; nodeArguments?: string[] }
+
+/** A running process of an app. */
+export type AppProcess = {
+  port: number
+  pid: number
+  child: ChildProcess
+  /** Resolves when `/readyz` is 200. Rejects after two minutes, or when the process has ended. */
+  ready(): Promise<void>
+  stop(): Promise<void>
+}
+
+const readyLimitMs = 120_000
 
 /** Starts ingest as a separate process without rate limits per device. Resolves when it is ready. */
-export async function startIngestProcess(
+export async function startIngestProcess(stack: BenchStack, options: AppOptions = {}): Promise<AppProcess> {
+  const ingest = await spawnApp(stack, 'ingest', options)
+  await ingest.ready()
+  return ingest
+}
+
+/** Starts an app as a separate process, and does not wait for it. Devices have no rate limits. */
+export async function spawnApp(
   stack: BenchStack,
-  { environment = {}, nodeArguments = [] }: IngestOptions = {},
-) {
+  app: 'ingest' | 'writer',
+  { environment = {}, nodeArguments = [] }: AppOptions = {},
+): Promise<AppProcess> {
   const port = await freePort()
-  const child = fork(fileURLToPath(new URL('../apps/ingest/main.ts', import.meta.url)), {
+  const child = fork(fileURLToPath(new URL(`../apps/${app}/main.ts`, import.meta.url)), {
     execArgv: nodeArguments,
     env: {
       ...process.env,
@@ -90,17 +111,24 @@ export async function startIngestProcess(
     // Errors go to stderr, so that they do not mix with the figures on stdout.
     stdio: ['ignore', 2, 'inherit', 'ipc'],
   })
-  const giveUpAt = Date.now() + 30_000
-  while (
-    !(await fetch(`http://127.0.0.1:${port}/readyz`).then(
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
       (answer) => answer.ok,
       () => false,
-    ))
-  ) {
-    if (Date.now() > giveUpAt || child.exitCode !== null) throw new Error('Ingest did not become ready.')
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    )
+  return {
+    port,
+    pid: child.pid ?? 0,
+    child,
+    async ready() {
+      const giveUpAt = Date.now() + readyLimitMs
+      while (!(await isReady())) {
+        if (Date.now() > giveUpAt || child.exitCode !== null) throw new Error(`${app} did not become ready.`)
+        await pause(50)
+      }
+    },
+    stop: () => stopChild(child),
   }
-  return { port, pid: child.pid ?? 0, child, stop: () => stopChild(child) }
 }
 
 /** Creates an organization with `count` devices, each with a token. */

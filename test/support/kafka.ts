@@ -14,6 +14,8 @@ const javaHome = process.env.JAVA_HOME
 export type TestKafka = {
   /** Host and port for clients. They stay the same after a restart. */
   broker: string
+  /** The id of the current process. */
+  pid(): number
   kill(): Promise<void>
   restart(): Promise<void>
   stop(): Promise<void>
@@ -33,6 +35,7 @@ export async function startTestKafka(member?: { ports: KafkaPorts; cluster: Kafk
   const { broker, ports } = engine
   return {
     broker,
+    pid: () => engine.pid,
     async kill() {
       process.kill(engine.pid, 'SIGKILL')
       await engine.exited
