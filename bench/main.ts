@@ -12,6 +12,7 @@ import { latestHistory } from './latest-history.ts'
 import { longPoll } from './long-poll.ts'
 import { mapPage } from './map-page.ts'
 import { partitions } from './partitions.ts'
+import { recovery, recoveryKafka } from './recovery.ts'
 import { type Bench, table } from './report.ts'
 import { rows } from './rows.ts'
 import { soak } from './soak.ts'
@@ -24,6 +25,8 @@ const benches: Bench[] = [
   wholePath,
   partitions,
   kafkaPath,
+  recovery,
+  recoveryKafka,
   freshness,
   rows,
   deviceList,
