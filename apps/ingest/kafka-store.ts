@@ -53,6 +53,7 @@ export function openKafkaStore(parts: { settings: KafkaSettings; registry: Regis
     log,
     backlog: queueBacklog(() => kafka.queue().isFull),
     large,
+    isReady: kafka.isPrepared,
     failed,
     confirmation: () => () => {},
     async close() {

@@ -108,7 +108,7 @@ export async function startIngest(config: Config) {
     onAccepted: presence.seen,
     logger,
   })
-  const checks = [refuseWhen('telemetry-log', () => state.failed || backlog.isFull())]
+  const checks = [refuseWhen('telemetry-log', () => state.failed || !store.isReady() || backlog.isFull())]
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const mailbox = createMailbox({ pool, clock })
   registerMailboxMetrics(metrics.registry, mailbox)

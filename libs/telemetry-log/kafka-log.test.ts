@@ -100,6 +100,17 @@ describe('the telemetry log on Kafka', () => {
     await expect(log.append(batch(1, 'late'))).rejects.toThrow(LogFailedError)
   }, 120_000)
 
+  test('a log prepares itself for its first report when the brokers respond', async () => {
+    const settings = newSettings()
+    const lost = openKafkaLog({ ...settings, brokers: ['127.0.0.1:9'] })
+    const log = openKafkaLog(settings)
+    expect(log.isPrepared()).toBe(false)
+    await until('the log is prepared', async () => log.isPrepared())
+    await log.append(batch(1, 'first'))
+    expect(lost.isPrepared()).toBe(false)
+    await Promise.all([log.close(), lost.close()])
+  }, 120_000)
+
   test('concurrent appends keep the order of each device', async () => {
     const settings = newSettings()
     const log = openKafkaLog(settings)

@@ -1,4 +1,5 @@
 import { Producer } from '@platformatic/kafka'
+import { repeat } from '#core/schedule'
 import { type AppendQueueFigures, createAppendQueue, type WaitingAppend } from '#telemetry-log/append-queue'
 import { maxFrameBytes } from '#telemetry-log/frame'
 import { clientOptions } from '#telemetry-log/kafka-client'
@@ -19,9 +20,12 @@ export type KafkaLogOptions = {
 export type KafkaLog = TelemetryLog & {
   /** Appends that wait for the brokers. */
   queue(): AppendQueueFigures
+  /** False until the brokers have once accepted this producer. New brokers need seconds for it. */
+  isPrepared(): boolean
 }
 
 const mebibyte = 1024 ** 2
+const preparePauseMs = 500
 
 /**
  * The write side of the telemetry log on Kafka. Appends are sent in groups: one request to each broker for all that arrived
@@ -35,10 +39,33 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
   let partitions: number | undefined
   let sending: Promise<void> | undefined
   let isClosed = false
+  let isPrepared = false
+  let preparing: Promise<void> | undefined
+
+  /** Creates the topic and obtains the id of the producer, once. Rejects if the brokers do not respond. */
+  function prepare(): Promise<void> {
+    preparing ??= (async () => {
+      partitions ??= await ensureTopic(settings)
+      if (!isPrepared) await producer.initIdempotentProducer({})
+      isPrepared = true
+    })().finally(() => {
+      preparing = undefined
+    })
+    return preparing
+  }
+  // At once, so that the first report does not have to wait for it.
+  const preparation = repeat(
+    preparePauseMs,
+    async () => {
+      await prepare()
+      void preparation.stop()
+    },
+    () => {},
+  )
 
   async function send(group: readonly WaitingAppend[]): Promise<void> {
-    partitions ??= await ensureTopic(settings)
-    const count = partitions
+    if (!isPrepared) await prepare()
+    const count = partitions ?? settings.partitions
     const { topic } = settings
     const messages = group.map(({ batch }) => ({
       topic,
@@ -65,6 +92,7 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
 
   async function drain(): Promise<void> {
     isClosed = true
+    await preparation.stop()
     await sending
   }
 
@@ -87,5 +115,6 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
       await producer.close()
     },
     queue: queue.figures,
+    isPrepared: () => isPrepared,
   }
 }
