@@ -8,8 +8,7 @@ export type VoteFilter = {
   fromMs: number
   /** Only these resolution-5 areas, as decimal text of their H3 index. */
   areas?: readonly string[] | undefined
-  /** Only these cells, which may have several resolutions. */
-  cells?: CellSet | readonly CellSet[] | undefined
+  cells?: CellSet | undefined
   deviceIds?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
@@ -19,8 +18,8 @@ export type VoteFilter = {
   voterHours?: boolean | undefined
 }
 
-/** Cells of one resolution from 5 to 10, by their hexadecimal H3 index. */
-export type CellSet = { resolution: number; h3: readonly string[] }
+/** Only these cells of one resolution from 5 to 10, by their hexadecimal H3 index. */
+type CellSet = { resolution: number; h3: readonly string[] }
 
 /** A FROM source in parentheses, with the values it binds. */
 export type Source = { text: string; values: SqlValue[] }
@@ -93,25 +92,14 @@ function conditions(filter: VoteFilter, bind: Bind): string {
   // A literal, because QuestDB filters a bound symbol on one thread only.
   const all = [`org_id = ${literalId(filter.organizationId)}`]
   if (filter.areas) all.push(`h3_5 IN (${filter.areas.map((area) => BigInt(area)).join(', ')})`)
-  if (filter.cells) all.push(inCells([filter.cells].flat()))
+  if (filter.cells) all.push(inCells(filter.cells))
   if (filter.rat !== undefined) all.push(`rat = ${bind(filter.rat)}`)
   if (filter.plmn !== undefined) all.push(`plmn = ${bind(filter.plmn)}`)
   return all.join(' AND ')
 }
 
-function inCells(sets: readonly CellSet[]): string {
-  const conditions = sets.filter(({ h3 }) => h3.length > 0).map(inCellSet)
-  return conditions.length > 0 ? `(${conditions.join(' OR ')})` : 'false'
-}
-
-const inCellSet = ({ resolution, h3 }: CellSet) => `${parentCell(resolution)} IN (${h3.map(longOfH3).join(', ')})`
-
-/** The cell of the first set that contains a vote as SQL; null if none does. */
-export function firstCellOf(sets: readonly CellSet[]): string {
-  const cases = sets.filter(({ h3 }) => h3.length > 0)
-  if (cases.length === 0) return 'null::long'
-  return `CASE ${cases.map((set) => `WHEN ${inCellSet(set)} THEN ${parentCell(set.resolution)}`).join(' ')} END`
-}
+const inCells = ({ resolution, h3 }: CellSet): string =>
+  h3.length > 0 ? `${parentCell(resolution)} IN (${h3.map(longOfH3).join(', ')})` : 'false'
 
 function deviceConditions({ deviceIds, notBefore = [] }: VoteFilter, bind: Bind): string {
   const all = notBefore.map(

@@ -9,7 +9,10 @@ export const longOfH3 = (h3: string): string => BigInt(`0x${h3}`).toString()
 /** Hexadecimal text of an H3 index that QuestDB returned as a LONG. */
 export const h3OfLong = (long: string): string => BigInt(long).toString(16)
 
-/** The areas that contain these cells, as decimal text. */
-export const areasOf = (cells: readonly string[]): string[] => [
-  ...new Set(cells.map((h3) => longOfH3(cellToParent(h3, areaResolution)))),
+/** The different cells of a coarser resolution that contain these cells. */
+export const enclosingCells = (cells: readonly string[], resolution: number): string[] => [
+  ...new Set(cells.map((h3) => cellToParent(h3, resolution))),
 ]
+
+/** The areas that contain these cells, as decimal text. */
+export const areasOf = (cells: readonly string[]): string[] => enclosingCells(cells, areaResolution).map(longOfH3)

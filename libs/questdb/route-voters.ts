@@ -1,42 +1,51 @@
 import { addTo } from '#core/counts'
-import { type CellSet, firstCellOf, parentCell, type VoteFilter, voterSource } from '#questdb/coverage-source'
-import { areasOf, h3OfLong } from '#questdb/h3-index'
+import { parentCell, type VoteFilter, voterSource } from '#questdb/coverage-source'
+import { areasOf, enclosingCells, longOfH3 } from '#questdb/h3-index'
 import type { QuestdbSql } from '#questdb/sql'
-import { disjointLayers } from '#telemetry/cell-layers'
+import { cellsAtOnce } from '#questdb/vote-limits'
 import type { ToldCell } from '#telemetry/forecast'
+
+/** Statements list cells of at most this resolution. A finer one would list several times as many. */
+const listedResolution = 8
 
 /**
  * How many devices voted in each of these cells, which may have several resolutions. A device counts once for each filter it
- * matches. Cells that do not contain each other are read in one scan.
+ * matches.
  */
 export async function votersOfCells(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
   cells: readonly ToldCell[],
 ): Promise<Map<string, number>> {
-  const voters = new Map(cells.map(({ h3 }) => [h3, 0]))
-  const count = async (filter: VoteFilter, sets: readonly CellSet[]) => {
-    const areas = areasOf(sets.flatMap(({ h3 }) => h3))
-    const source = voterSource({ ...filter, areas, cells: sets })
-    const rows = await questdb.queryArrays<[string, string]>(
-      `SELECT ${cellOf(sets)} cell, count_distinct(device_id) devices FROM ${source.text} GROUP BY cell`,
-      source.values,
-    )
-    for (const [cell, devices] of rows) addTo(voters, h3OfLong(cell), Number(devices))
+  const voters = new Map<string, number>()
+  const count = async (filter: VoteFilter, resolution: number, told: readonly ToldCell[]) => {
+    const byLong = new Map(told.map(({ h3 }) => [longOfH3(h3), h3]))
+    for (const listed of lists(told, Math.min(resolution, listedResolution))) {
+      const source = voterSource({ ...filter, areas: areasOf(listed.h3), cells: listed })
+      const rows = await questdb.queryArrays<[string, string]>(
+        `SELECT ${parentCell(resolution)} cell, count_distinct(device_id) devices FROM ${source.text} GROUP BY cell`,
+        source.values,
+      )
+      for (const [cell, devices] of rows) {
+        const h3 = byLong.get(cell)
+        if (h3 !== undefined) addTo(voters, h3, Number(devices))
+      }
+    }
   }
-  const layers = disjointLayers(cells).map(setsOf)
-  await Promise.all(filters.flatMap((filter) => layers.map((sets) => count(filter, sets))))
+  const byResolution = [...Map.groupBy(cells, ({ h3Resolution }) => h3Resolution)]
+  await Promise.all(
+    filters.flatMap((filter) => byResolution.map(([resolution, told]) => count(filter, resolution, told))),
+  )
   return voters
 }
 
-/** The cell of a vote as SQL. The source has only votes in one of the sets. */
-const cellOf = (sets: readonly CellSet[]): string => {
-  const [only] = sets
-  return only && sets.length === 1 ? parentCell(only.resolution) : firstCellOf(sets)
-}
-
-const setsOf = (cells: readonly ToldCell[]): CellSet[] =>
-  [...Map.groupBy(cells, ({ h3Resolution }) => h3Resolution)].map(([resolution, told]) => ({
+/** The cells of this resolution that contain the told ones, as lists for one statement each. */
+function* lists(told: readonly ToldCell[], resolution: number) {
+  const h3 = enclosingCells(
+    told.map((cell) => cell.h3),
     resolution,
-    h3: told.map(({ h3 }) => h3),
-  }))
+  )
+  for (let start = 0; start < h3.length; start += cellsAtOnce) {
+    yield { resolution, h3: h3.slice(start, start + cellsAtOnce) }
+  }
+}

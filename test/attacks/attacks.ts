@@ -9,6 +9,7 @@ import { largeRows } from './scenarios/large-rows.ts'
 import { lateFixes } from './scenarios/late-fixes.ts'
 import { logDiskFull } from './scenarios/log-disk-full.ts'
 import { logGrowth } from './scenarios/log-growth.ts'
+import { longForecasts } from './scenarios/long-forecasts.ts'
 import { longPolls } from './scenarios/long-polls.ts'
 import { nestedBodies } from './scenarios/nested-bodies.ts'
 import { nestedReports } from './scenarios/nested-reports.ts'
@@ -34,6 +35,7 @@ export const attacks: readonly Attack[] = [
   unknownCredentials,
   readinessFlood,
   unboundedReads,
+  longForecasts,
   eventStreams,
   revokedExports,
   fixesInOnePlace,

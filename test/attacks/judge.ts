@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { countRows, figuresOf } from '#test/stored-telemetry'
 import { until } from '#test/until'
+import { commandLine } from '../../apps/stack/engines/command-line.ts'
 import type { Finding } from '../faults/fault.ts'
 import type { Attack, AttackOptions, AttackReport, ProbeName } from './attack.ts'
 import type { Figures } from './bystander-messages.ts'
@@ -67,7 +68,7 @@ export async function carryOut(
   await bystander.drain(drainLimitMs)
   const figures = await bystander.figures()
   session.acknowledged += report.acceptedSamples ?? 0
-  const ends = target.apps.unexpectedEnds().slice(endsBefore)
+  const ends = [...target.apps.unexpectedEnds().slice(endsBefore), ...(await endedEngines(session))]
   return {
     answers: report.answers,
     findings: [
@@ -85,6 +86,13 @@ export async function carryOut(
       ...(report.findings ?? []),
     ],
   }
+}
+
+/** The engines that run no more. An attack that ends one also starts it again. */
+async function endedEngines({ target }: Session): Promise<string[]> {
+  const engines = Object.entries(target.engines)
+  const found = await Promise.all(engines.map(async ([name, { pid }]) => ((await commandLine(pid)) ? [] : [name])))
+  return found.flat().map((name) => `${name} ended`)
 }
 
 /**
