@@ -10,6 +10,7 @@ import type { Options } from './config.ts'
 import { type DataFolder, emptyDataFolder, writePrivate } from './data-folder.ts'
 import { clusterCopies, questdbPart, startDatabases } from './databases.ts'
 import { keptSecret } from './engines/credentials.ts'
+import { spreadPartitions } from './engines/questdb-folders.ts'
 import { stopLeftovers } from './leftovers.ts'
 import { claimPort, localBaseUrl, requireSharedPorts } from './network.ts'
 import type { Parts } from './parts.ts'
@@ -89,6 +90,8 @@ export async function startStack(
   await Promise.all(Object.values(inner).flat().map(keepApp))
   await Promise.all(controlPlane.map(keepApp))
   await untilReady(`${localUrl}/readyz`, progress)
+  // The apps have created the tables.
+  await Promise.all([folder.questdb, folder.questdbB].map(spreadPartitions))
   const { demoKey: apiKey, demoOrganizationId: organizationId } = access
   if (enrollmentKey && apiKey && organizationId) {
     await keepApp(
