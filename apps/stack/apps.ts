@@ -22,9 +22,10 @@ export type App = {
 
 /**
  * V8 starts with a young generation of 1 MiB, which it fills and collects up to three times a second in a service that serves
- * 20 reports a second. Only many surviving objects enlarge it.
+ * 20 reports a second. Only many surviving objects enlarge it. Each writer thread has one: with the default of at most 16 MiB,
+ * ingest grows by 337 instead of 238 MiB under reports of 1,000 fixes each.
  */
-const nodeFlags = ['--min-semi-space-size=8']
+const nodeFlags = ['--min-semi-space-size=8', '--max-semi-space-size=8']
 
 /** After SIGTERM, an app finishes requests in progress within 10 s. */
 const termThenKill = [
