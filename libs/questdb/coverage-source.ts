@@ -1,4 +1,5 @@
 import { isUuid } from '#core/ids'
+import { ofDevices } from '#questdb/device-list'
 import { longOfH3 } from '#questdb/h3-index'
 import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 
@@ -9,6 +10,7 @@ export type VoteFilter = {
   /** Only these resolution-5 areas, as decimal text of their H3 index. */
   areas?: readonly string[] | undefined
   cells?: CellSet | undefined
+  /** Only these devices, one of the lists of `deviceLists`. */
   deviceIds?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
@@ -105,11 +107,11 @@ function deviceConditions({ deviceIds, notBefore = [] }: VoteFilter, bind: Bind)
   const all = notBefore.map(
     ({ deviceId, fromMs }) => `(device_id != ${bind(deviceId)} OR voted_at >= ${bind(timestampParameter(fromMs))})`,
   )
-  if (deviceIds) all.push(deviceIds.length > 0 ? `device_id IN (${deviceIds.map(literalId).join(', ')})` : 'false')
+  if (deviceIds) all.push(ofDevices(deviceIds, bind))
   return all.join(' AND ')
 }
 
-/** A group may have more devices than a statement can bind, so ids are literals. Only UUIDs are allowed. */
+/** Only UUIDs are allowed. */
 function literalId(id: string): string {
   if (!isUuid(id)) throw new TypeError('An id is a UUID.')
   return `'${id}'`

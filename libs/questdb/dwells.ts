@@ -1,5 +1,5 @@
-import { isUuid } from '#core/ids'
 import { mapInSlices } from '#core/slices'
+import { deviceLists, ofDevices } from '#questdb/device-list'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 import type { BoundingBox } from '#telemetry/geo'
 
@@ -75,6 +75,15 @@ type DwellColumns = [
 
 /** Dwells that touch the range, newest arrival first, equal arrivals by device id. */
 export async function dwellsTouching(questdb: QuestdbSql, range: DwellRange): Promise<DwellRow[]> {
+  const lists = deviceLists(range.deviceIds)
+  if (lists.length === 1) return readDwells(questdb, range)
+  const found: DwellRow[] = []
+  for (const deviceIds of lists) for (const row of await readDwells(questdb, { ...range, deviceIds })) found.push(row)
+  found.sort((a, b) => b.arrivedAtMs - a.arrivedAtMs || (a.deviceId < b.deviceId ? -1 : 1))
+  return found.slice(0, range.limit)
+}
+
+async function readDwells(questdb: QuestdbSql, range: DwellRange): Promise<DwellRow[]> {
   const values: SqlValue[] = []
   const bind = (value: SqlValue) => `$${values.push(value)}`
   const time = (ms: number) => bind(timestampParameter(ms))
@@ -86,7 +95,7 @@ export async function dwellsTouching(questdb: QuestdbSql, range: DwellRange): Pr
     `(departed_at IS NULL OR departed_at >= ${time(range.fromMs)})`,
   ]
   if (range.ongoing !== undefined) conditions.push(`departed_at IS ${range.ongoing ? '' : 'NOT '}NULL`)
-  if (range.deviceIds) conditions.push(`device_id IN (${literalIds(range.deviceIds)})`)
+  if (range.deviceIds) conditions.push(ofDevices(range.deviceIds, bind))
   if (range.minDurationMs !== undefined) {
     const end = `coalesce(departed_at::long, ${bind(range.nowMs * 1_000)}::long)`
     conditions.push(`${end} - ts::long >= ${bind(range.minDurationMs * 1_000)}::long`)
@@ -121,10 +130,3 @@ function dwellRow(organizationId: string, columns: DwellColumns, deviceIds: Map<
     ...{ lat, lon, radiusM, fixCount: Number(fixCount), gap },
   }
 }
-
-// More ids than a statement can bind, so they are literals. Only UUIDs are allowed.
-const literalIds = (deviceIds: readonly string[]): string =>
-  deviceIds
-    .filter(isUuid)
-    .map((deviceId) => `'${deviceId}'`)
-    .join(', ') || 'null'

@@ -2,6 +2,7 @@ import { deviceIdsWith, latecomers } from '#fleet-map/registry'
 import type { OrganizationWindow } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
 import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
+import { deviceLists } from '#questdb/device-list'
 import type { QuestdbSql } from '#questdb/sql'
 
 /** The votes that a caller requests and may read. */
@@ -13,19 +14,23 @@ export type VoteRequest = {
   plmn?: string | undefined
 }
 
-/** One filter for each organization of a request, whose windows end at `nowMs`. */
-export function voteFilters(
+/**
+ * Filters for the organizations of a request, whose windows end at `nowMs`. They have no vote and no device in common. An
+ * organization has several if many devices are chosen.
+ */
+export async function voteFilters(
   { pool, questdb }: { pool: Pool; questdb: QuestdbSql },
   { organizations, members, tags, rat, plmn }: VoteRequest,
   nowMs: number,
 ): Promise<VoteFilter[]> {
-  return Promise.all(
-    organizations.map(async ({ organizationId, windowMs }): Promise<VoteFilter> => {
+  const perOrganization = await Promise.all(
+    organizations.map(async ({ organizationId, windowMs }): Promise<VoteFilter[]> => {
       const fromMs = nowMs - windowMs
       const deviceIds = await deviceIdsWith(pool, organizationId, { tags, members })
       const late = await latecomers(pool, organizationId, fromMs)
       const notBefore = late.length > 0 ? await earlyVoters(questdb, organizationId, fromMs, late) : undefined
-      return { organizationId, fromMs, deviceIds, rat, plmn, notBefore }
+      return deviceLists(deviceIds).map((list) => ({ organizationId, fromMs, deviceIds: list, rat, plmn, notBefore }))
     }),
   )
+  return perOrganization.flat()
 }
