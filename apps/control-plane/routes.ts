@@ -19,6 +19,7 @@ import { jobRequestRoutes } from './routes/job-requests.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { operationRoutes } from './routes/operations.ts'
 import { organizationRoutes } from './routes/organizations.ts'
+import { placeRoutes } from './routes/places.ts'
 import { subscriptionRoutes } from './routes/subscription.ts'
 import { telemetryRoutes } from './routes/telemetry.ts'
 import { usageRoutes } from './routes/usage.ts'
@@ -37,6 +38,7 @@ export const routes: readonly Route[] = [
   ...deviceRoutes,
   ...groupRoutes,
   ...groupMemberRoutes,
+  ...placeRoutes,
   ...configRoutes,
   ...configApplyRoutes,
   ...jobRequestRoutes,

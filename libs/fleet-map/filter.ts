@@ -1,10 +1,13 @@
 import type { DeviceState } from '#fleet-map/live/device-state'
 import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
-import type { BoundingBox } from '#telemetry/geo'
+import type { AreaTest } from '#telemetry/area'
+import type { BoundingBox, Point } from '#telemetry/geo'
 
 /** Selects devices. A filter without members selects all devices. */
 export type DeviceFilter = {
   bbox?: BoundingBox | undefined
+  /** A place. */
+  area?: Pick<AreaTest, 'contains'> | undefined
   /** The device must have all of these tags. */
   tags?: readonly string[] | undefined
   /** The devices of a group. */
@@ -19,9 +22,13 @@ export type ShownDevice = { device: DeviceState; location: PositionRow | null; s
 export const contains = ([minLon, minLat, maxLon, maxLat]: BoundingBox, lat: number, lon: number): boolean =>
   lat >= minLat && lat <= maxLat && (minLon <= maxLon ? lon >= minLon && lon <= maxLon : lon >= minLon || lon <= maxLon)
 
+/** Whether a point is inside the bounding box and the place of a filter. */
+export const isInside = ({ bbox, area }: Pick<DeviceFilter, 'bbox' | 'area'>, point: Point): boolean =>
+  (!bbox || contains(bbox, point.lat, point.lon)) && (!area || area.contains(point))
+
 /** Returns true if the filter selects all devices. */
-export const isOpen = ({ bbox, tags, members, rat, plmn }: DeviceFilter): boolean =>
-  !bbox && !tags?.length && !members && rat === undefined && plmn === undefined
+export const isOpen = ({ bbox, area, tags, members, rat, plmn }: DeviceFilter): boolean =>
+  !bbox && !area && !tags?.length && !members && rat === undefined && plmn === undefined
 
 export function shownDevice(device: DeviceState, fromMs: number): ShownDevice {
   const { location, signal } = device
@@ -32,12 +39,13 @@ export function shownDevice(device: DeviceState, fromMs: number): ShownDevice {
   }
 }
 
-/** `bbox` applies to the last usable fix, `rat` and `plmn` to the last signal. */
+/** `bbox` and `area` apply to the last usable fix, `rat` and `plmn` to the last signal. */
 export function matches({ device, location, signal }: ShownDevice, filter: DeviceFilter): boolean {
-  const { bbox, tags, members, rat, plmn } = filter
+  const { bbox, area, tags, members, rat, plmn } = filter
   if (members && !members.has(device.entry.deviceId)) return false
   if (tags && !tags.every((tag) => device.entry.tags.includes(tag))) return false
   if (rat !== undefined && signal?.rat !== rat) return false
   if (plmn !== undefined && signal?.plmn !== plmn) return false
-  return !bbox || (location !== null && contains(bbox, location.lat, location.lon))
+  if (!bbox && !area) return true
+  return location !== null && isInside(filter, location)
 }

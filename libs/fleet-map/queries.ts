@@ -25,6 +25,7 @@ export const includable = ['devices', 'coverage', 'dwells', 'trails'] as const
 export type Included = (typeof includable)[number]
 
 export type GpsQuery = CoverageQuery & {
+  placeId?: string | undefined
   /** Paths or groups of `deviceFieldNames`. */
   fields?: string[] | undefined
   include?: Included[] | undefined
@@ -48,6 +49,7 @@ export type DeadZonesQuery = DeviceQuery & { sinceMinutes: number; plmn?: string
 export type DwellsQuery = DeviceQuery &
   WindowQuery & {
     deviceId?: string | undefined
+    placeId?: string | undefined
     minDurationS?: number | undefined
     ongoing?: boolean | undefined
     limit: number

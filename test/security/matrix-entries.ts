@@ -16,6 +16,7 @@ export type Entry = {
 }
 
 const name = () => ({ name: 'Renamed' })
+const area = { type: 'Circle', lat: 51.9, lon: 4.1, radiusM: 500 }
 const reboot = () => ({ kind: 'reboot' })
 
 /** Every route of the control plane, by method and path as `/openapi.json` writes them. A route not here fails the test. */
@@ -60,6 +61,12 @@ export const entries: Record<string, Entry> = {
   'POST /orgs/{orgId}/groups/{id}/members': { id: 'groupId', json: ({ deviceId }) => ({ deviceIds: [deviceId] }) },
   'DELETE /orgs/{orgId}/groups/{id}/members/{deviceId}': { id: 'groupId' },
   'POST /orgs/{orgId}/groups/{id}/jobs': { id: 'groupId', json: reboot },
+
+  'GET /orgs/{orgId}/places': {},
+  'POST /orgs/{orgId}/places': { json: () => ({ name: 'Port', area }) },
+  'GET /orgs/{orgId}/places/{id}': { id: 'placeId' },
+  'PATCH /orgs/{orgId}/places/{id}': { id: 'placeId', json: name },
+  'DELETE /orgs/{orgId}/places/{id}': { id: 'placeId' },
 
   'GET /orgs/{orgId}/configs': {},
   'POST /orgs/{orgId}/configs': { json: () => ({ name: 'P', settings: {} }) },

@@ -8,6 +8,7 @@ export type World = {
   memberDeviceId: string
   deviceToken: string
   groupId: string
+  placeId: string
   profileId: string
   apiKeyId: string
   enrollmentKeyId: string
@@ -15,6 +16,8 @@ export type World = {
   jobId: string
   batchId: string
 }
+
+const area = { type: 'Circle', lat: 51.9, lon: 4.1, radiusM: 500 }
 
 /** Builds the world through the API itself, as its owner would. */
 export async function createWorld(api: TestControlPlane): Promise<World> {
@@ -38,6 +41,7 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     memberDeviceId,
     deviceToken,
     groupId,
+    placeId: (await post(`/orgs/${orgId}/places`, { name: 'Depot', area })).id,
     profileId,
     apiKeyId: (await post(`/orgs/${orgId}/api-keys`, { name: 'K', role: 'viewer' })).id,
     enrollmentKeyId: (await post(`/orgs/${orgId}/enrollment-keys`, { name: 'E', autoCreate: true })).id,

@@ -51,6 +51,8 @@ const deviceFilter = {
   bbox: boundingBox.optional(),
 }
 
+const placeId = uuid().optional().describe('Returns only what is inside this place.')
+
 const coverageFilter = {
   ...deviceFilter,
   zoom: z.coerce.number().min(0).max(24).optional().describe('Zoom of the map; sets the resolution of the response.'),
@@ -62,6 +64,7 @@ const coverageFilter = {
 export const gpsQuery = z
   .strictObject({
     ...coverageFilter,
+    placeId,
     ...window,
     fields: wordList(deviceFieldNames as [string, ...string[]])
       .optional()
@@ -106,6 +109,7 @@ export const deadZonesQuery = z.strictObject({
 export const dwellsQuery = z.strictObject({
   ...deviceFilter,
   deviceId: uuid().optional(),
+  placeId: uuid().optional().describe('Returns dwells whose centre is inside this place.'),
   sinceMinutes: window.sinceMinutes.unwrap().optional(),
   from: instantIn().optional(),
   to: instantIn().optional(),

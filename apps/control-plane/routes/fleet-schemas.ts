@@ -78,7 +78,16 @@ const dwellSchema = z
   })
   .meta({ id: 'Dwell' })
 
-export const dwellPageSchema = pageOf(dwellSchema)
+export const dwellPageSchema = pageOf(
+  dwellSchema
+    .extend({
+      places: z
+        .array(z.object({ id: z.string(), name: z.string() }))
+        .optional()
+        .describe('The places that contain the centre of the dwell. Absent if there are none.'),
+    })
+    .meta({ id: 'DwellInPlaces' }),
+)
 
 /** In the columnar format, each list is an object with arrays of equal length. */
 const listOf = (item: z.ZodType) => z.union([z.array(item), z.record(z.string(), z.array(z.unknown()))]).optional()

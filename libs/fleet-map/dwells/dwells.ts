@@ -3,6 +3,7 @@ import { groupMembers, mappedOrganizations } from '#fleet-map/access'
 import { visibleDwells } from '#fleet-map/dwells/dwell-lists'
 import { dwellView } from '#fleet-map/dwells/dwell-view'
 import type { FleetMaps } from '#fleet-map/fleet-maps'
+import { type PlaceFilter, placeFilter, placesContaining } from '#fleet-map/places/filter'
 import type { DwellsQuery } from '#fleet-map/queries'
 import { deviceIdsWith } from '#fleet-map/registry'
 import { planStartMs, requestedWindow } from '#fleet-map/window'
@@ -28,6 +29,7 @@ export async function listDwells(
   const window = requestedWindow(query, nowMs, defaultMinutes)
   const organizations = await mappedOrganizations(ctx, query.orgId, ['fleetGps'])
   const members = await groupMembers(ctx, organizations, query.groupId)
+  const place = await placeFilter(ctx.pool, organizations, query.placeId)
   const { tag, deviceId } = query
   const perOrganization = await Promise.all(
     organizations.map(async ({ organizationId, historyDays }): Promise<FoundDwells> => {
@@ -40,16 +42,22 @@ export async function listDwells(
         deviceIds: deviceId === undefined ? wanted : [deviceId].filter((id) => wanted?.includes(id) ?? true),
         minDurationMs: query.minDurationS === undefined ? undefined : query.minDurationS * 1_000,
         ongoing: query.ongoing,
-        bbox: query.bbox,
+        bbox: query.bbox ?? place?.bounds,
         after: position,
       }
-      return visibleAfter(ctx, reader, range, query.limit + 1)
+      return visibleAfter(ctx, reader, range, query.limit + 1, place)
     }),
   )
   const { rows, next } = mergePages(perOrganization, query.limit)
-  const signals = await fleet.dwellSignals.read(reader, rows, nowMs)
+  const [signals, places] = await Promise.all([
+    fleet.dwellSignals.read(reader, rows, nowMs),
+    placesContaining(ctx.pool, rows),
+  ])
   return {
-    items: rows.map((row) => dwellView(row, signals.get(row.id) ?? null, nowMs)),
+    items: rows.map((row) => ({
+      ...dwellView(row, signals.get(row.id) ?? null, nowMs),
+      ...(places.has(row.id) ? { places: places.get(row.id) } : {}),
+    })),
     nextAfter: next && JSON.stringify({ nowMs, ...next } satisfies Position),
   }
 }
@@ -61,7 +69,7 @@ const smallestStep = 1_000
 const maxSteps = 10
 
 /**
- * The next visible dwells, at most `pageSize`. Skips rows of deleted and transferred devices. Stops after 10 queries;
+ * The next visible dwells, at most `pageSize`. Skips rows of deleted and transferred devices, and outside `place`. Stops after 10 queries;
  * the next page continues from there.
  */
 async function visibleAfter(
@@ -69,6 +77,7 @@ async function visibleAfter(
   { questdb }: Reader,
   range: DwellRange,
   pageSize: number,
+  place: PlaceFilter | undefined,
 ): Promise<FoundDwells> {
   const visible: DwellRow[] = []
   let after = range.after
@@ -76,7 +85,8 @@ async function visibleAfter(
     // Hidden rows are rare, so the first query usually returns a full page.
     const limit = step === 0 ? pageSize : Math.max(smallestStep, pageSize)
     const rows = await dwellsTouching(questdb, { ...range, after, limit })
-    visible.push(...(await visibleDwells(pool, range.organizationId, rows)))
+    const inside = place ? rows.filter((row) => place.contains(row)) : rows
+    visible.push(...(await visibleDwells(pool, range.organizationId, inside)))
     const last = rows.at(-1)
     if (visible.length >= pageSize) return { rows: visible.slice(0, pageSize) }
     if (rows.length < limit || !last) return { rows: visible }

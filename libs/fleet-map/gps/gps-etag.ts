@@ -9,7 +9,7 @@ type Entry = { revision: number; isGone: boolean }
 /** The entity tag of a response: it changes when the returned data changes, but not with the age of samples. */
 export function etagOf(
   fleet: FleetSources,
-  { query, organizations, cursor }: GpsRequest,
+  { query, organizations, cursor, place }: GpsRequest,
   { digest }: Selection,
   { coverage, dwells }: Record<'coverage' | 'dwells', readonly Entry[]>,
   gone: readonly string[],
@@ -19,6 +19,7 @@ export function etagOf(
   const facts = [
     fleet.revisions.epoch,
     filters,
+    place?.key,
     windowsOf(organizations),
     cursor?.after,
     digest,

@@ -2,7 +2,7 @@ import type { FleetContext } from '#fleet/context'
 import type { CoverageLists } from '#fleet-map/coverage/coverage-lists'
 import { deletedAmong } from '#fleet-map/dwells/deleted-devices'
 import type { DwellLists } from '#fleet-map/dwells/dwell-lists'
-import { type DeviceFilter, isOpen } from '#fleet-map/filter'
+import { type DeviceFilter, isInside, isOpen } from '#fleet-map/filter'
 import type { FleetSources } from '#fleet-map/fleet-sources'
 import { etagOf } from '#fleet-map/gps/gps-etag'
 import { filterKey, type GpsCursor, type GpsRequest, scopeOf } from '#fleet-map/gps/gps-request'
@@ -11,9 +11,11 @@ import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { databaseNowMs, departedSince } from '#fleet-map/registry'
 import { type Moment, momentToken } from '#fleet-map/revisions'
 import { clockAheadMs, windowsOf, windowView } from '#fleet-map/window'
+import { cellCentre } from '#questdb/coverage-areas'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
 import type { Reader } from '#questdb/readers'
 import { deviceTrails, type TrailPoint } from '#questdb/trails'
+import type { Point } from '#telemetry/geo'
 
 /** The content of a response, before it is formatted. */
 export type GpsPicture = {
@@ -109,7 +111,19 @@ async function readSources(ctx: FleetContext, fleet: FleetSources, reader: Reade
       ? fleet.dwells.read({ ...scopeOf(request), reader, organizations: windowsOf(organizations) }, reader.signal)
       : undefined,
   ])
-  return { maps, coverage, dwells: await markDeleted(ctx, maps, dwells?.entries ?? []), timeMs }
+  // With a place, the lists were read for its bounding box.
+  const area = request.place
+  const cells = coverage && {
+    ...coverage,
+    entries: area ? coverage.entries.filter(({ item }) => area.contains(cellPoint(item.h3))) : coverage.entries,
+  }
+  const found = (dwells?.entries ?? []).filter(({ item }) => isInside({ area }, item.row))
+  return { maps, coverage: cells, dwells: await markDeleted(ctx, maps, found), timeMs }
+}
+
+function cellPoint(h3: string): Point {
+  const [lat, lon] = cellCentre(h3)
+  return { lat, lon }
 }
 
 /** The moment of `since`, if this process issued it. Of other processes' moments, only the time is meaningful. */
@@ -117,8 +131,15 @@ const sinceHere = (fleet: FleetSources, { since }: GpsRequest): Moment | undefin
   since?.epoch === fleet.revisions.epoch ? since : undefined
 
 function select(fleet: FleetSources, request: GpsRequest, windows: MapWindow[], asOf: string, nowMs: number) {
-  const { query, members, cursor } = request
-  const filter: DeviceFilter = { bbox: query.bbox, tags: query.tag, members, rat: query.rat, plmn: query.plmn }
+  const { query, members, cursor, place } = request
+  const filter: DeviceFilter = {
+    bbox: query.bbox,
+    area: place,
+    tags: query.tag,
+    members,
+    rat: query.rat,
+    plmn: query.plmn,
+  }
   const key = filterKey(request)
   const isFiltered = !isOpen(filter)
   const moment = sinceHere(fleet, request)

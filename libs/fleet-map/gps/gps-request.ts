@@ -1,6 +1,7 @@
 import type { FleetContext } from '#fleet/context'
 import { groupMembers, type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
 import type { DevicePosition } from '#fleet-map/gps/selection'
+import { type PlaceFilter, placeFilter } from '#fleet-map/places/filter'
 import type { GpsQuery, Included } from '#fleet-map/queries'
 import { type Moment, parseMomentToken } from '#fleet-map/revisions'
 import { type OrganizationWindow, planWindows, windowsOf } from '#fleet-map/window'
@@ -18,6 +19,7 @@ export type GpsRequest = {
   include: ReadonlySet<Included>
   organizations: OrganizationView[]
   members: ReadonlySet<string> | undefined
+  place: PlaceFilter | undefined
   since: Moment | undefined
   cursor: GpsCursor | undefined
   limitedBy: 'plan' | null
@@ -38,23 +40,24 @@ export async function openGps(ctx: FleetContext, query: GpsQuery, cursor?: GpsCu
     include: new Set<Included>(query.include ?? defaultInclude),
     ...planWindows(found, query.sinceMinutes),
     members,
+    place: await placeFilter(ctx.pool, found, query.placeId),
     since,
     cursor,
   }
 }
 
-/** Which devices a request is about. */
-export const scopeOf = ({ query, members }: GpsRequest) => ({
-  bbox: query.bbox,
+/** Which devices a request is about. `bbox` contains the place of the request. */
+export const scopeOf = ({ query, members, place }: GpsRequest) => ({
+  bbox: query.bbox ?? place?.bounds,
   groupId: query.groupId,
   members,
   tags: query.tag,
 })
 
 /** Identifies a filter: it selects the same devices for all readers of these organizations. */
-export function filterKey({ query, organizations }: GpsRequest): string {
+export function filterKey({ query, organizations, place }: GpsRequest): string {
   const { bbox, groupId, tag, rat, plmn } = query
-  return JSON.stringify([windowsOf(organizations), bbox, groupId, tag, rat, plmn])
+  return JSON.stringify([windowsOf(organizations), bbox, place?.key, groupId, tag, rat, plmn])
 }
 
 /** The same request with another `since`. Throws 400 if `since` is not an `asOf` value. */

@@ -11,6 +11,7 @@ const tables = {
   job: 'job',
   'job batch': 'job_batch',
   webhook: 'webhook',
+  place: 'place',
 } as const
 
 /**

@@ -1,0 +1,122 @@
+import { type BoundingBox, distanceM, earthRadiusM, normalizeLongitude, type Point } from './geo.ts'
+
+type Position = readonly [lon: number, lat: number]
+
+/** An area on the map. A polygon is a GeoJSON Polygon (RFC 7946) with one ring; its edges are straight in degrees. */
+export type Area =
+  | { type: 'Polygon'; coordinates: readonly (readonly Position[])[] }
+  | { type: 'Circle'; lat: number; lon: number; radiusM: number }
+
+/** The smallest and largest coordinates in degrees. Longitudes can be beyond ±180°. */
+type Extent = { minX: number; maxX: number; minY: number; maxY: number }
+
+/** The bounds of an area in both forms, and whether a point lies inside. */
+export type AreaTest = { extent: Extent; bounds: BoundingBox; contains(point: Point): boolean }
+
+/**
+ * The ring without its last position, with longitudes that do not jump: an edge of more than 180° goes the other way round
+ * the globe, so the result can contain longitudes beyond ±180°.
+ */
+export function unwrapRing(ring: readonly Position[]): Position[] {
+  const unwrapped: [number, number][] = []
+  for (const [lon, lat] of ring.slice(0, -1)) {
+    const before = unwrapped.at(-1)?.[0] ?? lon
+    unwrapped.push([lon + 360 * Math.round((before - lon) / 360), lat])
+  }
+  return unwrapped
+}
+
+/** Returns what is wrong with the ring of a polygon, as one sentence, or undefined if it can be used. */
+export function ringFault(ring: readonly Position[]): string | undefined {
+  const [first, last] = [ring[0], ring.at(-1)]
+  if (!first || !last || ring.length < 4) return 'A ring must have at least four positions.'
+  if (first[0] !== last[0] || first[1] !== last[1]) return 'The last position of a ring must equal the first.'
+  const corners = unwrapRing(ring)
+  const { minX, maxX } = extentOf(corners)
+  if (maxX - minX >= 180) return 'A polygon must span less than 180 degrees of longitude.'
+  if (Math.abs(doubleArea(corners)) < 1e-12) return 'The polygon has no area.'
+  return crossesItself(corners) ? 'The edges of the polygon must not cross each other.' : undefined
+}
+
+/** Prepares an area for many points. A point on the boundary of a circle is inside. */
+export function areaTest(area: Area): AreaTest {
+  return area.type === 'Circle' ? circleTest(area) : polygonTest(unwrapRing(area.coordinates[0] ?? []))
+}
+
+function circleTest({ lat, lon, radiusM }: { lat: number; lon: number; radiusM: number }): AreaTest {
+  const degrees = (radiusM / earthRadiusM) * (180 / Math.PI)
+  const [minLat, maxLat] = [Math.max(-90, lat - degrees), Math.min(90, lat + degrees)]
+  const sine = Math.sin((degrees * Math.PI) / 180) / Math.cos((lat * Math.PI) / 180)
+  const isAroundPole = minLat === -90 || maxLat === 90 || !(Math.abs(sine) < 1)
+  const halfWidth = isAroundPole ? 180 : (Math.asin(sine) * 180) / Math.PI
+  const extent = { minX: lon - halfWidth, maxX: lon + halfWidth, minY: minLat, maxY: maxLat }
+  const center = { lat, lon }
+  return {
+    extent,
+    bounds: isAroundPole ? [-180, minLat, 180, maxLat] : boundsOf(extent),
+    contains: (point) => point.lat >= minLat && point.lat <= maxLat && distanceM(center, point) <= radiusM,
+  }
+}
+
+function polygonTest(corners: readonly Position[]): AreaTest {
+  const extent = extentOf(corners)
+  const { minX, maxX, minY, maxY } = extent
+  return {
+    extent,
+    bounds: boundsOf(extent),
+    contains({ lat, lon }) {
+      if (lat < minY || lat > maxY) return false
+      return [lon, lon + 360, lon - 360].some((x) => x >= minX && x <= maxX && isInRing(corners, x, lat))
+    },
+  }
+}
+
+/** Even-odd rule. */
+function isInRing(corners: readonly Position[], x: number, y: number): boolean {
+  let isIn = false
+  let before = corners.at(-1)
+  for (const corner of corners) {
+    if (before && corner[1] > y !== before[1] > y) {
+      const crossingX = corner[0] + ((y - corner[1]) / (before[1] - corner[1])) * (before[0] - corner[0])
+      if (x < crossingX) isIn = !isIn
+    }
+    before = corner
+  }
+  return isIn
+}
+
+const boundsOf = ({ minX, maxX, minY, maxY }: Extent): BoundingBox => [
+  normalizeLongitude(minX),
+  minY,
+  normalizeLongitude(maxX),
+  maxY,
+]
+
+function extentOf(corners: readonly Position[]): Extent {
+  const extent: Extent = { minX: Infinity, maxX: -Infinity, minY: Infinity, maxY: -Infinity }
+  for (const [x, y] of corners) {
+    extent.minX = Math.min(extent.minX, x)
+    extent.maxX = Math.max(extent.maxX, x)
+    extent.minY = Math.min(extent.minY, y)
+    extent.maxY = Math.max(extent.maxY, y)
+  }
+  return extent
+}
+
+const edgesOf = (corners: readonly Position[]): [Position, Position][] =>
+  corners.map((corner, index) => [corner, corners[(index + 1) % corners.length] ?? corner])
+
+const doubleArea = (corners: readonly Position[]): number =>
+  edgesOf(corners).reduce((sum, [a, b]) => sum + a[0] * b[1] - b[0] * a[1], 0)
+
+function crossesItself(corners: readonly Position[]): boolean {
+  const edges = edgesOf(corners)
+  return edges.some(([a, b], index) => edges.slice(index + 1).some(([c, d]) => doCross(a, b, c, d)))
+}
+
+/** Whether the inner parts of two edges cross. Edges that only touch do not. */
+const doCross = (a: Position, b: Position, c: Position, d: Position): boolean =>
+  side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0
+
+const side = (a: Position, b: Position, point: Position): number =>
+  Math.sign((b[0] - a[0]) * (point[1] - a[1]) - (b[1] - a[1]) * (point[0] - a[0]))
