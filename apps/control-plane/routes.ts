@@ -1,5 +1,7 @@
 import { createOpenApi } from './http/openapi.ts'
 import type { Route } from './http/route.ts'
+import { alertRuleRoutes } from './routes/alert-rules.ts'
+import { alertRoutes } from './routes/alerts.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { authRoutes } from './routes/auth.ts'
@@ -44,6 +46,8 @@ export const routes: readonly Route[] = [
   ...jobRequestRoutes,
   ...jobRoutes,
   ...jobBatchRoutes,
+  ...alertRuleRoutes,
+  ...alertRoutes,
   ...webhookRoutes,
   ...telemetryRoutes,
   ...fleetRoutes,

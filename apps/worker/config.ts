@@ -20,6 +20,8 @@ export const configSchema = z.object({
     .optional(),
   /** The hour in which the telemetry of deleted devices is erased from storage. */
   ERASURE_HOUR_UTC: z.coerce.number().int().min(0).max(23).default(3),
+  /** Default: the plans that are part of the service. */
+  PLANS_FILE: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8082),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),

@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import { Gauge } from 'prom-client'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { workChannel } from '#fleet/jobs/notices'
+import { loadPlans } from '#fleet/organizations/plans'
 import { createWebhookRounds } from '#fleet/webhooks/rounds'
 import { createWebhookSender } from '#fleet/webhooks/sender'
 import { createHttpMetrics } from '#http/metrics'
@@ -35,6 +36,7 @@ export async function startWorker(
   isStopping: () => boolean,
 ): Promise<RunningWorker> {
   const { registry } = createHttpMetrics()
+  const plans = await loadPlans(config.PLANS_FILE)
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'worker', maxConnections: 12 })
   const failed = (part: string) => (error: unknown) => logFailure(logger, part, error)
 
@@ -54,7 +56,7 @@ export async function startWorker(
   })
   const relay = startRelay({ system, queues, cap: config.DISPATCH_QUEUE_CAP, onError: failed('relay') })
   const copies = questdbSqlUrls(config).map((url) =>
-    openQuestdbSql(url, { applicationName: 'worker', maxConnections: 1 }),
+    openQuestdbSql(url, { applicationName: 'worker', maxConnections: 2 }),
   )
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const sender = createWebhookSender()
@@ -64,6 +66,8 @@ export async function startWorker(
       system,
       backend,
       webhooks,
+      alerts: { pool, plans },
+      copies,
       erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseFromCopies(copies, deviceIds) },
       erasureHourUtc: config.ERASURE_HOUR_UTC,
     }),

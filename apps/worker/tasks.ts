@@ -1,3 +1,6 @@
+import type { AlertSystem } from '#alerts/evaluation/changes'
+import { evaluateStored } from '#alerts/evaluation/stored'
+import { evaluateTelemetry } from '#alerts/evaluation/telemetry'
 import type { SystemContext } from '#fleet/context'
 import { type Erasure, eraseNightly } from '#fleet/devices/erasure'
 import { sweepOffline } from '#fleet/devices/status'
@@ -6,6 +9,7 @@ import { endMissedDeadlines, expireJobs } from '#fleet/jobs/sweeps'
 import { deleteExpired } from '#fleet/retention'
 import { pruneWebhookDeliveries } from '#fleet/webhooks/delivery'
 import type { WebhookRounds } from '#fleet/webhooks/rounds'
+import type { QuestdbSql } from '#questdb/sql'
 import type { QueueBackend } from '#queue/backend'
 import type { PeriodicTask } from './periodic.ts'
 
@@ -13,6 +17,9 @@ type Parts = {
   system: SystemContext
   backend: QueueBackend
   webhooks: WebhookRounds
+  alerts: AlertSystem
+  /** The copies of QuestDB, in the order in which alerts prefer them. */
+  copies: readonly QuestdbSql[]
   erasure: Erasure
   erasureHourUtc: number
 }
@@ -20,12 +27,22 @@ type Parts = {
 const minuteMs = 60_000
 
 /** All periodic tasks of the worker. */
-export const periodicTasks = ({ system, backend, webhooks, erasure, erasureHourUtc }: Parts): PeriodicTask[] => [
+export const periodicTasks = ({
+  system,
+  backend,
+  webhooks,
+  alerts,
+  copies,
+  erasure,
+  erasureHourUtc,
+}: Parts): PeriodicTask[] => [
   { name: 'expire_jobs', everyMs: 1_000, run: () => expireJobs(system) },
   { name: 'end_overdue_jobs', everyMs: 5_000, run: () => endMissedDeadlines(system) },
   { name: 'refill_queues', everyMs: 2_000, run: () => refillEmptiedQueues(system, backend) },
   { name: 'reconcile_jobs', everyMs: 30_000, run: () => reconcileOffers(system) },
   { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(system)).length },
+  { name: 'evaluate_alerts', everyMs: 10_000, run: () => evaluateStored(alerts) },
+  { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: () => evaluateTelemetry(alerts, copies) },
   { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
   { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries(system) },

@@ -5,6 +5,10 @@ const codeOf = (error: unknown): string | undefined =>
 export const isUniqueViolation = (error: unknown, constraint: string): boolean =>
   codeOf(error) === '23505' && error instanceof Error && 'constraint' in error && error.constraint === constraint
 
+/** True when the error is a violation of the foreign key of that name. */
+export const isForeignKeyViolation = (error: unknown, constraint: string): boolean =>
+  codeOf(error) === '23503' && error instanceof Error && 'constraint' in error && error.constraint === constraint
+
 // 08: connection exceptions; 25006: the server is a standby; 40001, 40P01: conflict with another transaction; 53300: too many
 // connections; 57P: shutdown.
 const unavailable =

@@ -10,6 +10,7 @@ const mayImport: Record<string, readonly string[]> = {
   postgres: ['core'],
   fleet: ['core', 'postgres'],
   'device-edge': ['core', 'fleet'],
+  alerts: ['core', 'questdb', 'postgres', 'fleet'],
   'fleet-map': ['core', 'http', 'telemetry', 'questdb', 'postgres', 'fleet'],
   queue: ['core', 'postgres', 'fleet'],
   http: ['core'],

@@ -17,6 +17,7 @@ export type Entry = {
 
 const name = () => ({ name: 'Renamed' })
 const area = { type: 'Circle', lat: 51.9, lon: 4.1, radiusM: 500 }
+const condition = { kind: 'offline', forMinutes: 30 }
 const reboot = () => ({ kind: 'reboot' })
 
 /** Every route of the control plane, by method and path as `/openapi.json` writes them. A route not here fails the test. */
@@ -86,6 +87,16 @@ export const entries: Record<string, Entry> = {
   'POST /orgs/{orgId}/job-batches/{id}/pause': { id: 'batchId' },
   'POST /orgs/{orgId}/job-batches/{id}/resume': { id: 'batchId' },
   'POST /orgs/{orgId}/job-batches/{id}/retry': { id: 'batchId' },
+
+  'GET /orgs/{orgId}/alert-rules': {},
+  'POST /orgs/{orgId}/alert-rules': { json: () => ({ name: 'Offline', condition }) },
+  'GET /orgs/{orgId}/alert-rules/{id}': { id: 'alertRuleId' },
+  'PATCH /orgs/{orgId}/alert-rules/{id}': { id: 'alertRuleId', json: name },
+  'DELETE /orgs/{orgId}/alert-rules/{id}': { id: 'alertRuleId' },
+  'GET /orgs/{orgId}/alerts': {},
+  'GET /orgs/{orgId}/alerts/{id}': { id: 'alertId' },
+  'POST /orgs/{orgId}/alerts/{id}/acknowledge': { id: 'alertId' },
+  'POST /orgs/{orgId}/alerts/{id}/close': { id: 'alertId' },
 
   'POST /orgs/{orgId}/webhooks': { json: () => ({ url: 'https://example.com/h', events: ['device.created'] }) },
   'GET /orgs/{orgId}/webhooks': {},

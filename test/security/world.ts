@@ -1,3 +1,4 @@
+import { evaluateStored } from '#alerts/evaluation/stored'
 import type { TestControlPlane } from '#test/control-plane'
 
 /** One organization with one of everything, whose ids other callers then try. */
@@ -9,6 +10,8 @@ export type World = {
   deviceToken: string
   groupId: string
   placeId: string
+  alertRuleId: string
+  alertId: string
   profileId: string
   apiKeyId: string
   enrollmentKeyId: string
@@ -32,6 +35,8 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
   const { token: deviceToken } = await post(`/devices/${deviceId}/token`, {})
   const groupId = (await post(`/orgs/${orgId}/groups`, { name: 'All' })).id
   await post(`/orgs/${orgId}/groups/${groupId}/members`, { deviceIds: [memberDeviceId] })
+  const condition = { kind: 'offline', forMinutes: 5 }
+  const alertRuleId = (await post(`/orgs/${orgId}/alert-rules`, { name: 'Offline', condition })).id
   const profileId = (await post(`/orgs/${orgId}/configs`, { name: 'Base', settings: { apn: 'internet' } })).id
   const batch = await post(`/orgs/${orgId}/configs/${profileId}/apply`, { deviceIds: [deviceId] })
   return {
@@ -46,7 +51,17 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     apiKeyId: (await post(`/orgs/${orgId}/api-keys`, { name: 'K', role: 'viewer' })).id,
     enrollmentKeyId: (await post(`/orgs/${orgId}/enrollment-keys`, { name: 'E', autoCreate: true })).id,
     webhookId: (await post(`/orgs/${orgId}/webhooks`, { url: 'https://example.com/h', events: ['device.created'] })).id,
+    alertRuleId,
+    alertId: await openAlert(api, alertRuleId, deviceId),
     jobId: batch.jobs[0].id,
     batchId: batch.id,
   }
+}
+
+/** Opens an alert as a round of the worker does. */
+async function openAlert({ services }: TestControlPlane, ruleId: string, deviceId: string): Promise<string> {
+  await services.pool.query("UPDATE device SET last_seen_at = now() - interval '1 hour' WHERE id = $1", [deviceId])
+  await evaluateStored(services)
+  const { rows } = await services.pool.query<{ id: string }>('SELECT id FROM alert WHERE rule_id = $1', [ruleId])
+  return rows[0]?.id ?? ''
 }

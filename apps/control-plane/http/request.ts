@@ -138,6 +138,7 @@ const nouns: Record<string, string> = {
   'job-batches': 'job batch',
   'api-keys': 'API key',
   'enrollment-keys': 'enrollment key',
+  'alert-rules': 'alert rule',
 }
 
 /** The kind of object that a path parameter identifies: a group for `:id` in `/orgs/:orgId/groups/:id`. */

@@ -108,7 +108,12 @@ export const placeRoutes: Route[] = [
     tag,
     access: 'place:write',
     params,
-    answers: { 204: { description: 'The place was deleted.' }, ...writeErrors, ...preconditionFailed },
+    answers: {
+      204: { description: 'The place was deleted.' },
+      ...writeErrors,
+      409: { description: 'An alert rule uses the place (`place_in_use`).' },
+      ...preconditionFailed,
+    },
     handle: async ({ ctx, params: { orgId, id }, http }) => {
       await deletePlace(ctx, { organizationId: orgId, placeId: id, precondition: expecting(http, tagOf) })
       return { status: 204 }

@@ -14,7 +14,7 @@ import {
   readPlace,
   toPlaceRevision,
 } from '#fleet-map/places/place'
-import { isUniqueViolation } from '#postgres/errors'
+import { isForeignKeyViolation, isUniqueViolation } from '#postgres/errors'
 import type { Connection, Queryable } from '#postgres/pool'
 import { type Area, areaTest, unwrapRing } from '#telemetry/area'
 
@@ -84,7 +84,7 @@ export async function updatePlace(
   )
 }
 
-/** Deletes a place (`place:write`). Throws 404 and 402. */
+/** Deletes a place (`place:write`). Throws 404, 402, and 409 `place_in_use` while an alert rule uses it. */
 export async function deletePlace(ctx: FleetContext, { precondition, ...reference }: PlaceDeletion): Promise<void> {
   const { organizationId, placeId } = reference
   await authorizeObject(ctx, organizationId, 'place:write', 'place', placeId)
@@ -92,7 +92,9 @@ export async function deletePlace(ctx: FleetContext, { precondition, ...referenc
     const current = await readPlace(connection, reference, { lock: true })
     await requireActiveSubscription(ctx, connection, organizationId)
     precondition(current)
-    await connection.query('DELETE FROM place WHERE organization_id = $1 AND id = $2', [organizationId, placeId])
+    await connection
+      .query('DELETE FROM place WHERE organization_id = $1 AND id = $2', [organizationId, placeId])
+      .catch(rejectUsed)
     await auditPlace(ctx, connection, reference, 'place.deleted', { name: current.place.name })
   })
 }
@@ -127,6 +129,11 @@ function boundsOf(area: Area): string {
 function revisionOf([row]: readonly PlaceRow[]): PlaceRevision {
   if (!row) throw new Error('The place was not written.')
   return toPlaceRevision(row)
+}
+
+function rejectUsed(error: unknown): never {
+  if (!isForeignKeyViolation(error, 'alert_rule_place')) throw error
+  throw conflict('place_in_use', 'Alert rules use this place. Delete or change them first.')
 }
 
 const auditPlace = (

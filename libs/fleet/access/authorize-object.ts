@@ -12,6 +12,8 @@ const tables = {
   'job batch': 'job_batch',
   webhook: 'webhook',
   place: 'place',
+  alert: 'alert',
+  'alert rule': 'alert_rule',
 } as const
 
 /**

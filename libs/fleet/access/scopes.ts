@@ -17,6 +17,9 @@ export const scopes = [
   'telemetry:read',
   'fleet:read',
   'place:write',
+  'alert:read',
+  'alert:acknowledge',
+  'alert:write',
   'org:read',
   'org:write',
   'key:manage',
@@ -36,6 +39,7 @@ const viewer: readonly Scope[] = [
   'job:read',
   'telemetry:read',
   'fleet:read',
+  'alert:read',
   'org:read',
 ]
 
@@ -48,6 +52,8 @@ export const scopesOfRole: Record<RoleName, readonly Scope[]> = {
     'device:update',
     'group:write',
     'place:write',
+    'alert:acknowledge',
+    'alert:write',
     'config:write',
     'config:apply',
     'job:create',

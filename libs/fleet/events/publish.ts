@@ -12,6 +12,8 @@ export const eventTypes = [
   'dwell.started',
   'dwell.ended',
   'quota.reached',
+  'alert.opened',
+  'alert.closed',
 ] as const
 
 export type EventType = (typeof eventTypes)[number]

@@ -12,7 +12,7 @@ const isTimeZone = (name: string): boolean => {
 }
 
 /** A daily window in local time. A window with `to` before `from` runs past midnight and belongs to the day it starts on. */
-const windowSchema = z
+export const windowSchema = z
   .strictObject({
     days: z.array(z.enum(weekdays)).min(1).max(7).optional(),
     from: timeOfDay,
@@ -31,7 +31,7 @@ export const scheduleSchema = z
   })
 
 export type Schedule = z.infer<typeof scheduleSchema>
-type Window = z.infer<typeof windowSchema>
+export type Window = z.infer<typeof windowSchema>
 
 // Bounded, because names differ in case and each format keeps the tables of its zone.
 const maxFormats = 500

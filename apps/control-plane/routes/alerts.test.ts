@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { evaluateStored } from '#alerts/evaluation/stored'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { registerDevice } from '#test/registered-device'
+
+let api: TestControlPlane
+beforeAll(async () => {
+  api = await startControlPlane()
+})
+afterAll(() => api.close())
+
+type Item = { id: string; deviceId: string }
+
+/** An organization with so many silent devices and an alert for each. */
+async function newInbox(devices: number) {
+  const organization = await api.newOrganization()
+  const { id, key } = organization
+  const json = { name: 'Offline', severity: 'critical', condition: { kind: 'offline', forMinutes: 30 } }
+  const rule = await api.call('POST', `/orgs/${id}/alert-rules`, { token: key, json })
+  const { pool } = api.services
+  for (let n = 0; n < devices; n++) await registerDevice(pool, id)
+  await pool.query("UPDATE device SET last_seen_at = now() - interval '1 hour' WHERE organization_id = $1", [id])
+  await evaluateStored(api.services)
+  const path = `/orgs/${id}/alerts`
+  const list = async (query = '') => (await api.call('GET', `${path}?${query}`, { token: key })).body
+  const items: Item[] = (await list()).items
+  return { ...organization, path, list, items, ruleId: rule.body.id }
+}
+
+describe('GET /orgs/:orgId/alerts', () => {
+  test('200 lists newest first in pages, by state, rule, device, severity and time', async () => {
+    const { path, key, list, items, ruleId } = await newInbox(3)
+    expect(items).toHaveLength(3)
+    const [newest, second, oldest] = items
+    const first = await list('limit=2')
+    expect(first.items).toEqual([newest, second])
+    expect((await list(`limit=2&cursor=${first.nextCursor}`)).items).toEqual([oldest])
+    await api.call('POST', `${path}/${newest?.id}/acknowledge`, { token: key })
+    await api.call('POST', `${path}/${oldest?.id}/close`, { token: key })
+    const ids = async (query: string) => (await list(query)).items.map(({ id }: Item) => id)
+    expect(await ids('state=open')).toEqual([second?.id])
+    expect(await ids('state=open&state=acknowledged')).toEqual([newest?.id, second?.id])
+    expect(await ids(`deviceId=${oldest?.deviceId}`)).toEqual([oldest?.id])
+    expect(await ids(`ruleId=${ruleId}&severity=critical`)).toHaveLength(3)
+    expect(await ids('severity=info')).toEqual([])
+    expect(await ids(`since=${new Date(Date.now() - 60_000).toISOString()}`)).toHaveLength(3)
+    expect(await ids(`since=${new Date(Date.now() + 60_000).toISOString()}`)).toEqual([])
+    expect((await api.call('GET', `${path}?state=broken`, { token: key })).status).toBe(400)
+  })
+
+  test('another organization’s alerts are not visible', async () => {
+    const { items } = await newInbox(1)
+    const stranger = await newInbox(0)
+    expect(stranger.items).toEqual([])
+    for (const [method, suffix] of [
+      ['GET', ''],
+      ['POST', '/acknowledge'],
+      ['POST', '/close'],
+    ] as const) {
+      const answer = await api.call(method, `${stranger.path}/${items[0]?.id}${suffix}`, { token: stranger.key })
+      expect(answer.status).toBe(404)
+    }
+  })
+})
+
+describe('POST /orgs/:orgId/alerts/:id/acknowledge and /close', () => {
+  test('200 record who and when; acknowledging twice changes nothing; 409 when closed', async () => {
+    const { id, key, path, items } = await newInbox(1)
+    const one = `${path}/${items[0]?.id}`
+    const acknowledged = await api.call('POST', `${one}/acknowledge`, { token: key })
+    expect(acknowledged).toMatchObject({
+      status: 200,
+      body: {
+        state: 'acknowledged',
+        acknowledgedBy: expect.stringMatching(/^key:/),
+        acknowledgedAt: expect.any(String),
+      },
+    })
+    const colleague = await api.newKey([id], 'operator')
+    const again = await api.call('POST', `${one}/acknowledge`, { token: colleague })
+    expect(again.body).toEqual(acknowledged.body)
+    const closed = await api.call('POST', `${one}/close`, { token: colleague })
+    expect(closed).toMatchObject({
+      status: 200,
+      body: { state: 'closed', closeReason: 'closed_by_user', endedAt: null, closedAt: expect.any(String) },
+    })
+    expect(closed.body.closedBy).not.toBe(acknowledged.body.acknowledgedBy)
+    expect((await api.call('GET', one, { token: key })).body).toEqual(closed.body)
+    for (const action of ['acknowledge', 'close']) {
+      expect(await api.call('POST', `${one}/${action}`, { token: key })).toMatchObject({
+        status: 409,
+        body: { code: 'alert_closed' },
+      })
+    }
+    const audit = await api.call('GET', `/orgs/${id}/audit?limit=2`, { token: key })
+    expect(audit.body.items.map(({ action }: { action: string }) => action)).toEqual([
+      'alert.closed',
+      'alert.acknowledged',
+    ])
+  })
+
+  test('403 for a viewer, who reads the inbox', async () => {
+    const { id, path, items } = await newInbox(1)
+    const token = await api.newKey([id], 'viewer')
+    expect((await api.call('GET', path, { token })).status).toBe(200)
+    expect((await api.call('POST', `${path}/${items[0]?.id}/close`, { token })).status).toBe(403)
+  })
+})
+
+test('webhooks receive alert.opened and alert.closed with what was measured, unless the rule says otherwise', async () => {
+  const { id, key, path, items, ruleId } = await newInbox(1)
+  await api.call('POST', `${path}/${items[0]?.id}/close`, { token: key })
+  const events = async () => {
+    const { rows } = await api.services.pool.query<{ type: string; payload: Record<string, unknown> }>(
+      "SELECT type, payload FROM outbox_event WHERE organization_id = $1 AND type LIKE 'alert.%' ORDER BY id",
+      [id],
+    )
+    return rows
+  }
+  const alert = {
+    alertId: items[0]?.id,
+    ruleId,
+    ruleName: 'Offline',
+    kind: 'offline',
+    severity: 'critical',
+    deviceId: items[0]?.deviceId,
+    measured: { lastSeenAt: expect.any(String) },
+  }
+  expect(await events()).toMatchObject([
+    { type: 'alert.opened', payload: { ...alert, state: 'open' } },
+    { type: 'alert.closed', payload: { ...alert, state: 'closed', closeReason: 'closed_by_user' } },
+  ])
+  const channels = { webhook: false, emails: [] }
+  await api.call('PATCH', `/orgs/${id}/alert-rules/${ruleId}`, { token: key, json: { channels } })
+  const deviceId = await registerDevice(api.services.pool, id)
+  await api.services.pool.query("UPDATE device SET last_seen_at = now() - interval '1 hour' WHERE id = $1", [deviceId])
+  await evaluateStored(api.services)
+  expect(await events()).toHaveLength(2)
+})
