@@ -20,6 +20,14 @@ export const configSchema = z.object({
     .optional(),
   /** The hour in which the telemetry of deleted devices is erased from storage. */
   ERASURE_HOUR_UTC: z.coerce.number().int().min(0).max(23).default(3),
+  /** The mail server for e-mail about alerts: `smtps://user:password@host`. Default: no e-mail is sent. */
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://')
+    .transform((text) => new Secret(text))
+    .optional(),
+  /** The sender: an address, or `Name <address>`. */
+  MAIL_FROM: z.string().includes('@').optional(),
   /** Default: the plans that are part of the service. */
   PLANS_FILE: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),

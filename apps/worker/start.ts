@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { Gauge } from 'prom-client'
+import { createMailer, type Mailer } from '#alerts/mail/mailer'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { workChannel } from '#fleet/jobs/notices'
 import { loadPlans } from '#fleet/organizations/plans'
@@ -36,6 +37,7 @@ export async function startWorker(
   isStopping: () => boolean,
 ): Promise<RunningWorker> {
   const { registry } = createHttpMetrics()
+  const mailer = openMailer(config)
   const plans = await loadPlans(config.PLANS_FILE)
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'worker', maxConnections: 12 })
   const failed = (part: string) => (error: unknown) => logFailure(logger, part, error)
@@ -68,6 +70,7 @@ export async function startWorker(
       webhooks,
       alerts: { pool, plans },
       copies,
+      mail: mailer && { pool, clock, mailer },
       erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseFromCopies(copies, deviceIds) },
       erasureHourUtc: config.ERASURE_HOUR_UTC,
     }),
@@ -101,8 +104,18 @@ export async function startWorker(
       await queues.close()
       await backend.close()
       await sender.close()
+      mailer?.close()
       await Promise.all(copies.map((copy) => copy.end()))
       await pool.end()
     },
   }
+}
+
+/** Undefined without `SMTP_URL`. Throws an error with one sentence if only one of the two variables is set. */
+function openMailer({ SMTP_URL: smtpUrl, MAIL_FROM: from }: WorkerConfig): Mailer | undefined {
+  if (smtpUrl === undefined && from === undefined) return undefined
+  if (smtpUrl === undefined || from === undefined) {
+    throw new Error('Invalid configuration. SMTP_URL: set it together with MAIL_FROM')
+  }
+  return createMailer({ smtpUrl, from })
 }

@@ -1,6 +1,8 @@
 import type { AlertSystem } from '#alerts/evaluation/changes'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import { evaluateTelemetry } from '#alerts/evaluation/telemetry'
+import { type MailWorker, sendMails } from '#alerts/mail/deliver'
+import { pruneAlerts } from '#alerts/retention'
 import type { SystemContext } from '#fleet/context'
 import { type Erasure, eraseNightly } from '#fleet/devices/erasure'
 import { sweepOffline } from '#fleet/devices/status'
@@ -20,6 +22,8 @@ type Parts = {
   alerts: AlertSystem
   /** The copies of QuestDB, in the order in which alerts prefer them. */
   copies: readonly QuestdbSql[]
+  /** Undefined without a mail server. */
+  mail: MailWorker | undefined
   erasure: Erasure
   erasureHourUtc: number
 }
@@ -33,6 +37,7 @@ export const periodicTasks = ({
   webhooks,
   alerts,
   copies,
+  mail,
   erasure,
   erasureHourUtc,
 }: Parts): PeriodicTask[] => [
@@ -43,6 +48,8 @@ export const periodicTasks = ({
   { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(system)).length },
   { name: 'evaluate_alerts', everyMs: 10_000, run: () => evaluateStored(alerts) },
   { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: () => evaluateTelemetry(alerts, copies) },
+  ...(mail ? [{ name: 'send_alert_mail', everyMs: 2_000, run: () => sendMails(mail) }] : []),
+  { name: 'prune_alerts', everyMs: 60 * minuteMs, run: () => pruneAlerts(alerts) },
   { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
   { name: 'prune_webhook_deliveries', everyMs: 60 * minuteMs, run: () => pruneWebhookDeliveries(system) },

@@ -2,6 +2,7 @@ import { unendedSql, watchedSql } from '#alerts/evaluation/scope'
 import { type AlertRow, alertColumns } from '#alerts/inbox/alert'
 import { type EndedRow, endAlertsSql, publishEnded } from '#alerts/inbox/close-unended'
 import { publishAlerts } from '#alerts/inbox/publish'
+import { queueMails } from '#alerts/mail/queue'
 import type { AlertKind } from '#alerts/rules/condition'
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
@@ -32,7 +33,7 @@ const batchSize = 10_000
 const maxBatches = 20
 
 /**
- * Opens an alert for each rule and device on which the condition holds, with its events, in the caller's transaction. Does
+ * Opens an alert for each rule and device on which the condition holds, with its events and e-mail, in the caller's transaction. Does
  * nothing where an alert has not ended. Opens at most 10,000. Returns how many.
  */
 export async function openAlerts(
@@ -58,6 +59,7 @@ export async function openAlerts(
     [smartTagPlans(plans), ...values],
   )
   await publishAlerts(connection, 'alert.opened', rows)
+  await queueMails(connection, rows)
   return rows.length
 }
 

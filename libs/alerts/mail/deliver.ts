@@ -1,0 +1,115 @@
+import type { Mailer } from '#alerts/mail/mailer'
+import { mailText } from '#alerts/mail/message'
+import type { AlertKind, Severity } from '#alerts/rules/condition'
+import type { Clock } from '#core/clock'
+import { isWindowOpen, type Window } from '#fleet/jobs/model/schedule'
+import { systemTransaction } from '#fleet/tenant'
+import type { Connection, Pool } from '#postgres/pool'
+
+export type MailWorker = { pool: Pool; clock: Clock; mailer: Mailer }
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+
+/** The delay after each failed attempt. After the last one, the message is given up. */
+export const mailRetryDelaysMs: readonly number[] = [
+  minuteMs,
+  5 * minuteMs,
+  15 * minuteMs,
+  hourMs,
+  3 * hourMs,
+  6 * hourMs,
+]
+
+const mailsPerRound = 20
+// Longer than an attempt can take. A message whose worker died is due again after this time.
+const leaseMs = 5 * minuteMs
+// How often a message looks whether the quiet hours are over.
+const quietMs = minuteMs
+
+type DueMail = {
+  id: string
+  address: string
+  alert_ids: string[]
+  alert_count: number
+  attempt: number
+  rule_name: string
+  severity: Severity
+  quiet_hours: Window | null
+  organization_name: string
+}
+
+/**
+ * Sends the messages that are due, at most 20, except during the quiet hours of their rule. Several workers may run it; a
+ * message is sent at least once, with the same Message-ID. Returns how many attempts were made.
+ */
+export async function sendMails(worker: MailWorker): Promise<number> {
+  const claimed = await systemTransaction(worker, (connection) => claimDue(connection, worker.clock()))
+  await Promise.all(claimed.map((mail) => attempt(worker, mail)))
+  return claimed.length
+}
+
+async function claimDue(connection: Connection, nowMs: number): Promise<DueMail[]> {
+  const { rows } = await connection.query<DueMail>(
+    `SELECT mail.id, mail.address, mail.alert_ids, mail.alert_count, mail.attempt, r.name AS rule_name, r.severity,
+       r.quiet_hours, o.name AS organization_name
+     FROM alert_mail mail JOIN alert_rule r ON r.id = mail.rule_id JOIN organization o ON o.id = mail.organization_id
+     WHERE mail.sent_at IS NULL AND mail.failed_at IS NULL AND mail.next_attempt_at <= $1
+     ORDER BY mail.next_attempt_at LIMIT ${mailsPerRound} FOR UPDATE OF mail SKIP LOCKED`,
+    [new Date(nowMs)],
+  )
+  const isQuiet = ({ quiet_hours }: DueMail) => quiet_hours !== null && isWindowOpen(quiet_hours, nowMs)
+  const [quiet, due] = [rows.filter(isQuiet), rows.filter((mail) => !isQuiet(mail))]
+  const postpone = (mails: readonly DueMail[], attempts: number, delayMs: number) =>
+    connection.query('UPDATE alert_mail SET attempt = attempt + $2, next_attempt_at = $3 WHERE id = ANY ($1::uuid[])', [
+      mails.map(({ id }) => id),
+      attempts,
+      new Date(nowMs + delayMs),
+    ])
+  await postpone(quiet, 0, quietMs)
+  await postpone(due, 1, leaseMs)
+  return due.map((mail) => ({ ...mail, attempt: mail.attempt + 1 }))
+}
+
+async function attempt(worker: MailWorker, mail: DueMail): Promise<void> {
+  const { pool, clock, mailer } = worker
+  const content = mailText({
+    ruleName: mail.rule_name,
+    severity: mail.severity,
+    organizationName: mail.organization_name,
+    count: mail.alert_count,
+    alerts: await readAlerts(pool, mail.alert_ids),
+  })
+  const outcome = await mailer.send({ id: mail.id, to: mail.address, ...content })
+  if (outcome.sent) {
+    await pool.query('UPDATE alert_mail SET sent_at = $2, last_error = NULL WHERE id = $1', [
+      mail.id,
+      new Date(clock()),
+    ])
+    return
+  }
+  const delayMs = outcome.permanent ? undefined : mailRetryDelaysMs[mail.attempt - 1]
+  await pool.query('UPDATE alert_mail SET next_attempt_at = $2, failed_at = $3, last_error = $4 WHERE id = $1', [
+    mail.id,
+    new Date(clock() + (delayMs ?? 0)),
+    delayMs === undefined ? new Date(clock()) : null,
+    outcome.reason,
+  ])
+}
+
+async function readAlerts(pool: Pool, alertIds: readonly string[]) {
+  const { rows } = await pool.query<{
+    device_name: string | null
+    device_id: string
+    kind: AlertKind
+    since: Date
+    measured: Record<string, unknown>
+    closed: boolean
+  }>(
+    `SELECT d.name AS device_name, a.device_id, a.kind, a.since, a.measured, a.state = 'closed' AS closed
+     FROM alert a LEFT JOIN device d ON d.id = a.device_id AND d.organization_id = a.organization_id
+     WHERE a.id = ANY ($1::uuid[]) ORDER BY a.id`,
+    [alertIds],
+  )
+  return rows.map(({ device_name, device_id, ...row }) => ({ ...row, deviceName: device_name, deviceId: device_id }))
+}

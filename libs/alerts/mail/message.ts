@@ -1,0 +1,70 @@
+import type { AlertKind, Severity } from '#alerts/rules/condition'
+
+/** What a message says about one alert. */
+type MailedAlert = {
+  deviceName: string | null
+  deviceId: string
+  kind: AlertKind
+  since: Date
+  measured: Record<string, unknown>
+  /** Closed since it opened. */
+  closed: boolean
+}
+
+/** A message about the alerts of one rule. `count`: all of them; `alerts`: the first. */
+export type AlertMail = {
+  ruleName: string
+  severity: Severity
+  organizationName: string
+  count: number
+  alerts: readonly MailedAlert[]
+}
+
+/** Returns the subject, on one line, and the text of a message. */
+export function mailText({ ruleName, severity, organizationName, count, alerts }: AlertMail): {
+  subject: string
+  text: string
+} {
+  const [only] = alerts
+  const what = count === 1 && only ? nameOf(only) : `${count} devices`
+  const unnamed = count - alerts.length
+  const lines = [
+    `${count} ${count === 1 ? 'alert' : 'alerts'} opened.`,
+    '',
+    `Rule: ${ruleName}`,
+    `Severity: ${severity}`,
+    `Organization: ${organizationName}`,
+    '',
+    ...alerts.map((alert) => `- ${nameOf(alert)}: ${sentenceOf(alert)}${alert.closed ? ' (closed since)' : ''}`),
+    ...(unnamed > 0 ? [`- and ${unnamed} more`] : []),
+  ]
+  return {
+    subject: onOneLine(`[${severity}] ${ruleName}: ${what}`),
+    text: `${lines.map(onOneLine).join('\n')}\n`,
+  }
+}
+
+const nameOf = ({ deviceName, deviceId }: MailedAlert): string => deviceName ?? deviceId
+
+function sentenceOf({ kind, since, measured }: MailedAlert): string {
+  const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  switch (kind) {
+    case 'offline':
+      return `no report ${from}`
+    case 'no_fix':
+      return `no position ${from}`
+    case 'weak_signal':
+      return typeof measured.rsrpDbm === 'number'
+        ? `signal ${measured.rsrpDbm} dBm, weak ${from}`
+        : `no service ${from}`
+    case 'high_temperature':
+      return `${measured.temperatureC} °C, too high ${from}`
+    case 'entered_place':
+      return `inside the place ${from}`
+    case 'left_place':
+      return `outside the place ${from}`
+  }
+}
+
+/** Names have no control characters when they are stored. This keeps every header on one line all the same. */
+const onOneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ')
