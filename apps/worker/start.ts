@@ -68,7 +68,7 @@ export async function startWorker(
       system,
       backend,
       webhooks,
-      alerts: { pool, plans },
+      alerts: { pool, plans, clock },
       copies,
       mail: mailer && { pool, clock, mailer },
       erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseFromCopies(copies, deviceIds) },

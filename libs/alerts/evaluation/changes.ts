@@ -4,11 +4,12 @@ import { type EndedRow, endAlertsSql, publishEnded } from '#alerts/inbox/close-u
 import { publishAlerts } from '#alerts/inbox/publish'
 import { queueMails } from '#alerts/mail/queue'
 import type { AlertKind } from '#alerts/rules/condition'
+import type { Clock } from '#core/clock'
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Pool } from '#postgres/pool'
 
-export type AlertSystem = { pool: Pool; plans: Plans }
+export type AlertSystem = { pool: Pool; plans: Plans; clock: Clock }
 
 /**
  * A kind of condition as SQL over rule `r` and device `d`, and what `join` adds. $1: the plans that include smart tags;

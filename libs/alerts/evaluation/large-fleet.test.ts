@@ -40,14 +40,14 @@ test('a round over 100,000 devices with four rules of different kinds ends in ti
   await newAlertRule(fleet, { kind: 'no_fix', forMinutes: 30 })
   await newAlertRule(fleet, { kind: 'entered_place', placeId, forMinutes: 0 })
   await newAlertRule(fleet, { kind: 'left_place', placeId, forMinutes: 0 })
-  await evaluateStored({ pool, plans: fleet.ctx.plans })
+  await evaluateStored(fleet.ctx)
   await pool.query(
     `UPDATE device SET last_seen_at = now() - interval '1 hour' WHERE id IN (
        SELECT id FROM device WHERE organization_id = $1 ORDER BY id LIMIT 1000)`,
     [organizationId],
   )
   const startedMs = performance.now()
-  const changes = await evaluateStored({ pool, plans: fleet.ctx.plans })
+  const changes = await evaluateStored(fleet.ctx)
   expect(changes).toBe(1_000)
   expect(performance.now() - startedMs).toBeLessThan(maxRoundMs)
 }, 180_000)

@@ -39,7 +39,7 @@ export async function readSustained(
   questdb: QuestdbSql,
   limit: Limit,
   organizationIds: readonly string[],
-  nowMs = Date.now(),
+  nowMs: number,
 ): Promise<Sustained[]> {
   const { text, values } = aggregates(limit, organizationIds, nowMs)
   const freshMs = nowMs - Math.max(limit.forMinutes * minuteMs, longestGapMs)
@@ -57,7 +57,7 @@ export async function readWithin(
   limit: Limit,
   organizationIds: readonly string[],
   deviceIds: ReadonlySet<string>,
-  nowMs = Date.now(),
+  nowMs: number,
 ): Promise<DeviceOf[]> {
   const { text, values } = aggregates(limit, organizationIds, nowMs)
   const rows = await questdb.queryArrays<[string, string]>(

@@ -20,7 +20,7 @@ const anyRevision = { precondition: () => {} }
 beforeAll(async () => {
   database = await createTestDatabase()
   pool = openPool(database.url, { applicationName: 'alerts.test' })
-  system = { pool, plans: (await createJobFleet(pool, 0)).ctx.plans }
+  system = { pool, plans: (await createJobFleet(pool, 0)).ctx.plans, clock: Date.now }
 })
 afterAll(async () => {
   await pool.end()

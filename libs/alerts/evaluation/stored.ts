@@ -54,6 +54,7 @@ const places: SqlCondition & SqlEnd = {
  * ends alerts. Several workers may run it; each event opens one alert. Returns the number of changes.
  */
 export async function evaluateStored(system: AlertSystem): Promise<number> {
+  if (!(await isWorkThere(system))) return 0
   let changes = await runStep(system, 'stored', (connection) => endChosen(connection, system, outOfScopeSql))
   await runStep(system, 'stored', (connection) => updateSides(connection, system), maxSides)
   for (const condition of [offline, noFix, places]) {
@@ -61,4 +62,12 @@ export async function evaluateStored(system: AlertSystem): Promise<number> {
     changes += await runStep(system, 'stored', (connection) => openAlerts(connection, system, condition))
   }
   return changes
+}
+
+/** Whether there are rules or alerts. Without them, a round is one query. */
+async function isWorkThere({ pool }: AlertSystem): Promise<boolean> {
+  const { rows } = await pool.query<{ there: boolean }>(
+    'SELECT EXISTS (SELECT FROM alert_rule) OR EXISTS (SELECT FROM alert WHERE ended_at IS NULL) AS there',
+  )
+  return rows[0]?.there ?? false
 }

@@ -43,7 +43,9 @@ async function readRuleGroups({ pool }: AlertSystem): Promise<RuleGroup[]> {
 const measuredName = { weak_signal: 'rsrpDbm', high_temperature: 'temperatureC' } as const
 
 async function openSustained(system: AlertSystem, copies: readonly QuestdbSql[], group: RuleGroup): Promise<number> {
-  const found = await tryInOrder(copies, (questdb) => readSustained(questdb, group, group.organizationIds))
+  const found = await tryInOrder(copies, (questdb) =>
+    readSustained(questdb, group, group.organizationIds, system.clock()),
+  )
   if (found.length === 0) return 0
   return runStep(system, 'telemetry', (connection) =>
     openAlerts(connection, system, {
@@ -74,7 +76,9 @@ async function endWithin(system: AlertSystem, copies: readonly QuestdbSql[], gro
   )
   if (rows.length === 0) return 0
   const alerted = new Set(rows.map((row) => row.device_id))
-  const within = await tryInOrder(copies, (questdb) => readWithin(questdb, group, group.organizationIds, alerted))
+  const within = await tryInOrder(copies, (questdb) =>
+    readWithin(questdb, group, group.organizationIds, alerted, system.clock()),
+  )
   if (within.length === 0) return 0
   return runStep(system, 'telemetry', (connection) =>
     endAlerts(connection, system, {

@@ -20,7 +20,7 @@ let nowMs: number
 beforeAll(async () => {
   database = await createTestDatabase()
   pool = openPool(database.url, { applicationName: 'alert-mail.test' })
-  system = { pool, plans: (await createJobFleet(pool, 0)).ctx.plans }
+  system = { pool, plans: (await createJobFleet(pool, 0)).ctx.plans, clock: Date.now }
   smtp = await startSmtp()
   mailer = createMailer({ smtpUrl: smtp.smtpUrl, from: 'Routerfleet <alerts@example.com>' })
 })
