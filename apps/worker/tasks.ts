@@ -1,3 +1,4 @@
+import { evaluateDataUse } from '#alerts/data-use/evaluate'
 import type { AlertSystem } from '#alerts/evaluation/changes'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import { evaluateTelemetry } from '#alerts/evaluation/telemetry'
@@ -48,6 +49,7 @@ export const periodicTasks = ({
   { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(system)).length },
   { name: 'evaluate_alerts', everyMs: 10_000, run: () => evaluateStored(alerts) },
   { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: () => evaluateTelemetry(alerts, copies) },
+  { name: 'evaluate_data_use_alerts', everyMs: minuteMs, run: () => evaluateDataUse(alerts, copies) },
   ...(mail ? [{ name: 'send_alert_mail', everyMs: 2_000, run: () => sendMails(mail) }] : []),
   { name: 'prune_alerts', everyMs: 60 * minuteMs, run: () => pruneAlerts(alerts) },
   { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system) },

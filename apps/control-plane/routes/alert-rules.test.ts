@@ -60,6 +60,7 @@ describe('POST /orgs/:orgId/alert-rules', () => {
       { kind: 'high_temperature', temperatureAboveC: 80, forMinutes: 5 },
       { kind: 'entered_place', placeId, forMinutes: 0 },
       { kind: 'left_place', placeId, forMinutes: 60 },
+      { kind: 'data_use', aboveMegabytes: 5_000, period: 'month' },
     ]
     for (const condition of conditions) {
       const created = await post(path, { ...settings, condition })
@@ -78,6 +79,11 @@ describe('POST /orgs/:orgId/alert-rules', () => {
       'a positive RSRP',
       { condition: { kind: 'weak_signal', rsrpBelowDbm: 110, forMinutes: 5 } },
       /\/condition\/rsrpBelowDbm/,
+    ],
+    [
+      'an unknown period',
+      { condition: { kind: 'data_use', aboveMegabytes: 5, period: 'week' } },
+      /\/condition\/period/,
     ],
     ['an unknown severity', { severity: 'fatal' }, /\/severity/],
     ['no e-mail address', { channels: { emails: ['fleet'] } }, /\/channels\/emails\/0/],

@@ -63,6 +63,8 @@ function sentenceOf({ kind, since, measured }: MailedAlert): string {
       return `inside the place ${from}`
     case 'left_place':
       return `outside the place ${from}`
+    case 'data_use':
+      return `${measured.megabytes} MB used ${from}`
   }
 }
 

@@ -41,9 +41,9 @@ export async function createAlertRule(
     await requireRoom(connection, organizationId)
     const id = newId()
     const { rows } = await connection.query<RuleRow>(
-      `INSERT INTO alert_rule (organization_id, id, name, enabled, severity, kind, for_minutes, threshold, place_id, group_id,
-         tags, notify_webhooks, emails, quiet_hours, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+      `INSERT INTO alert_rule (organization_id, id, name, enabled, severity, kind, for_minutes, threshold, place_id, period,
+         group_id, tags, notify_webhooks, emails, quiet_hours, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
          uuid_extract_timestamp($2), uuid_extract_timestamp($2)) RETURNING ${ruleColumns}`,
       [organizationId, id, ...valuesOf(settings)],
     )
@@ -74,7 +74,7 @@ export async function updateAlertRule(
     precondition(current)
     const { rows } = await connection.query<RuleRow>(
       `UPDATE alert_rule SET name = $3, enabled = $4, severity = $5, kind = $6, for_minutes = $7, threshold = $8, place_id = $9,
-         group_id = $10, tags = $11, notify_webhooks = $12, emails = $13, quiet_hours = $14,
+         period = $10, group_id = $11, tags = $12, notify_webhooks = $13, emails = $14, quiet_hours = $15,
          revision = revision + 1, updated_at = now()
        WHERE organization_id = $1 AND id = $2 RETURNING ${ruleColumns}`,
       [organizationId, ruleId, ...valuesOf(settings)],
@@ -111,10 +111,10 @@ const watches = ({ enabled, condition, groupId, tags }: RuleSettings): string =>
 
 function valuesOf(settings: RuleSettings): unknown[] {
   const { name, enabled, severity, condition, groupId, tags, channels, quietHours } = settings
-  const { kind, for_minutes, threshold, place_id } = toColumns(condition)
+  const { kind, for_minutes, threshold, place_id, period } = toColumns(condition)
   return [
-    ...[name, enabled, severity, kind, for_minutes, threshold, place_id, groupId, tags, channels.webhook],
-    ...[channels.emails, quietHours && JSON.stringify(quietHours)],
+    ...[name, enabled, severity, kind, for_minutes, threshold, place_id, period, groupId, tags],
+    ...[channels.webhook, channels.emails, quietHours && JSON.stringify(quietHours)],
   ]
 }
 

@@ -24,6 +24,11 @@ export const conditionSchema = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('entered_place'), placeId: uuid(), forMinutes: minutes(0, weekMinutes) }),
   z.strictObject({ kind: z.literal('left_place'), placeId: uuid(), forMinutes: minutes(0, weekMinutes) }),
+  z.strictObject({
+    kind: z.literal('data_use'),
+    aboveMegabytes: z.number().min(1).max(1_000_000_000),
+    period: z.enum(['day', 'month']).describe('In UTC.'),
+  }),
 ])
 
 export type Condition = z.infer<typeof conditionSchema>
@@ -39,26 +44,39 @@ export type ConditionColumns = {
   for_minutes: number
   threshold: number | null
   place_id: string | null
+  period: 'day' | 'month' | null
 }
 
 export const toColumns = (condition: Condition): ConditionColumns => ({
   kind: condition.kind,
-  for_minutes: condition.forMinutes,
-  threshold:
-    condition.kind === 'weak_signal'
-      ? condition.rsrpBelowDbm
-      : condition.kind === 'high_temperature'
-        ? condition.temperatureAboveC
-        : null,
+  for_minutes: 'forMinutes' in condition ? condition.forMinutes : 0,
+  threshold: thresholdOf(condition),
   place_id: 'placeId' in condition ? condition.placeId : null,
+  period: 'period' in condition ? condition.period : null,
 })
 
-export function toCondition({ kind, for_minutes: forMinutes, threshold, place_id }: ConditionColumns): Condition {
+function thresholdOf(condition: Condition): number | null {
+  switch (condition.kind) {
+    case 'weak_signal':
+      return condition.rsrpBelowDbm
+    case 'high_temperature':
+      return condition.temperatureAboveC
+    case 'data_use':
+      return condition.aboveMegabytes
+    default:
+      return null
+  }
+}
+
+export function toCondition(columns: ConditionColumns): Condition {
+  const { kind, for_minutes: forMinutes, threshold, place_id, period } = columns
   switch (kind) {
     case 'weak_signal':
       return { kind, rsrpBelowDbm: threshold ?? 0, forMinutes }
     case 'high_temperature':
       return { kind, temperatureAboveC: threshold ?? 0, forMinutes }
+    case 'data_use':
+      return { kind, aboveMegabytes: threshold ?? 0, period: period ?? 'day' }
     case 'entered_place':
     case 'left_place':
       return { kind, placeId: place_id ?? '', forMinutes }

@@ -41,7 +41,7 @@ export type RuleRow = ConditionColumns & {
   updated_at: Date
 }
 
-export const ruleColumns = `id, name, enabled, severity, kind, for_minutes, threshold, place_id, group_id, tags,
+export const ruleColumns = `id, name, enabled, severity, kind, for_minutes, threshold, place_id, period, group_id, tags,
   notify_webhooks, emails, quiet_hours, revision, created_at, updated_at`
 
 export const toRule = (row: RuleRow): AlertRule => ({
