@@ -176,6 +176,34 @@ describe('lists', () => {
     expect(found.body.nextCursor).toBeNull()
   })
 
+  test('the device list and the export return only devices whose last position is inside the place', async () => {
+    const place = await newPlace({ name: 'Depot', area: square(8, 50) })
+    const { pool } = api.services
+    const at = async (lat: number, lon: number) => {
+      const deviceId = await registerDevice(pool, place.id, { name: 'Truck' })
+      await pool.query('UPDATE device SET last_lat = $2, last_lon = $3, last_fix_at = now() WHERE id = $1', [
+        deviceId,
+        lat,
+        lon,
+      ])
+      return deviceId
+    }
+    const [first, second] = [await at(50.1, 8.1), await at(50.2, 8.2)]
+    await at(49.9, 8.1)
+    await registerDevice(pool, place.id, { name: 'Truck' })
+    const query = `placeId=${place.created.body.id}`
+    const list = async (more = '') => (await api.call('GET', `/devices?${query}${more}`, { token: place.key })).body
+    const idsOf = (items: { id: string }[]) => items.map(({ id }) => id)
+    expect(idsOf((await list()).items)).toEqual([second, first])
+    expect(idsOf((await list('&q=truck&limit=1')).items)).toEqual([second])
+    const exported = await api.call('GET', `/devices/export?format=csv&${query}`, { token: place.key })
+    expect(String(exported.body).trim().split('\n')).toHaveLength(3)
+    const withoutFleet = await api.newKey([place.id], ['device:read'])
+    expect((await api.call('GET', `/devices?${query}`, { token: withoutFleet })).status).toBe(403)
+    const stranger = await api.newOrganization()
+    expect((await api.call('GET', `/devices?${query}`, { token: stranger.key })).status).toBe(404)
+  })
+
   test('fleet GPS returns only devices and dwells inside the place, also after its area changed', async () => {
     const { key, inside, outside, placeId, one } = await twoDevices({
       type: 'Circle',

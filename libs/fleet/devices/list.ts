@@ -1,3 +1,4 @@
+import { notFound } from '#core/errors'
 import { authorize, organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/devices/device'
@@ -13,6 +14,8 @@ export type DeviceListFilter = {
   q?: string | undefined
   /** The device must have all of these tags. */
   tag?: string[] | undefined
+  /** The last position of the device must be inside this place. */
+  placeId?: string | undefined
 }
 
 /** The organizations of a list. Throws 404 for an `orgId` in which the caller holds no scope, 403 without `device:read`. */
@@ -23,12 +26,29 @@ async function listedOrganizations(ctx: FleetContext, orgId: string | undefined)
   return [orgId]
 }
 
-/** A page of devices, newest first (`device:read`). */
+/** The organization of a place, which must be one of these. Throws 404, and 403 without `fleet:read` in it. */
+async function organizationOfPlace(
+  ctx: FleetContext,
+  placeId: string,
+  organizations: string[] | 'all',
+): Promise<string[]> {
+  const { rows } = await ctx.pool.query<{ organization_id: string }>(
+    'SELECT organization_id FROM place WHERE id = $1 AND ($2::uuid[] IS NULL OR organization_id = ANY ($2))',
+    [placeId, organizations === 'all' ? null : organizations],
+  )
+  const [row] = rows
+  if (!row) throw notFound('place', placeId)
+  authorize(ctx.principal, row.organization_id, 'fleet:read')
+  return [row.organization_id]
+}
+
+/** A page of devices, newest first (`device:read`). Throws 404 and 403. */
 export async function listDevices(
   ctx: FleetContext,
   { filter, page }: { filter: DeviceListFilter; page: PageRequest },
 ): Promise<Page<Device>> {
-  const organizations = await listedOrganizations(ctx, filter.orgId)
+  const listed = await listedOrganizations(ctx, filter.orgId)
+  const organizations = filter.placeId === undefined ? listed : await organizationOfPlace(ctx, filter.placeId, listed)
   const rows =
     filter.q === undefined
       ? await selectDevices(ctx, filter, organizations, page)
@@ -48,6 +68,11 @@ function conditionsOf(filter: DeviceListFilter, organizations: string[] | 'all',
         : [`d.organization_id = ANY(${bind(organizations)}::uuid[])`]),
     ...(page.after === undefined ? [] : [`d.id < ${bind(page.after)}`]),
     ...(filter.status === undefined ? [] : [`d.status = ${bind(filter.status)}`]),
+    ...(filter.placeId === undefined
+      ? []
+      : [
+          `EXISTS (SELECT FROM place WHERE place.id = ${bind(filter.placeId)} AND place_contains(place, d.last_lat, d.last_lon))`,
+        ]),
     ...(filter.tag === undefined ? [] : [`d.tags @> ${bind(filter.tag)}::text[]`]),
   ]
   return { values, conditions, bind }
