@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { alerts } from './alerts.ts'
 import { deviceList } from './device-list.ts'
 import { fleetGps } from './fleet-gps.ts'
 import { forecast } from './forecast.ts'
@@ -31,6 +32,7 @@ const benches: Bench[] = [
   rows,
   deviceList,
   groupCount,
+  alerts,
   latestHistory,
   fleetGps,
   forecast,
