@@ -1,4 +1,5 @@
-import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
+import { idList } from '#questdb/id-list'
+import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 import type { TimeRange } from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
 import type { CellularRow } from '#telemetry/rows'
@@ -19,18 +20,22 @@ export type TrackQuery = TimeRange & { receivedBeforeMs?: number | undefined }
 const farPast = Date.UTC(2020, 0, 1)
 const farFuture = Date.UTC(2100, 0, 1)
 
-function filter(deviceIds: readonly string[], { fromMs, toMs, receivedBeforeMs }: TrackQuery) {
+/** Returns the condition of a query on these devices, at most `maxIds`, and the values of its parameters. */
+export function trackFilter(deviceIds: readonly string[], { fromMs, toMs, receivedBeforeMs }: TrackQuery) {
+  const { list, ids } = idList(deviceIds, 4)
   const values: SqlValue[] = [
     timestampParameter(Math.max(fromMs, farPast)),
     timestampParameter(Math.min(toMs, farFuture)),
     timestampParameter(receivedBeforeMs ?? farFuture),
-    ...deviceIds,
+    ...ids,
   ]
-  const devices = placeholders(deviceIds.length, 4)
-  return { where: `ts >= $1 AND ts <= $2 AND received_at < $3 AND device_id IN (${devices})`, values }
+  return { where: `ts >= $1 AND ts <= $2 AND received_at < $3 AND device_id IN (${list})`, values }
 }
 
-/** How many rows a query may give, and which first; a page of rows in order of time ends with a full one. */
+/**
+ * How many rows a query may give, and which first; a page of rows in order of time ends with a full one. The limit is part
+ * of the statement, so use few different ones.
+ */
 export type Page = { limit: number; newestFirst?: boolean }
 
 const orderOf = ({ limit, newestFirst }: Page) => `ORDER BY ts${newestFirst ? ' DESC' : ''} LIMIT ${limit}`
@@ -49,7 +54,7 @@ export async function readFixReports(
   query: TrackQuery,
   page: Page,
 ): Promise<Map<string, StoredFixReport[]>> {
-  const { where, values } = filter(deviceIds, query)
+  const { where, values } = trackFilter(deviceIds, query)
   const rows = await questdb.queryArrays<ReportRow>(
     `SELECT device_id, ts, lat, lon, fix_ts, accuracy_m, hdop, speed_mps, heading_deg, org_id, received_at FROM location
       WHERE ${where} AND usable ${orderOf(page)}`,
@@ -77,40 +82,6 @@ function byDevice<Row, Item>(
   return lists
 }
 
-export type StoredAmount = { rows: number; cellsCharacters: number }
-
-/** How many RF rows these devices have, and how large their cells are together; devices without rows are left out. */
-export async function countCellularRows(
-  questdb: QuestdbSql,
-  deviceIds: readonly string[],
-  query: TrackQuery,
-): Promise<Map<string, StoredAmount>> {
-  const { where, values } = filter(deviceIds, query)
-  const size = 'sum(CASE WHEN cells IS NULL THEN 0 ELSE length(cells) END)'
-  const rows = await questdb.queryArrays<[string, string, string]>(
-    `SELECT device_id, count() AS amount, ${size} AS size FROM cellular WHERE ${where} GROUP BY device_id`,
-    values,
-  )
-  return new Map(
-    rows.map(([deviceId, amount, size]) => [deviceId, { rows: Number(amount), cellsCharacters: Number(size) }]),
-  )
-}
-
-/** Returns a device's last position before a time, from reports received before another. Undefined without one. */
-export async function readLastPosition(
-  questdb: QuestdbSql,
-  deviceId: string,
-  { beforeMs, receivedBeforeMs }: { beforeMs: number; receivedBeforeMs: number },
-): Promise<{ tsMs: number; lat: number; lon: number } | undefined> {
-  // QuestDB reads the device's index backwards and stops at the first row.
-  const [row] = await questdb.queryArrays<[number, number, number]>(
-    `SELECT ts, lat, lon FROM location WHERE device_id = $1 AND ts < $2 AND received_at < $3 AND usable
-      ORDER BY ts DESC LIMIT 1`,
-    [deviceId, timestampParameter(Math.min(beforeMs, farFuture)), timestampParameter(receivedBeforeMs)],
-  )
-  return row && { tsMs: row[0], lat: row[1], lon: row[2] }
-}
-
 const cellularColumns = tables.cellular.columns
 const cellularSelection = ['device_id', 'ts', 'org_id', ...cellularColumns.map(({ name }) => name)].join(', ')
 
@@ -123,7 +94,7 @@ export async function readCellularRows(
   query: TrackQuery,
   page: Page,
 ): Promise<Map<string, StoredCellularRow[]>> {
-  const { where, values } = filter(deviceIds, query)
+  const { where, values } = trackFilter(deviceIds, query)
   const found = await questdb.queryArrays<unknown[]>(
     `SELECT ${cellularSelection} FROM cellular WHERE ${where} ${orderOf(page)}`,
     values,
@@ -156,7 +127,7 @@ export async function readDwells(
   range: TimeRange,
   page: Page,
 ): Promise<Map<string, StoredDwell[]>> {
-  const { where, values } = filter(deviceIds, range)
+  const { where, values } = trackFilter(deviceIds, range)
   const found = await questdb.query<DwellRow>(
     `SELECT device_id, ts, org_id, received_at, last_inside_at, withdrawn FROM dwell WHERE ${where} ${orderOf(page)}`,
     values,

@@ -10,7 +10,7 @@ import { dwellPolicies } from '#telemetry/dwell'
 import { createRowEncoder } from '#telemetry/ilp'
 import { type TableName, tables } from '#telemetry/tables'
 import { questdbConnection } from '#test/questdb'
-import { applied, storeRows } from '#test/telemetry-rows'
+import { applied, type StoredRow, storeRows } from '#test/telemetry-rows'
 import { cellularRow } from '#test/tracks'
 import { createDeviceTrack } from './device-track.ts'
 import { recoverTracks } from './recover-tracks.ts'
@@ -67,6 +67,85 @@ test('a recovered track places a late row like the original track, or marks it f
     placed++
   }
   expect(placed).toBeGreaterThan(100)
+})
+
+/** The same database, which also collects the texts of its statements. */
+function recorded(texts: string[]): QuestdbSql {
+  return {
+    ...questdb,
+    query(text, values) {
+      texts.push(text)
+      return questdb.query(text, values)
+    },
+    queryArrays(text, values) {
+      texts.push(text)
+      return questdb.queryArrays(text, values)
+    },
+  }
+}
+
+/** Stores this many devices with three recent fixes each, of which every second stands since `index` minutes before them. */
+async function storeFleet(count: number, nowMs: number): Promise<string[]> {
+  const organizationId = newId()
+  const fixes: StoredRow[] = []
+  const dwells: StoredRow[] = []
+  const deviceIds = Array.from({ length: count }, () => newId())
+  for (const [index, deviceId] of deviceIds.entries()) {
+    const fixAt = (minutesAgo: number, northM: number) => {
+      const tsMs = nowMs - minutesAgo * minuteMs
+      fixes.push({ tsMs, deviceId, organizationId, lat: 50 + index + northM / 111_195, lon: 8, usable: true })
+      return tsMs
+    }
+    const older = 21 + (index % 40)
+    if (index % 2 === 1) {
+      // A fix before the dwell, which does not belong to it.
+      fixAt(older + 7, 5_000)
+      const arrivedAtMs = fixAt(older + 6, 0)
+      fixAt(older + 1, 20)
+      const lastInsideAtMs = fixAt(1, 10)
+      const stay = { id: newId(), departedAtMs: null, lat: 50, lon: 8, radiusM: 0, fixCount: 1, gap: false }
+      dwells.push({ tsMs: arrivedAtMs, deviceId, organizationId, ...stay, lastInsideAtMs })
+    } else {
+      fixAt(older, 0)
+      for (const minutesAgo of [3, 2, 1]) fixAt(minutesAgo, (4 - minutesAgo) * 60)
+    }
+  }
+  await storeRows(questdb, 'location', fixes)
+  await storeRows(questdb, 'dwell', dwells)
+  return deviceIds
+}
+
+test('recovers many devices with few statements, each like alone', { timeout: 60_000 }, async () => {
+  const nowMs = Date.now()
+  const deviceIds = await storeFleet(150, nowMs)
+  const recover = async (sql: QuestdbSql, ids: readonly string[]) => {
+    const tracks = new Map(ids.map((deviceId) => [deviceId, createDeviceTrack('vehicle')]))
+    await recoverTracks(sql, tracks, { receivedBeforeMs: nowMs, onFailure })
+    return tracks
+  }
+  const texts: string[] = []
+  const together = await recover(recorded(texts), deviceIds)
+  expect(texts.length).toBeLessThan(20)
+  for (const [index, deviceId] of deviceIds.entries()) {
+    const track = together.get(deviceId)
+    const alone = (await recover(questdb, [deviceId])).get(deviceId)
+    expect(track?.alignment.state()).toEqual(alone?.alignment.state())
+    expect(track?.past).toEqual(alone?.past)
+    const olderMs = nowMs - (21 + (index % 40)) * minuteMs
+    if (index % 2 === 0) expect(track?.past).toEqual({ tsMs: olderMs, lat: 50 + index, lon: 8 })
+    else expect(track?.alignment.state().dwell.open?.anchor.firstReportMs).toBe(olderMs - 6 * minuteMs)
+  }
+})
+
+test('QuestDB compiles few different statements for groups of any size', { timeout: 60_000 }, async () => {
+  const nowMs = Date.now()
+  const deviceIds = await storeFleet(40, nowMs)
+  const texts: string[] = []
+  for (let count = 1; count <= deviceIds.length; count++) {
+    const tracks = new Map(deviceIds.slice(0, count).map((deviceId) => [deviceId, createDeviceTrack('vehicle')]))
+    await recoverTracks(recorded(texts), tracks, { receivedBeforeMs: nowMs, onFailure })
+  }
+  expect(new Set(texts).size).toBeLessThan(30)
 })
 
 /** Many rows, the way the writer sends them. */

@@ -8,7 +8,8 @@ export type SilentDevices = {
 }
 
 const chunkBytes = 2 * 1024 ** 2
-const loadAtOnce = 50
+/** Reports that arrive meanwhile wait for these devices. Fewer cost more statements for each device. */
+const loadAtOnce = 256
 
 /**
  * Loads devices that reported shortly before a restart and may not report again, so that their open dwells are closed like

@@ -1,0 +1,21 @@
+import { placeholders } from '#questdb/sql'
+
+/** Sizes of the lists. QuestDB compiles a statement for each size and keeps it in its heap, so there are few sizes. */
+const sizes = [1, 8, 64, 512]
+
+/** The most ids in one statement. */
+export const maxIds = 512
+
+/** No device has this id. Repeating an id instead would make QuestDB read its rows again. */
+const filler = ''
+
+/**
+ * Returns the placeholders `$first, …` and the values of a list of ids, filled up to one of a few sizes. Throws a RangeError
+ * for more than `maxIds`.
+ */
+export function idList(ids: readonly string[], first: number): { list: string; ids: string[] } {
+  const size = sizes.find((atMost) => ids.length <= atMost)
+  if (size === undefined) throw new RangeError(`A statement takes at most ${maxIds} ids, not ${ids.length}.`)
+  const fillers = Array.from({ length: size - ids.length }, () => filler)
+  return { list: placeholders(size, first), ids: [...ids, ...fillers] }
+}

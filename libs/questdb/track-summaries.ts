@@ -1,0 +1,75 @@
+import { type StoredDwell, type TrackQuery, trackFilter } from '#questdb/device-tracks'
+import { idList } from '#questdb/id-list'
+import { type QuestdbSql, timestampParameter } from '#questdb/sql'
+import type { TimeRange } from '#telemetry/device-alignment'
+
+/** Returns the number of usable fixes of each device. Devices without one are left out. */
+export async function countFixReports(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  query: TrackQuery,
+): Promise<Map<string, number>> {
+  const { where, values } = trackFilter(deviceIds, query)
+  const rows = await questdb.queryArrays<[string, string]>(
+    `SELECT device_id, count() AS amount FROM location WHERE ${where} AND usable GROUP BY device_id`,
+    values,
+  )
+  return new Map(rows.map(([deviceId, amount]) => [deviceId, Number(amount)]))
+}
+
+export type StoredAmount = { rows: number; cellsCharacters: number }
+
+/** How many RF rows these devices have, and how large their cells are together; devices without rows are left out. */
+export async function countCellularRows(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  query: TrackQuery,
+): Promise<Map<string, StoredAmount>> {
+  const { where, values } = trackFilter(deviceIds, query)
+  const size = 'sum(CASE WHEN cells IS NULL THEN 0 ELSE length(cells) END)'
+  const rows = await questdb.queryArrays<[string, string, string]>(
+    `SELECT device_id, count() AS amount, ${size} AS size FROM cellular WHERE ${where} GROUP BY device_id`,
+    values,
+  )
+  return new Map(
+    rows.map(([deviceId, amount, size]) => [deviceId, { rows: Number(amount), cellsCharacters: Number(size) }]),
+  )
+}
+
+type StoredPosition = { tsMs: number; lat: number; lon: number }
+
+/**
+ * Returns the last position of each device before a time, from reports received before another. Devices without one are
+ * left out.
+ */
+export async function readLastPositions(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  { beforeMs, receivedBeforeMs }: { beforeMs: number; receivedBeforeMs: number },
+): Promise<Map<string, StoredPosition>> {
+  const { list, ids } = idList(deviceIds, 3)
+  // QuestDB reads the index of each device backwards and stops at its first row.
+  const rows = await questdb.queryArrays<[string, number, number, number]>(
+    `SELECT device_id, ts, lat, lon FROM location
+      WHERE ts < $1 AND received_at < $2 AND device_id IN (${list}) AND usable LATEST ON ts PARTITION BY device_id`,
+    [timestampParameter(beforeMs), timestampParameter(receivedBeforeMs), ...ids],
+  )
+  return new Map(rows.map(([deviceId, tsMs, lat, lon]) => [deviceId, { tsMs, lat, lon }]))
+}
+
+type DwellTimes = Pick<StoredDwell, 'arrivedAtMs' | 'lastInsideAtMs'>
+
+/** Returns the last dwell of each device that began in the range. Devices without one are left out. */
+export async function readLastDwells(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  range: TimeRange,
+): Promise<Map<string, DwellTimes>> {
+  const { where, values } = trackFilter(deviceIds, range)
+  const rows = await questdb.queryArrays<[string, number, number]>(
+    `SELECT device_id, ts, last_inside_at FROM dwell WHERE ${where} AND NOT withdrawn
+      LATEST ON ts PARTITION BY device_id`,
+    values,
+  )
+  return new Map(rows.map(([deviceId, arrivedAtMs, lastInsideAtMs]) => [deviceId, { arrivedAtMs, lastInsideAtMs }]))
+}

@@ -1,0 +1,141 @@
+import {
+  readCellularRows,
+  readFixReports,
+  type StoredCellularRow,
+  type StoredFixReport,
+  type TrackQuery,
+} from '#questdb/device-tracks'
+import type { QuestdbSql } from '#questdb/sql'
+import { openTrackStore } from '#questdb/track-store'
+import { countCellularRows, countFixReports, readLastDwells } from '#questdb/track-summaries'
+import { groupsOf, limitsAlone, limitsTogether, sharesOf } from './recovery-shares.ts'
+
+/** Devices that are read together. `openSinceMs`: the arrivals of the open dwells that began before the recent data. */
+export type Share = { deviceIds: readonly string[]; openSinceMs: ReadonlyMap<string, number> }
+
+/** The stored data of a device, in order of time. */
+export type StoredPast = {
+  /** The newest recent fixes. */
+  reports: StoredFixReport[]
+  /** The newest recent RF rows. */
+  rows: StoredCellularRow[]
+  /** The fixes of the open dwell before the recent ones. Undefined if there is no such dwell or it has too many fixes. */
+  ofDwell: StoredFixReport[] | undefined
+}
+
+/** A dwell that began earlier is found when the track is rebuilt. */
+const longestDwellMs = 24 * 60 * 60_000
+/** The fixes of dwells are read from the first arrival among these devices, so few devices with similar arrivals. */
+const standingTogether = 64
+/** A dwell with more pages of fixes is rebuilt when its device is quiet. */
+const dwellPages = 20
+
+/** Divides at most `maxIds` devices into shares, by the amount of their data in the recent range. */
+export async function planShares(
+  questdb: QuestdbSql,
+  deviceIds: readonly string[],
+  recent: TrackQuery,
+): Promise<Share[]> {
+  // A dwell that continued later has been written again, so it only tells how far to look back.
+  const lastDay = { fromMs: recent.fromMs - longestDwellMs, toMs: recent.fromMs - 1 }
+  const [fixes, rows, dwells] = await Promise.all([
+    countFixReports(questdb, deviceIds, recent),
+    countCellularRows(questdb, deviceIds, recent),
+    readLastDwells(questdb, deviceIds, lastDay),
+  ])
+  const openSinceMs = new Map<string, number>()
+  for (const [deviceId, { arrivedAtMs, lastInsideAtMs }] of dwells)
+    if (lastInsideAtMs >= recent.fromMs) openSinceMs.set(deviceId, arrivedAtMs)
+  const none = { rows: 0, cellsCharacters: 0 }
+  const sharesWith = (ids: readonly string[], older: ReadonlyMap<string, number>): Share[] =>
+    sharesOf(ids, (id) => ({ ...(rows.get(id) ?? none), fixes: (fixes.get(id) ?? 0) + (older.get(id) ?? 0) })).map(
+      (share) => ({ deviceIds: share, openSinceMs }),
+    )
+  const moving = deviceIds.filter((deviceId) => !openSinceMs.has(deviceId))
+  const shares = sharesWith(moving, new Map())
+  const standing = [...openSinceMs].sort(([, a], [, b]) => a - b)
+  for (const group of groupsOf(standing, standingTogether)) {
+    const ids = group.map(([deviceId]) => deviceId)
+    shares.push(...sharesWith(ids, await countFixReports(questdb, ids, dwellRange(ids, openSinceMs, recent))))
+  }
+  return shares
+}
+
+/** Reads the data of a share within limits, newest first. */
+export async function readShare(
+  questdb: QuestdbSql,
+  share: Share,
+  recent: TrackQuery,
+): Promise<Map<string, StoredPast>> {
+  const { deviceIds, openSinceMs } = share
+  const [deviceId] = deviceIds
+  if (deviceIds.length === 1 && deviceId !== undefined) {
+    return new Map([[deviceId, await readAlone(questdb, deviceId, openSinceMs.get(deviceId), recent)]])
+  }
+  const standing = deviceIds.filter((id) => openSinceMs.has(id))
+  // More than was counted, because rows may have arrived since.
+  const [fixesPage, rowsPage] = [{ limit: 2 * limitsTogether.fixes }, { limit: 2 * limitsTogether.rows }]
+  const [reports, rows, ofDwells] = await Promise.all([
+    readFixReports(questdb, deviceIds, recent, fixesPage),
+    readCellularRows(questdb, deviceIds, recent, rowsPage),
+    standing.length === 0
+      ? undefined
+      : readFixReports(questdb, standing, dwellRange(standing, openSinceMs, recent), fixesPage),
+  ])
+  const pastOf = (id: string): StoredPast => {
+    const sinceMs = openSinceMs.get(id)
+    return {
+      reports: reports.get(id) ?? [],
+      rows: rows.get(id) ?? [],
+      ofDwell: sinceMs === undefined ? undefined : (ofDwells?.get(id) ?? []).filter(({ tsMs }) => tsMs >= sinceMs),
+    }
+  }
+  return new Map(deviceIds.map((id) => [id, pastOf(id)]))
+}
+
+/** Returns the time from the first arrival of these devices to the recent data. */
+function dwellRange(
+  deviceIds: readonly string[],
+  openSinceMs: ReadonlyMap<string, number>,
+  recent: TrackQuery,
+): TrackQuery {
+  const fromMs = deviceIds.reduce((first, id) => Math.min(first, openSinceMs.get(id) ?? first), recent.fromMs)
+  return { ...recent, fromMs, toMs: recent.fromMs - 1 }
+}
+
+async function readAlone(
+  questdb: QuestdbSql,
+  deviceId: string,
+  openSinceMs: number | undefined,
+  recent: TrackQuery,
+): Promise<StoredPast> {
+  const [reports, rows] = await Promise.all([
+    readFixReports(questdb, [deviceId], recent, { limit: limitsAlone.fixes, newestFirst: true }),
+    readCellularRows(questdb, [deviceId], recent, { limit: limitsAlone.rows, newestFirst: true }),
+  ])
+  const newest = (reports.get(deviceId) ?? []).reverse()
+  const isComplete = openSinceMs !== undefined && newest.length < limitsAlone.fixes
+  return {
+    reports: newest,
+    rows: (rows.get(deviceId) ?? []).reverse(),
+    ofDwell: isComplete ? await fixesOfDwell(questdb, deviceId, openSinceMs, recent) : undefined,
+  }
+}
+
+async function fixesOfDwell(
+  questdb: QuestdbSql,
+  deviceId: string,
+  arrivedAtMs: number,
+  recent: TrackQuery,
+): Promise<StoredFixReport[] | undefined> {
+  const store = openTrackStore(questdb, deviceId)
+  const found: StoredFixReport[] = []
+  for (let page = 0, fromMs = arrivedAtMs; page < dwellPages; page++) {
+    const range = { ...recent, fromMs, toMs: recent.fromMs - 1 }
+    const fixes = await store.fixes(range, limitsAlone.fixes)
+    for (const fix of fixes) found.push(fix)
+    if (fixes.length < limitsAlone.fixes) return found
+    fromMs = (fixes.at(-1)?.tsMs ?? fromMs) + 1
+  }
+  return undefined
+}
