@@ -7,7 +7,7 @@ test('fills lists up to one of a few sizes with ids of no device', () => {
   expect(list).toBe('$2, $3, $4, $5, $6, $7, $8, $9')
   expect(ids).toEqual(['a', 'b', 'c', '', '', '', '', ''])
   const lists = Array.from({ length: maxIds }, (_, index) => idList(Array(index + 1).fill('a'), 1).list)
-  expect(new Set(lists).size).toBe(4)
+  expect(new Set(lists).size).toBe(5)
 })
 
 test('refuses more ids than the largest list', () => {

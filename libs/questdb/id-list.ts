@@ -1,7 +1,7 @@
 import { placeholders } from '#questdb/sql'
 
 /** Sizes of the lists. QuestDB compiles a statement for each size and keeps it in its heap, so there are few sizes. */
-const sizes = [1, 8, 64, 512]
+const sizes = [1, 8, 64, 256, 512]
 
 /** The most ids in one statement. */
 export const maxIds = 512

@@ -12,6 +12,10 @@ import { groupsOf, limitsAlone } from './recovery-shares.ts'
 /** Interpolation and rows that can still change never reach further back than this. */
 const lookBackMs = 20 * 60_000
 
+/** While QuestDB reads one group, the tracks of another are restored. */
+const groupsAtOnce = 2
+const groupSize = 256
+
 export type Recovery = {
   receivedBeforeMs: number
   /** Called when a track cannot be restored from storage. The track then starts without data. */
@@ -31,7 +35,16 @@ export async function recoverTracks(
   tracks: ReadonlyMap<string, DeviceTrack>,
   recovery: Recovery,
 ): Promise<void> {
-  for (const group of groupsOf([...tracks], maxIds)) await recoverGroup(questdb, new Map(group), recovery)
+  const waiting = groupsOf([...tracks], groupSize).values()
+  const recoverNext = async () => {
+    for (const group of waiting) await recoverGroup(questdb, new Map(group), recovery)
+  }
+  await allOf(Array.from({ length: groupsAtOnce }, recoverNext))
+}
+
+/** Waits for all, then throws the error of the first that failed. */
+async function allOf(running: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(running)) if (result.status === 'rejected') throw result.reason
 }
 
 async function recoverGroup(

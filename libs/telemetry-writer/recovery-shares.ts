@@ -9,11 +9,11 @@ export type RecoveryAmount = { fixes: number; rows: number; cellsCharacters: num
  */
 export const limitsAlone: RecoveryAmount = { fixes: 5_000, rows: maxTrailing + 1, cellsCharacters: 256 * 1024 }
 
-/** Limits for the devices that are read together. */
+/** Limits for the devices that are read together. Two shares are in memory at once. */
 export const limitsTogether: RecoveryAmount = {
-  fixes: 50_000,
-  rows: 50 * limitsAlone.rows,
-  cellsCharacters: 50 * limitsAlone.cellsCharacters,
+  fixes: 25_000,
+  rows: 25 * limitsAlone.rows,
+  cellsCharacters: 25 * limitsAlone.cellsCharacters,
 }
 
 /**
