@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { App } from './apps.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -70,14 +71,20 @@ export async function planServices(plan: Plan): Promise<Services> {
 async function planWriters({ copies, questdbCopies, folder }: Plan) {
   if (questdbCopies.length === 0) {
     const added = { WRITER_DIR: folder.telemetryWriter }
-    return (await planCopies('writer', copies)).map((writer) => ({ ...writer, added }))
+    return (await planCopies('writer', copies)).map((writer) => withMemberName(writer, added))
   }
   const planned = questdbCopies.map(async (copy) => {
     const added = { WRITER_DIR: join(folder.telemetryWriter, copy), QUESTDB_COPY: copy }
-    return (await planCopies(writerOf(copy), copies)).map((writer) => ({ ...writer, added }))
+    return (await planCopies(writerOf(copy), copies)).map((writer) => withMemberName(writer, added))
   })
   return (await Promise.all(planned)).flat()
 }
+
+/** Adds a name that stays the same when the process is started again, and that differs from those of other machines. */
+const withMemberName = (writer: Internal, added: Record<string, string>) => ({
+  ...writer,
+  added: { ...added, KAFKA_MEMBER_NAME: `${hostname()}-${writer.port}` },
+})
 
 /** The name of the app that writes to a copy of QuestDB. */
 export const writerOf = (copy: string): string => `writer-${copy}`

@@ -11,6 +11,11 @@ export const configSchema = z.object({
    * to it.
    */
   KAFKA_GROUP: z.string().min(1).default('routerfleet.writers'),
+  /** A name that no other writer of the group has. A writer that is killed and started again gets its partitions back at once. */
+  KAFKA_MEMBER_NAME: z
+    .string()
+    .regex(/^[\w.-]{1,249}$/, 'must be at most 249 letters, digits, dots, hyphens and underscores')
+    .optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8083),
   POSTGRES_URL: z.string().min(1),

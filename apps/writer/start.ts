@@ -75,6 +75,7 @@ export async function startWriter(
     const joined = joinKafkaGroup({
       settings,
       groupId,
+      memberName: config.KAFKA_MEMBER_NAME,
       onAssigned(gained) {
         logger.info({ partitions: gained }, 'partitions_assigned')
         for (const partition of gained) {

@@ -19,6 +19,12 @@ export type KafkaGroup = {
 export type KafkaGroupParts = {
   settings: KafkaSettings
   groupId: string
+  /**
+   * A name that no other member of the group has. A killed member that joins again with its name gets its partitions back at
+   * once, and not after the session.
+   */
+  memberName?: string | undefined
+  sessionTimeoutMs?: number
   /** Called with the partitions that this member has gained. */
   onAssigned: (partitions: readonly number[]) => void
   /**
@@ -31,17 +37,21 @@ export type KafkaGroupParts = {
 }
 
 /** A killed member loses its partitions after this time. */
-const sessionTimeoutMs = 10_000
+const usualSessionTimeoutMs = 10_000
 const heartbeatMs = 2_000
 /** Time for all members to give up partitions and to join again. */
-const rebalanceTimeoutMs = 20_000
+const usualRebalanceTimeoutMs = 20_000
 const retryPauseMs = 1_000
 
 /**
  * Joins a consumer group on one topic with cooperative-sticky assignment and remains in it until `leave`. A partition that
  * moves is first revoked from its owner and assigned to its new owner in the next round.
  */
-export function joinKafkaGroup({ settings, groupId, onAssigned, onRevoked, onError }: KafkaGroupParts): KafkaGroup {
+export function joinKafkaGroup(parts: KafkaGroupParts): KafkaGroup {
+  const { settings, groupId, memberName, onAssigned, onRevoked, onError } = parts
+  const { sessionTimeoutMs = usualSessionTimeoutMs } = parts
+  // A client refuses a shorter time for a rebalance.
+  const rebalanceTimeoutMs = Math.max(usualRebalanceTimeoutMs, sessionTimeoutMs)
   const { topic } = settings
   const leaving = new AbortController()
   let owned = new Set<number>()
@@ -68,6 +78,7 @@ export function joinKafkaGroup({ settings, groupId, onAssigned, onRevoked, onErr
     const consumer: Consumer = new Consumer({
       ...clientOptions(settings, 'routerfleet-writer'),
       groupId,
+      ...(memberName !== undefined && { groupInstanceId: memberName }),
       // A broker answers a join when all members have joined.
       requestTimeout: rebalanceTimeoutMs + sessionTimeoutMs,
       sessionTimeout: sessionTimeoutMs,
