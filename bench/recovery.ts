@@ -10,6 +10,10 @@ const minuteMs = 60_000
 const minutesBefore = 5
 const visibleLimitMs = 600_000
 const pollMs = 100
+/** Reports per message to the load process, which has a limited size. */
+const filledTogether = 20_000
+/** Each router has a connection of its own. With few, the response times of Postgres and of the disk would limit the load. */
+const connectionsAtOnce = 1_000
 
 /** The time from a kill until queries return reports that were sent after it. Ingest holds the states. */
 export const recovery: Bench = {
@@ -42,25 +46,28 @@ async function onFiles(stack: BenchStack, devices: readonly ReportingDevice[]): 
   let ingest = await startIngestProcess(stack)
   try {
     await fill(stack, ingest, devices)
+    const fresh = freshReports(devices)
     const killedMs = await kill(ingest)
     ingest = await startIngestProcess(stack)
-    return figures('segment files', devices.length, await untilFresh(stack, ingest, devices, killedMs))
+    return figures('segment files', devices.length, await untilFresh(stack, ingest, { devices, fresh, killedMs }))
   } finally {
     await ingest.stop()
   }
 }
 
-/** Kafka assigns the partitions again only after the session of the killed writer has ended. */
+/** The writer has a name, so that Kafka does not wait for the end of the killed writer's session. */
 async function onKafka(stack: BenchStack, devices: readonly ReportingDevice[]): Promise<Figure[]> {
   const { kafka, environment } = await startBenchKafka(stack)
+  const named = { ...environment, KAFKA_MEMBER_NAME: 'writer' }
   const ingest = await startIngestProcess(stack, { environment })
-  let writer = await spawnApp(stack, 'writer', { environment })
+  let writer = await spawnApp(stack, 'writer', { environment: named })
   try {
     await writer.ready()
     await fill(stack, ingest, devices)
+    const fresh = freshReports(devices)
     const killedMs = await kill(writer)
-    writer = await spawnApp(stack, 'writer', { environment })
-    return figures('Kafka', devices.length, await untilFresh(stack, ingest, devices, killedMs))
+    writer = await spawnApp(stack, 'writer', { environment: named })
+    return figures('Kafka', devices.length, await untilFresh(stack, ingest, { devices, fresh, killedMs }))
   } finally {
     await Promise.all([ingest.stop(), writer.stop()])
     await kafka.stop()
@@ -83,35 +90,45 @@ function figures(log: string, devices: number, { acceptedMs, firstMs, allMs }: F
 async function fill(stack: BenchStack, ingest: ServerProcess, devices: readonly ReportingDevice[]): Promise<void> {
   const nowMs = Date.now()
   const times = Array.from({ length: minutesBefore }, (_, index) => nowMs - (minutesBefore - index) * minuteMs)
-  await reportAll(ingest, devices, (seed) => times.flatMap((tsMs) => minuteSamples(tsMs, seed)))
+  for (let start = 0; start < devices.length; start += filledTogether) {
+    const some = devices.slice(start, start + filledTogether)
+    const samplesOf = (seed: number) => times.flatMap((tsMs) => minuteSamples(tsMs, start + seed))
+    await report(ingest, requestsOf(some, samplesOf))
+  }
   await untilRows(stack, devices, { fromMs: times.at(-1) ?? nowMs, rows: devices.length })
+}
+
+/** Prepared requests of all routers with samples of the time `fromMs`. */
+type FreshReports = { fromMs: number; requests: string[] }
+
+function freshReports(devices: readonly ReportingDevice[]): FreshReports {
+  const fromMs = Date.now()
+  return { fromMs, requests: requestsOf(devices, (seed) => minuteSamples(fromMs, seed)) }
 }
 
 async function untilFresh(
   stack: BenchStack,
   ingest: ServerProcess,
-  devices: readonly ReportingDevice[],
-  killedMs: number,
+  { devices, fresh, killedMs }: { devices: readonly ReportingDevice[]; fresh: FreshReports; killedMs: number },
 ): Promise<Fresh> {
-  const fromMs = Date.now()
+  const { fromMs, requests } = fresh
   const since = () => performance.now() - killedMs
   const [acceptedMs, firstMs, allMs] = await Promise.all([
-    reportAll(ingest, devices, (seed) => minuteSamples(fromMs, seed)).then(since),
+    report(ingest, requests).then(since),
     untilRows(stack, devices, { fromMs, rows: 1 }).then(since),
     untilRows(stack, devices, { fromMs, rows: devices.length }).then(since),
   ])
   return { acceptedMs, firstMs, allMs }
 }
 
-async function reportAll(
-  { port }: Pick<ServerProcess, 'port'>,
+const requestsOf = (
   devices: readonly ReportingDevice[],
   samplesOf: (seed: number) => Record<string, unknown>[],
-): Promise<void> {
-  const requests = devices.map(({ token }, seed) =>
-    httpRequest('/telemetry', token, JSON.stringify({ samples: samplesOf(seed) })),
-  )
-  await applyLoad({ port, requests, connections: 16, pipeline: 4, total: requests.length })
+): string[] =>
+  devices.map(({ token }, seed) => httpRequest('/telemetry', token, JSON.stringify({ samples: samplesOf(seed) })))
+
+async function report({ port }: Pick<ServerProcess, 'port'>, requests: string[]): Promise<void> {
+  await applyLoad({ port, requests, connections: connectionsAtOnce, pipeline: 1, total: requests.length })
 }
 
 /** Waits until queries return this number of RF rows of the devices since a time. */
