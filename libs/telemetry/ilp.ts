@@ -10,6 +10,7 @@ import {
   putLineEnd,
   putQuoted,
   putTimestamp,
+  refillChunk,
   reserve,
   writtenBytes,
 } from './line-buffer.ts'
@@ -105,8 +106,8 @@ export function createRowEncoder(table: Table, initialBytes = 1 << 20): RowEncod
   const useOrigin = (origin: RowOrigin) => {
     lastOrigin = origin
     const [deviceId, organizationId] = [escapeSymbol(origin.deviceId), escapeSymbol(origin.organizationId)]
-    lineStart = chunkOf(`${table.name},device_id=${deviceId},org_id=${organizationId}`)
-    receivedAt = chunkOf(` received_at=${origin.receivedAtMs}000t`)
+    lineStart = refillChunk(lineStart, `${table.name},device_id=${deviceId},org_id=${organizationId}`)
+    receivedAt = refillChunk(receivedAt, ` received_at=${origin.receivedAtMs}000t`)
   }
 
   const putMembers = (row: Record<string, unknown>, symbols: boolean): boolean => {

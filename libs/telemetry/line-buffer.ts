@@ -32,20 +32,31 @@ export function reserve(buffer: LineBuffer, length: number): void {
 }
 
 /** A byte string for repeated writes, stored as 32-bit words to write four bytes per step. */
-export type Chunk = { words: Int32Array; length: number }
+export type Chunk = { words: Int32Array; bytes: Buffer; length: number }
 
 export function chunkOf(text: string): Chunk {
-  const bytes = Buffer.from(text)
-  const words = new Int32Array(Math.ceil(bytes.length / 4))
-  new Uint8Array(words.buffer).set(bytes)
-  return { words, length: bytes.length }
+  const chunk = chunkFor(Buffer.byteLength(text))
+  chunk.length = chunk.bytes.write(text)
+  return chunk
+}
+
+function chunkFor(length: number): Chunk {
+  const words = new Int32Array(Math.ceil(length / 4))
+  return { words, bytes: Buffer.from(words.buffer), length: 0 }
+}
+
+/** Returns a chunk with this text in the memory of another, which must not be used afterwards. New memory takes some µs. */
+export function refillChunk(chunk: Chunk, text: string): Chunk {
+  // A character takes at most three bytes.
+  const filled = text.length * 3 <= chunk.bytes.length ? chunk : chunkFor(text.length * 3)
+  filled.length = filled.bytes.write(text)
+  return filled
 }
 
 /** May touch up to three bytes behind the chunk, which `reserve` must have covered. */
 export function putChunk(buffer: LineBuffer, { words, length }: Chunk): void {
   const { view, at } = buffer
-  for (let index = 0; index < words.length; index++)
-    view.setInt32(at + index * 4, words[index] as number, isLittleEndian)
+  for (let index = 0; index * 4 < length; index++) view.setInt32(at + index * 4, words[index] as number, isLittleEndian)
   buffer.at = at + length
 }
 
