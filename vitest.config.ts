@@ -25,7 +25,8 @@ const unitTests = [
 /** Tests that start Kafka brokers, several copies or whole installations. They would take a third of the time of `npm test`. */
 const clusterTests = [
   'apps/stack/engines/kafka.test.ts',
-  'libs/telemetry-log/kafka-{cluster,log}.test.ts',
+  'apps/writer/*.test.ts',
+  'libs/telemetry-log/kafka-{cluster,group-hold,log}.test.ts',
   'test/e2e/{backup,cluster,copies,kafka,postgres-failover,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
 ]
 

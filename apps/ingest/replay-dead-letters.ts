@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { parseConfig } from '#core/config'
+import { existingDevices } from '#fleet-map/registry'
 import { openPool } from '#postgres/pool'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { onlyQuestdbServer } from '#questdb/servers'
@@ -10,8 +11,9 @@ import { unstoredSamples } from '#telemetry-log/change-partitions'
 import { deadLetterFolder } from '#telemetry-log/dead-letters'
 import { LogInUseError } from '#telemetry-log/log'
 import { openPartitionedLog, type PartitionedLog } from '#telemetry-log/partitioned-log'
+import { replayDeadLetters } from '#telemetry-writer/dead-letters/replay'
+import { summaryOf } from '#telemetry-writer/dead-letters/summary'
 import { configSchema, segmentFilesNeedOneServer } from './config.ts'
-import { type Fate, replayDeadLetters } from './dead-letters/replay.ts'
 
 // node apps/ingest/replay-dead-letters.ts [--forget-deleted]: stores dead letters after their cause was fixed.
 // Ingest must not run at the same time, so that no newer row arrives between reading the stored row and replaying the
@@ -52,14 +54,19 @@ async function replay(): Promise<void> {
   try {
     const fates = await replayDeadLetters({
       logFolder: config.LOG_DIR,
-      log,
+      store: log.append,
       forgetDeleted: values['forget-deleted'],
-      db: pool,
+      existingDevices: (deviceIds) => existingDevices(pool, deviceIds),
       questdb,
       transport,
       onKept: (fate, detail) => console.error(`${fate}: ${detail}`),
     })
-    summarize(fates)
+    const { text, isComplete } = summaryOf(fates, {
+      reports: 'Appended to the log',
+      forgetDeleted: values['forget-deleted'],
+    })
+    console.log(text)
+    process.exitCode = isComplete ? 0 : 1
   } finally {
     await Promise.all([transport.close(), questdb.end(), pool.end(), log.close()])
   }
@@ -85,13 +92,4 @@ async function openLogOnceFree(folder: string): Promise<PartitionedLog | undefin
       return undefined
     }
   }
-}
-
-function summarize(fates: ReadonlyMap<Fate, number>): void {
-  const count = (fate: Fate) => fates.get(fate) ?? 0
-  console.log(`Stored: ${count('stored')} rows. Appended to the log: ${count('logged')} reports.`)
-  console.log(`Dropped: ${count('superseded')} older than what is stored, ${count('erased')} erased.`)
-  const deleted = values['forget-deleted'] ? 0 : count('deleted')
-  console.log(`Kept: ${count('refused')} refused, ${deleted} of deleted devices, ${count('unreadable')} unreadable.`)
-  process.exitCode = count('refused') + deleted + count('unreadable') === 0 ? 0 : 1
 }

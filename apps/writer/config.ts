@@ -1,3 +1,4 @@
+import { join as joinPath } from 'node:path'
 import { z } from 'zod'
 import { type QuestdbServer, questdbServers, questdbVariables } from '#questdb/servers'
 import { kafkaVariables } from '#telemetry-log/kafka-settings'
@@ -52,6 +53,10 @@ export function writtenCopy(
   return { server, groupId: groupOf(config.KAFKA_GROUP, server.name) }
 }
 
+/** Returns the folder of a copy's data that could not be stored. */
+export const folderOf = (config: Pick<WriterConfig, 'WRITER_DIR'>, { server }: WrittenCopy): string =>
+  joinPath(config.WRITER_DIR, server.name ?? '')
+
 /** Returns the consumer group of a copy; undefined is the server of `QUESTDB_URL`. */
 export const groupOf = (group: string, copy: string | undefined): string =>
   copy === undefined ? group : `${group}.${copy}`
@@ -69,3 +74,6 @@ export const offsetsSchema = configSchema.pick({
   KAFKA_SASL_PASSWORD: true,
   KAFKA_GROUP: true,
 })
+
+/** The environment variables of the command `replay-dead-letters.ts`. */
+export const replaySchema = configSchema.omit({ HOST: true, PORT: true })

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
-import { join as joinPath } from 'node:path'
 import { repeat } from '#core/schedule'
 import { loadPlans } from '#fleet/organizations/plans'
 import { createHttpMetrics } from '#http/metrics'
@@ -14,7 +13,7 @@ import { ensureTopic } from '#telemetry-log/kafka-topic'
 import { createDwellAnnouncer } from '#telemetry-writer/dwell-announcer'
 import { createPresence } from '#telemetry-writer/presence'
 import { createUntilAvailable } from '#telemetry-writer/until-available'
-import type { WriterConfig, WrittenCopy } from './config.ts'
+import { folderOf, type WriterConfig, type WrittenCopy } from './config.ts'
 import { registerWriterMetrics } from './metrics.ts'
 import { startPartition, type WrittenPartition } from './partition.ts'
 import { createCopyProgressKeeper } from './progress.ts'
@@ -36,13 +35,14 @@ const silentMs = 10_000
 /** Joins the consumer group and stores the partitions that it assigns. The returned server does not listen yet. */
 export async function startWriter(
   config: WriterConfig,
-  { server: copy, groupId }: WrittenCopy,
+  written: WrittenCopy,
   logger: Logger,
   isStopping: () => boolean,
 ): Promise<RunningWriter> {
   const settings = kafkaSettings(config)
   if (!settings) throw new Error('The writer needs KAFKA_BROKERS.')
-  const folder = joinPath(config.WRITER_DIR, copy.name ?? '')
+  const { server: copy, groupId } = written
+  const folder = folderOf(config, written)
   mkdirSync(folder, { recursive: true })
   const { registry } = createHttpMetrics()
   if (copy.name !== undefined) registry.setDefaultLabels({ questdb: copy.name })

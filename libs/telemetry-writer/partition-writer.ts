@@ -50,6 +50,8 @@ export type PartitionWriter = {
   confirm(number: number): void
   /** Everything before this position is stored. Undefined while it is not known, for example after a restart of QuestDB. */
   settledPosition(): LogPosition | undefined
+  /** Returns whether rows of a report that was read must still be realigned. `stop` leaves them as they are. */
+  hasUnfinished(): boolean
 }
 
 /** Stores one partition through a pipeline, and again from an earlier position after each restart of QuestDB. */
@@ -123,5 +125,6 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
     },
     confirm: news.confirm,
     settledPosition: () => pipeline?.settledPosition(),
+    hasUnfinished: () => pipeline?.hasUnfinished() ?? false,
   }
 }

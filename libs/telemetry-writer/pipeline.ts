@@ -28,6 +28,8 @@ export type Pipeline = {
   forget(appliedPosition: LogPosition): void
   /** Everything before this position was read and has been stored. */
   settledPosition(): LogPosition
+  /** Returns whether rows of a report that was read must still be realigned. */
+  hasUnfinished(): boolean
 }
 
 export type PipelineParts = {
@@ -222,6 +224,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       if (isIdle) settledPosition = Math.max(settledPosition, reader.position())
       return settledPosition
     },
+    hasUnfinished: () => unfinished.oldest() !== undefined,
     forget(appliedPosition) {
       const nowMs = performance.now()
       if (nowMs - generationStart.atMs < generationMs || appliedPosition < generationStart.position) return

@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { addTo } from '#core/counts'
-import { existingDevices } from '#fleet-map/registry'
-import type { Queryable } from '#postgres/pool'
 import type { IlpTransport } from '#questdb/ilp-transport'
 import type { QuestdbSql } from '#questdb/sql'
 import { readStoredRows } from '#questdb/stored-rows'
@@ -15,7 +13,7 @@ import {
   isLetterFile,
   parseDeadLetter,
 } from '#telemetry-log/dead-letters'
-import type { TelemetryLog } from '#telemetry-log/log'
+import type { TelemetryBatch } from '#telemetry-log/log'
 import { createLoggedSamples, type LoggedSamples } from './logged-samples.ts'
 import { fateOver } from './replay-fate.ts'
 import { replayableReport } from './replay-report.ts'
@@ -26,11 +24,12 @@ export type Fate = 'stored' | 'logged' | 'superseded' | 'erased' | 'deleted' | '
 
 export type ReplayParts = {
   logFolder: string
-  /** The open log, so that no ingest process writes. QuestDB must have stored all of it. */
-  log: Pick<TelemetryLog, 'append'>
+  /** Resolves when the report is durable: in the log or in QuestDB. Rejects if it cannot be stored; its letter is then kept. */
+  store: (batch: TelemetryBatch) => Promise<void>
   /** Removes letters of deleted devices. */
   forgetDeleted: boolean
-  db: Queryable
+  /** Returns those of the devices that are registered. */
+  existingDevices: (deviceIds: readonly string[]) => Promise<ReadonlySet<string>>
   questdb: QuestdbSql
   transport: IlpTransport
   /** Called for every letter that is kept, with the reason. */
@@ -40,10 +39,14 @@ export type ReplayParts = {
 const settled: ReadonlySet<Fate> = new Set(['stored', 'logged', 'superseded', 'erased'])
 const applyLimitMs = 60_000
 
+/** Reports that may be on their way to the store at the same time. */
+const maxStoringBytes = 4 * 1024 ** 2
+
 /**
- * Replays the dead letters of a log and returns how many had which fate. Rows are sent to QuestDB, reports are appended
- * to the log. Rows that were received later or erased are not overwritten, and nothing is stored for deleted devices. After
- * a crash, run it again: letters that were already replayed are superseded.
+ * Replays the dead letters of a log and returns how many had which fate. Rows are sent to QuestDB, reports go to `store`.
+ * Rows that were received later or erased are not overwritten, and nothing is stored for deleted devices. No writer may
+ * store rows of these devices meanwhile. Rejects if `transport` throws; the letters of the present file then remain. Run it
+ * again afterwards and after a crash: letters that were already replayed are superseded.
  */
 export async function replayDeadLetters(parts: ReplayParts): Promise<Map<Fate, number>> {
   const folder = deadLetterFolder(parts.logFolder)
@@ -87,21 +90,32 @@ function keepOnly(path: string, lines: readonly string[]): void {
 async function fatesOf(parts: ReplayParts, logged: LoggedSamples, lines: readonly string[]): Promise<[string, Fate][]> {
   const letters = lines.map((line) => ({ line, letter: parseDeadLetter(line) }))
   const deviceIds = letters.flatMap(({ letter }) => (letter && deviceOf(letter)) ?? [])
-  const existing = await existingDevices(parts.db, [...new Set(deviceIds)])
+  const existing = await parts.existingDevices([...new Set(deviceIds)])
   // Newest first, so that older letters of the same rows are superseded.
   const inOrder = [...letters].sort((a, b) => receivedAt(b.letter) - receivedAt(a.letter))
-  const fates: [string, Fate][] = []
+  const fates: Promise<[string, Fate]>[] = []
+  let storing: Promise<unknown>[] = []
+  let storingBytes = 0
   for (const { line, letter } of inOrder) {
     const deviceId = letter && deviceOf(letter)
     if (!letter || deviceId === undefined) {
       parts.onKept('unreadable', line.slice(0, 200))
-      fates.push([line, 'unreadable'])
+      fates.push(Promise.resolve([line, 'unreadable']))
     } else if (!existing.has(deviceId)) {
       parts.onKept('deleted', deviceId)
-      fates.push([line, 'deleted'])
-    } else fates.push([line, await replayLetter(parts, logged, letter)])
+      fates.push(Promise.resolve([line, 'deleted']))
+    } else {
+      const { settled } = await replayLetter(parts, logged, letter)
+      fates.push(settled.then((fate) => [line, fate]))
+      storing.push(settled)
+      storingBytes += line.length
+    }
+    if (storingBytes < maxStoringBytes) continue
+    await Promise.all(storing)
+    storing = []
+    storingBytes = 0
   }
-  return fates
+  return Promise.all(fates)
 }
 
 const deviceOf = (letter: DeadLetter): string | undefined =>
@@ -110,17 +124,25 @@ const deviceOf = (letter: DeadLetter): string | undefined =>
 const receivedAt = (letter: DeadLetter | undefined): number =>
   letter === undefined ? 0 : isDeadReport(letter) ? letter.receivedAtMs : (rowKeyOf(letter)?.receivedAtMs ?? 0)
 
-async function replayLetter(parts: ReplayParts, logged: LoggedSamples, letter: DeadLetter): Promise<Fate> {
-  if (!isDeadReport(letter)) return replayRow(parts, letter)
-  try {
-    const replayable = await replayableReport(parts.questdb, letter, logged)
-    if (!replayable) return 'superseded'
-    await parts.log.append(replayable.batch)
-    logged.add(letter, replayable.samples)
-    return 'logged'
-  } catch (error) {
+/** Resolves when the next letter may be replayed. `settled` resolves with the fate when the letter may leave the folder. */
+async function replayLetter(
+  parts: ReplayParts,
+  logged: LoggedSamples,
+  letter: DeadLetter,
+): Promise<{ settled: Promise<Fate> }> {
+  if (!isDeadReport(letter)) return { settled: Promise.resolve(await replayRow(parts, letter)) }
+  const refused = (error: unknown): Fate => {
     parts.onKept('refused', `${letter.deviceId}: ${error instanceof Error ? error.message : String(error)}`)
     return 'refused'
+  }
+  try {
+    const replayable = await replayableReport(parts.questdb, letter, logged)
+    if (!replayable) return { settled: Promise.resolve('superseded') }
+    const settled = parts.store(replayable.batch).then((): Fate => 'logged', refused)
+    logged.add(letter, replayable.samples)
+    return { settled }
+  } catch (error) {
+    return { settled: Promise.resolve(refused(error)) }
   }
 }
 

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { parseConfig } from '#core/config'
+import { loadPlans } from '#fleet/organizations/plans'
+import { existingDevices } from '#fleet-map/registry'
+import { createLogger } from '#http/request-log'
+import { openPool } from '#postgres/pool'
+import { deadLetterFolder } from '#telemetry-log/dead-letters'
+import { type HeldGroup, holdKafkaGroup } from '#telemetry-log/kafka-group-hold'
+import { kafkaSettings } from '#telemetry-log/kafka-settings'
+import { ensureTopic } from '#telemetry-log/kafka-topic'
+import { createDeadLetterKeeper } from '#telemetry-writer/dead-letter-keeper'
+import { type Fate, replayDeadLetters } from '#telemetry-writer/dead-letters/replay'
+import { summaryOf } from '#telemetry-writer/dead-letters/summary'
+import { createDwellAnnouncer } from '#telemetry-writer/dwell-announcer'
+import { createPresence } from '#telemetry-writer/presence'
+import { folderOf, replaySchema, writtenCopy } from './config.ts'
+import { openDirectStore } from './direct-store.ts'
+import { openQuestdb } from './questdb.ts'
+
+// node apps/writer/replay-dead-letters.ts [--forget-deleted]: stores the dead letters of WRITER_DIR after their cause was
+// fixed, in the copy of the writers' environment. The writers of this copy must not run, so that no newer row arrives between
+// reading the stored row and replaying the older one. Ingest may run. With --forget-deleted, letters of devices that do not
+// exist in Postgres are removed.
+const waitForWritersMs = 60_000
+const { values } = parseArgs({ options: { 'forget-deleted': { type: 'boolean', default: false } } })
+const forgetDeleted = values['forget-deleted']
+
+const config = parseConfig(replaySchema, process.env)
+const copy = writtenCopy(config)
+const folder = folderOf(config, copy)
+const settings = kafkaSettings(config)
+if (!settings) throw new Error('The command needs KAFKA_BROKERS.')
+
+if (existsSync(deadLetterFolder(folder))) {
+  const held = await holdKafkaGroup({
+    settings,
+    groupId: copy.groupId,
+    partitions: await ensureTopic(settings),
+    withinMs: waitForWritersMs,
+    onWaiting: () => console.error('Waiting up to a minute for the writers to stop.'),
+  })
+  if (held) await replay(held).finally(held.release)
+  else {
+    console.error(
+      `The group ${copy.groupId} has members. Stop all writers of this copy of QuestDB while this command waits.`,
+    )
+    process.exitCode = 1
+  }
+} else console.log('There are no dead letters.')
+
+async function replay(held: HeldGroup): Promise<void> {
+  const logger = createLogger('replay-dead-letters', config.LOG_LEVEL)
+  const plans = await loadPlans(config.PLANS_FILE)
+  const ttlDays = Math.max(...Object.values(plans).map((plan) => plan.historyDays))
+  const pool = openPool(config.POSTGRES_URL, { applicationName: 'replay-dead-letters', maxConnections: 2 })
+  const opened = openQuestdb(copy.server, ttlDays, logger)
+  const transport = {
+    ...opened.transport,
+    async send(rows: Uint8Array) {
+      held.throwIfLost()
+      return opened.transport.send(rows)
+    },
+  }
+  const presence = createPresence({ pool, logger })
+  const dwells = createDwellAnnouncer({ pool, plans, logger })
+  const ending = new AbortController()
+  const onRetry = (detail: string) => logger.warn({ detail }, 'replay_waits')
+  const keeper = createDeadLetterKeeper({ place: { logFolder: folder, partition: 0 }, onRetry, signal: ending.signal })
+  let refusedRows = 0
+  const direct = openDirectStore({
+    questdb: { ...opened, transport },
+    async saveDeadRows(rows) {
+      refusedRows += rows.length
+      await keeper.keep(rows)
+    },
+    onStored(told) {
+      presence.add(told.reports)
+      dwells.add(told.dwells)
+    },
+    logger,
+  })
+  try {
+    const fates = await replayDeadLetters({
+      logFolder: folder,
+      store: direct.store,
+      forgetDeleted,
+      existingDevices: (deviceIds) => existingDevices(pool, deviceIds),
+      questdb: opened.sql,
+      transport,
+      onKept: (fate, detail) => console.error(`${fate}: ${detail}`),
+    }).finally(direct.close)
+    if (!(await presence.flush()) || !(await dwells.flush())) {
+      console.error('Postgres did not accept what the reports say about devices. Their next reports correct it.')
+    }
+    print(fates, refusedRows)
+  } finally {
+    ending.abort()
+    await Promise.all([opened.close(), pool.end()])
+  }
+}
+
+function print(fates: ReadonlyMap<Fate, number>, refusedRows: number): void {
+  const { text, isComplete } = summaryOf(fates, { reports: 'Stored as a writer does', forgetDeleted })
+  console.log(text)
+  if (refusedRows > 0) console.log(`QuestDB rejected ${refusedRows} rows of the reports. They are new dead letters.`)
+  process.exitCode = isComplete && refusedRows === 0 ? 0 : 1
+}
