@@ -27,7 +27,7 @@ const clusterTests = [
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
   'libs/telemetry-log/kafka-{cluster,group-hold,log}.test.ts',
-  'test/e2e/{backup,cluster,copies,kafka,postgres-failover,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
+  'test/e2e/{backup,cluster,copies,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
 ]
 
 const onEngines = { globalSetup: ['test/support/engines.ts'] }

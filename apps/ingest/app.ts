@@ -90,7 +90,7 @@ async function answerReadiness(checks: readonly ReadinessCheck[]): Promise<Respo
   const state = await readiness(checks)
   if (state.ready) return Response.json(state)
   throw new ServiceError(503, 'not_ready', 'The device edge is not ready.', {
-    members: { checks: state.checks },
+    members: { checks: state.checks, ...(state.reasons && { reasons: state.reasons }) },
     headers: { 'Retry-After': '1' },
   })
 }

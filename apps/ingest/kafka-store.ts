@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Logger } from '#http/request-log'
+import { type KafkaFailure, kafkaFailure } from '#telemetry-log/kafka-failure'
 import { openKafkaLog } from '#telemetry-log/kafka-log'
 import type { KafkaSettings } from '#telemetry-log/kafka-settings'
 import type { TelemetryLog } from '#telemetry-log/log'
@@ -12,10 +13,17 @@ import type { ReportStore } from './report-store.ts'
 export function openKafkaStore(parts: { settings: KafkaSettings; registry: Registry; logger: Logger }): ReportStore {
   const { settings, registry, logger } = parts
   const counted = { samples: 0, failures: 0 }
+  let problem: KafkaFailure | undefined
   const kafka = openKafkaLog(settings, {
     onFailure(error) {
       counted.failures += 1
-      logger.warn({ detail: error instanceof Error ? error.message : 'unknown' }, 'kafka_unavailable')
+      logger.warn({ detail: kafkaFailure(error).detail }, 'kafka_unavailable')
+    },
+    onUnprepared(error) {
+      const found = kafkaFailure(error)
+      // It is tried twice a second. Each cause is logged once.
+      if (found.reason !== problem?.reason) logger.warn({ detail: found.detail }, 'kafka_unavailable')
+      problem = found
     },
   })
   const log: Pick<TelemetryLog, 'append'> = {
@@ -53,7 +61,8 @@ export function openKafkaStore(parts: { settings: KafkaSettings; registry: Regis
     log,
     backlog: queueBacklog(() => kafka.queue().isFull),
     large,
-    isReady: kafka.isPrepared,
+    whyNotReady: () =>
+      kafka.isPrepared() ? undefined : (problem?.reason ?? 'Kafka has not accepted the producer yet.'),
     failed,
     confirmation: () => () => {},
     async close() {

@@ -7,8 +7,8 @@ export type ReportStore = {
   log: Pick<TelemetryLog, 'append'>
   backlog: Backlog
   large: LargeReports
-  /** False until the log can accept its first report. */
-  isReady(): boolean
+  /** Returns why the log cannot accept its first report yet; undefined if it can. */
+  whyNotReady(): string | undefined
   /** Resolves when the process must exit. */
   failed: Promise<Error>
   /** Returns a function that confirms that Postgres has the changes by stored rows until now. */

@@ -55,7 +55,7 @@ export async function openSegmentStore(parts: {
     backlog,
     large,
     failed: Promise.race([log.failed, writers.failed, checksFailed]),
-    isReady: () => true,
+    whyNotReady: () => undefined,
     confirmation: writers.confirmation,
     async close() {
       await log.drain()

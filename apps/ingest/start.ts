@@ -4,7 +4,7 @@ import { createKeyring } from '#fleet/crypto/keyring'
 import { loadPlans } from '#fleet/organizations/plans'
 import { createBodyBudget, registerBodyMetrics } from '#http/body-budget'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
-import type { ReadinessCheck } from '#http/health'
+import { NotReadyError, type ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { createLogger } from '#http/request-log'
 import { requestListener, startListening } from '#http/server'
@@ -108,7 +108,16 @@ export async function startIngest(config: Config) {
     onAccepted: presence.seen,
     logger,
   })
-  const checks = [refuseWhen('telemetry-log', () => state.failed || !store.isReady() || backlog.isFull())]
+  const checks: ReadinessCheck[] = [
+    {
+      name: 'telemetry-log',
+      async check() {
+        const reason = store.whyNotReady()
+        if (reason !== undefined) throw new NotReadyError(reason)
+        if (state.failed || backlog.isFull()) throw new Error('The log does not accept reports.')
+      },
+    },
+  ]
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const mailbox = createMailbox({ pool, clock })
   registerMailboxMetrics(metrics.registry, mailbox)

@@ -2,11 +2,13 @@ import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { repeat } from '#core/schedule'
 import { loadPlans } from '#fleet/organizations/plans'
+import { NotReadyError } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
 import { createOperationsServer } from '#http/operations-server'
 import type { Logger } from '#http/request-log'
 import { openPool } from '#postgres/pool'
 import { openKafkaEnds } from '#telemetry-log/kafka-ends'
+import { kafkaFailure } from '#telemetry-log/kafka-failure'
 import { joinKafkaGroup, type KafkaGroup } from '#telemetry-log/kafka-group'
 import { type KafkaSettings, kafkaSettings } from '#telemetry-log/kafka-settings'
 import { ensureTopic } from '#telemetry-log/kafka-topic'
@@ -62,6 +64,12 @@ export async function startWriter(
       ? undefined
       : createCopyProgressKeeper({ copy: copy.name, pool, ends, partitions: () => [...partitions.values()] })
   let group: KafkaGroup | undefined
+  let kafkaReason = 'The writer has not joined its consumer group yet.'
+  function describe(error: unknown): Error {
+    const { detail, reason } = kafkaFailure(error)
+    kafkaReason = reason
+    return new Error(detail, { cause: error })
+  }
   let fail: (error: Error) => void = () => {}
   const failed = new Promise<Error>((resolve) => {
     fail = resolve
@@ -69,7 +77,11 @@ export async function startWriter(
 
   /** Waits for the brokers and the databases, so that this process is live meanwhile. */
   async function join(settings: KafkaSettings): Promise<void> {
-    const count = await untilAvailable(() => ensureTopic(settings))
+    const count = await untilAvailable(() =>
+      ensureTopic(settings).catch((error: unknown) => {
+        throw describe(error)
+      }),
+    )
     if (progress) await untilAvailable(() => progress.prepare(count))
     await untilAvailable(questdb.repairSchema)
     const joined = joinKafkaGroup({
@@ -102,7 +114,7 @@ export async function startWriter(
         for (const partition of lost) partitions.delete(partition)
         logger.info({ partitions: lost }, 'partitions_revoked')
       },
-      onError: (error) => logger.warn({ detail: error instanceof Error ? error.message : 'unknown' }, 'group_lost'),
+      onError: (error) => logger.warn({ detail: describe(error).message }, 'group_lost'),
     })
     group = joined
   }
@@ -136,7 +148,12 @@ export async function startWriter(
     registry,
     isStopping,
     checks: [
-      { name: 'kafka', check: async () => refuseUnless(isMember()) },
+      {
+        name: 'kafka',
+        async check() {
+          if (!isMember()) throw new NotReadyError(kafkaReason)
+        },
+      },
       { name: 'questdb', check: async () => refuseUnless(Date.now() - questdb.watch.lookedAtMs() < silentMs) },
       { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
     ],

@@ -4,16 +4,38 @@ import { resolvesWithin } from '#core/schedule'
 /** A dependency of an app. `check` rejects, or exceeds the time limit, when the dependency is unavailable. */
 export type ReadinessCheck = { name: string; check: () => Promise<void> }
 
-type Readiness = { ready: boolean; checks: Record<string, 'ok' | 'failed'> }
+type Readiness = {
+  ready: boolean
+  checks: Record<string, 'ok' | 'failed'>
+  /** Why checks failed, if they know it and anyone may read it. */
+  reasons?: Record<string, string>
+}
+
+/** The error of a check whose message `/readyz` shows. */
+export class NotReadyError extends Error {
+  constructor(reason: string) {
+    super(reason)
+    this.name = 'NotReadyError'
+  }
+}
 
 const limitMs = 2_000
 
 /** Runs all checks concurrently, each for at most 2 s. */
 export async function readiness(checks: readonly ReadinessCheck[]): Promise<Readiness> {
-  const results = await Promise.all(checks.map(async ({ name, check }) => [name, await passes(check)] as const))
+  const reasons: Record<string, string> = {}
+  const results = await Promise.all(
+    checks.map(async ({ name, check }) => {
+      const ok = await passes(check, (reason) => {
+        reasons[name] = reason
+      })
+      return [name, ok] as const
+    }),
+  )
   return {
     ready: results.every(([, ok]) => ok),
     checks: Object.fromEntries(results.map(([name, ok]) => [name, ok ? 'ok' : 'failed'])),
+    ...(Object.keys(reasons).length > 0 && { reasons }),
   }
 }
 
@@ -36,10 +58,11 @@ export function sharedCheck({ name, check }: ReadinessCheck, clock: Clock = syst
   }
 }
 
-async function passes(check: () => Promise<void>): Promise<boolean> {
+async function passes(check: () => Promise<void>, onReason?: (reason: string) => void): Promise<boolean> {
   try {
     return await resolvesWithin(check(), limitMs)
-  } catch {
+  } catch (error) {
+    if (error instanceof NotReadyError) onReason?.(error.message)
     return false
   }
 }

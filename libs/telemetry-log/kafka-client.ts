@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { BaseOptions } from '@platformatic/kafka'
 import type { KafkaSettings } from '#telemetry-log/kafka-settings'
 
@@ -15,12 +16,15 @@ export function clientOptions({ brokers, tls, sasl }: KafkaSettings, clientId: s
     timeout: requestTimeoutMs,
     retries: 2,
     retryDelay: 250,
-    ...(tls && { tls }),
+    // Brokers behind a proxy are told apart by name. TLS has no names for addresses.
+    ...(tls && { tls, tlsServerName: !brokers.some((broker) => isIP(hostOf(broker))) }),
     ...(sasl && {
       sasl: { mechanism: sasl.mechanism, username: sasl.username, password: sasl.password.reveal() },
     }),
   }
 }
+
+const hostOf = (broker: string): string => broker.slice(0, broker.lastIndexOf(':'))
 
 /** Returns whether any cause of a client's error is this protocol error, for example `OFFSET_OUT_OF_RANGE`. */
 export function isProtocolError(error: unknown, apiId: string): boolean {

@@ -12,6 +12,8 @@ import { partitionOf } from '#telemetry-log/partition'
 export type KafkaLogOptions = {
   /** Called when the brokers did not acknowledge a group of reports. */
   onFailure?: (error: unknown) => void
+  /** Called when the brokers do not accept the producer. It tries again, twice a second. */
+  onUnprepared?: (error: unknown) => void
   /** Limits the appends that wait for brokers. Further ones are rejected as if a disk were full. */
   maxWaitingBytes?: number
   maxWaitingReports?: number
@@ -33,7 +35,7 @@ const preparePauseMs = 500
  * broker responds, appends are rejected with LogFullError; they succeed again when one does, also if none did at the start.
  */
 export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions = {}): KafkaLog {
-  const { onFailure, maxWaitingBytes = 16 * mebibyte, maxWaitingReports = 16_384 } = options
+  const { onFailure, onUnprepared, maxWaitingBytes = 16 * mebibyte, maxWaitingReports = 16_384 } = options
   const producer = new Producer({ ...clientOptions(settings, 'routerfleet-ingest'), idempotent: true })
   const queue = createAppendQueue({ maxBytes: maxWaitingBytes, maxReports: maxWaitingReports })
   let partitions: number | undefined
@@ -60,7 +62,7 @@ export function openKafkaLog(settings: KafkaSettings, options: KafkaLogOptions =
       await prepare()
       void preparation.stop()
     },
-    () => {},
+    (error) => onUnprepared?.(error),
   )
 
   async function send(group: readonly WaitingAppend[]): Promise<void> {
