@@ -79,9 +79,9 @@ describe('ingest and writers over Kafka', () => {
           headers: { authorization: `Bearer ${device.token}`, 'content-type': 'application/json' },
           body: JSON.stringify({ samples }),
         })
-        await answer.arrayBuffer()
+        const body = await answer.json()
         if (answer.status === 202) return true
-        expect(answer.status).toBe(503)
+        expect([answer.status, body]).toEqual([503, expect.objectContaining({ code: 'backlog_full' })])
         expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
         refused += 1
         return false
