@@ -26,7 +26,7 @@ const unitTests = [
 const clusterTests = [
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
-  'libs/telemetry-log/kafka-{cluster,group-hold,log}.test.ts',
+  'libs/telemetry-log/{kafka-cluster,kafka-group-hold,kafka-log,log-kinds}.test.ts',
   'test/e2e/{backup,cluster,copies,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
 ]
 

@@ -1,11 +1,31 @@
-import { openSegmentLog } from '#telemetry-log/segment-log'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { openKafkaLog } from '#telemetry-log/kafka-log'
+import type { TelemetryLog } from '#telemetry-log/log'
+import { openPartitionedLog } from '#telemetry-log/partitioned-log'
+import { openSegmentLog, type SegmentLog } from '#telemetry-log/segment-log'
 
 // A process that appends numbered batches concurrently and prints each number when its batch is durable. It exits with the
 // reason on stderr if the log cannot be opened or written.
-const [folder = '', first = '0'] = process.argv.slice(2)
-const log = await openSegmentLog({ folder, maxSegmentBytes: 200_000 }).catch(endWith)
+// The target is the folder of one partition in segment files, the folder of a log with several, or `kafka://broker/topic`.
+const [target = '', first = '0'] = process.argv.slice(2)
+const log: TelemetryLog | SegmentLog = await open(target).catch(endWith)
 let number = Number(first)
 log.failed.then(endWith)
+
+async function open(target: string): Promise<TelemetryLog | SegmentLog> {
+  if (existsSync(join(target, 'layout.json'))) return openPartitionedLog({ folder: target })
+  const [, broker, topic] = /^kafka:\/\/(.+)\/(.+)$/.exec(target) ?? []
+  if (!broker || !topic) return openSegmentLog({ folder: target, maxSegmentBytes: 200_000 })
+  return openKafkaLog({
+    brokers: [broker],
+    topic,
+    partitions: 1,
+    retentionMs: 3_600_000,
+    tls: undefined,
+    sasl: undefined,
+  })
+}
 
 async function appendForEver(): Promise<never> {
   for (;;) {
