@@ -27,7 +27,7 @@ const clusterTests = [
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
   'libs/telemetry-log/{kafka-cluster,kafka-group-hold,kafka-log,log-kinds}.test.ts',
-  'test/e2e/{backup,cluster,copies,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
+  'test/e2e/{arrival-orders,backup,cluster,copies,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
 ]
 
 const onEngines = { globalSetup: ['test/support/engines.ts'] }
