@@ -13,7 +13,7 @@ const unitTests = [
   'libs/fleet/config-profiles/settings.test.ts',
   'libs/fleet-map/{bounded-caches,shared-lists,gps/shared-answers,live/organization-map,tiles/*}.test.ts',
   'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,realign-device,realign-turns,stored-times}.test.ts',
-  'libs/queue/coalesce.test.ts',
+  'libs/{queue/coalesce,redis/address}.test.ts',
   'apps/control-plane/{devices/import-rows,http/csv}.test.ts',
   'apps/ingest/{access/device-access,report/device-traffic,report/report-cost}.test.ts',
   'apps/router-agent/{backoff,drive-source,job-runner,sample-buffer}.test.ts',
@@ -27,7 +27,7 @@ const clusterTests = [
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
   'libs/telemetry-log/{kafka-cluster,kafka-group-hold,kafka-log,log-kinds}.test.ts',
-  'test/e2e/{arrival-orders,backup,cluster,copies,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,rolling-upgrade}.test.ts',
+  'test/e2e/{arrival-orders,backup,cluster,copies,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,redis-cluster,rolling-upgrade}.test.ts',
 ]
 
 const onEngines = { globalSetup: ['test/support/engines.ts'] }

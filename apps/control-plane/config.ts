@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { urlList } from '#core/config'
 import { Secret } from '#core/secret'
 import { questdbVariables } from '#questdb/servers'
+import { redisVariables } from '#redis/address'
 
 const optionalUrl = z.url().optional()
 
@@ -21,7 +22,7 @@ export const configSchema = z.object({
   POSTGRES_URL: z.string(),
   POSTGRES_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(16),
   ...questdbVariables,
-  REDIS_URL: z.string().optional(),
+  ...redisVariables,
   /** The addresses of all copies of ingest, separated by commas. */
   INGEST_URL: urlList(),
   /** The health and metrics addresses of the workers and of the writers, separated by commas. Optional. */

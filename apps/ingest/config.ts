@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Secret } from '#core/secret'
 import { questdbVariables } from '#questdb/servers'
+import { redisVariables } from '#redis/address'
 import { kafkaVariables } from '#telemetry-log/kafka-settings'
 
 const mebibyte = 1024 * 1024
@@ -14,7 +15,7 @@ export const configSchema = z.object({
   POSTGRES_URL: z.string(),
   POSTGRES_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(4),
   /** Shares the limit of failed authentications with the other copies of ingest. */
-  REDIS_URL: z.string().optional(),
+  ...redisVariables,
   ...questdbVariables,
   /** The master secret of the control plane. Decrypts profile secrets when they are delivered to a device. */
   CONFIG_SECRETS_KEY: z

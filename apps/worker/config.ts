@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { Secret } from '#core/secret'
 import { questdbVariables } from '#questdb/servers'
+import { redisVariables } from '#redis/address'
 
 /** The worker's environment variables. */
 export const configSchema = z.object({
   POSTGRES_URL: z.string().min(1),
   /** Default: BullMQ uses its Postgres backend, in the database above. */
-  REDIS_URL: z.string().min(1).optional(),
+  ...redisVariables,
   /** Where the telemetry of deleted devices is erased: all copies. */
   ...questdbVariables,
   /** The master secret, and the previous one during a rotation. They decrypt the signing secrets of webhooks. */

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis'
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { ServiceError } from '#core/errors'
+import type { RedisClient } from '#redis/connect'
 
 type RateLimitState = { perMinute: number; remaining: number; resetSeconds: number }
 
@@ -15,7 +15,7 @@ const windowSeconds = 60
  * Counts events per key and minute: in this process, or in Redis to share the limit between replicas. While Redis is
  * unavailable, each process counts separately.
  */
-export function createRateLimiter(name: string, redis?: Redis): RateLimiter {
+export function createRateLimiter(name: string, redis?: RedisClient): RateLimiter {
   const limiters = new Map<number, RateLimiterAbstract>()
   const limiterOf = (perMinute: number): RateLimiterAbstract => {
     let limiter = limiters.get(perMinute)

@@ -1,7 +1,7 @@
 import { createPostgresBackend, createRedisBackend, type JobsOptions, type JobType, Queue, Worker } from 'bullmq'
-import { Redis } from 'ioredis'
 import { connectionOptions } from '#postgres/connection'
-import type { QueueName } from '#queue/references'
+import { type QueueName, queueNames } from '#queue/references'
+import { openRedisClient } from '#redis/connect'
 
 type Processor = (data: unknown) => Promise<void>
 type WorkerSettings = { concurrency: number }
@@ -20,7 +20,7 @@ export type QueueBackend = {
   name: 'redis' | 'postgres'
   openQueue(name: QueueName): Promise<BackendQueue>
   openWorker(name: QueueName, process: Processor, settings: WorkerSettings): Promise<BackendWorker>
-  /** True when the store of the queues lost its data since `mark`, so that all jobs must be offered again. */
+  /** True when the store of a queue may have lost data since `mark`, so that all jobs must be offered again. */
   wasEmptied(): Promise<boolean>
   mark(): Promise<void>
   close(): Promise<void>
@@ -83,17 +83,23 @@ async function whenReady<Part extends Openable>(part: Part): Promise<Part> {
   }
 }
 
-const maxReconnectMs = 2_000
-const markerKey = 'routerfleet:queues-filled'
+/**
+ * The history of the data: Redis chooses a new id when it starts without data, and when a replica becomes the primary, which
+ * may lack the last writes.
+ */
+const historyId = "(string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or '')"
+const isMarked = `return redis.call('GET', KEYS[1]) == ${historyId} and 1 or 0`
+const setMark = `redis.call('SET', KEYS[1], ${historyId})`
 
 function redisBackend(url: string, onError: (error: Error) => void): QueueBackend {
-  const retryStrategy = (attempt: number) => Math.min(attempt * 100, maxReconnectMs)
   // The producer fails at once while Redis is unavailable. The jobs stay in Postgres and are offered again.
-  const producer = new Redis(url, { retryStrategy, enableOfflineQueue: false, maxRetriesPerRequest: 1 })
-  const consumer = new Redis(url, { retryStrategy, maxRetriesPerRequest: null })
+  const producer = openRedisClient(url, { rejects: true })
+  const consumer = openRedisClient(url, { rejects: false })
   for (const client of [producer, consumer]) client.on('error', onError)
-  // The braces keep all keys of one queue in one slot of a Redis Cluster.
+  // The braces keep all keys of one queue, and its mark, in one slot of a Redis Cluster.
   const prefixOf = (name: QueueName) => `{routerfleet-${name}}`
+  const onEachQueue = (script: string) =>
+    Promise.all(queueNames.map((name) => producer.eval(script, 1, `${prefixOf(name)}:filled`)))
   return {
     name: 'redis',
     openQueue: async (name) =>
@@ -108,10 +114,8 @@ function redisBackend(url: string, onError: (error: Error) => void): QueueBacken
         ),
         onError,
       ),
-    wasEmptied: async () => (await producer.exists(markerKey)) === 0,
-    mark: async () => {
-      await producer.set(markerKey, new Date().toISOString())
-    },
+    wasEmptied: async () => (await onEachQueue(isMarked)).includes(0),
+    mark: async () => void (await onEachQueue(setMark)),
     close: async () => {
       for (const client of [producer, consumer]) client.disconnect()
     },

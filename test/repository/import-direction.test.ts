@@ -12,8 +12,9 @@ const mayImport: Record<string, readonly string[]> = {
   'device-edge': ['core', 'fleet'],
   alerts: ['core', 'questdb', 'postgres', 'fleet'],
   'fleet-map': ['core', 'http', 'telemetry', 'questdb', 'postgres', 'fleet'],
-  queue: ['core', 'postgres', 'fleet'],
-  http: ['core'],
+  redis: ['core'],
+  queue: ['core', 'redis', 'postgres', 'fleet'],
+  http: ['core', 'redis'],
   'telemetry-writer': ['core', 'http', 'telemetry', 'telemetry-log', 'questdb', 'postgres', 'fleet'],
 }
 

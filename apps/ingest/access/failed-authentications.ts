@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import type { Redis } from 'ioredis'
 import { ServiceError } from '#core/errors'
 import { createRateLimiter } from '#http/rate-limit'
+import type { RedisClient } from '#redis/connect'
 
 export type FailedAuthentications = {
   /** Returns the client address of a request, as reported by trusted proxies. */
@@ -16,7 +16,7 @@ const failuresPerMinute = 120
  * Limits attempts to guess tokens. A valid token is never rejected because of other failures from its address: a carrier
  * may put a whole fleet behind one address. With Redis, all copies of ingest count together.
  */
-export function createFailedAuthentications(proxyHops: number, redis?: Redis): FailedAuthentications {
+export function createFailedAuthentications(proxyHops: number, redis?: RedisClient): FailedAuthentications {
   const limiter = createRateLimiter('failed-device-authentication', redis)
   return {
     addressOf: (request) => clientAddress(request, proxyHops),
