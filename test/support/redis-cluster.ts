@@ -21,6 +21,7 @@ export type TestRedisCluster = {
 }
 
 const primaries = 3
+const password = 'p@ss,word'
 /** A replica replaces a primary that was silent for this time. */
 const nodeTimeoutMs = 2_000
 
@@ -39,6 +40,8 @@ export async function startRedisCluster(): Promise<TestRedisCluster> {
       'cluster-config-file': `nodes-${index}.conf`,
       'cluster-node-timeout': nodeTimeoutMs,
       'maxmemory-policy': 'noeviction',
+      requirepass: password,
+      masterauth: password,
       save: '',
       appendonly: 'no',
     }
@@ -46,8 +49,9 @@ export async function startRedisCluster(): Promise<TestRedisCluster> {
     nodes.set(port, spawn('redis-server', args, { stdio: 'ignore' }))
   }
   const ports = [...nodes.keys()]
+  const env = { PATH: process.env.PATH, REDISCLI_AUTH: password }
   const ask = async (port: number, ...command: string[]): Promise<string> => {
-    const { stdout } = await run('redis-cli', ['-h', '127.0.0.1', '-p', String(port), ...command])
+    const { stdout } = await run('redis-cli', ['-h', '127.0.0.1', '-p', String(port), ...command], { env })
     return stdout
   }
   const answers = (port: number, text: string, ...command: string[]) =>
@@ -68,7 +72,7 @@ export async function startRedisCluster(): Promise<TestRedisCluster> {
   try {
     await until('all nodes answer', () => allAnswer('PONG', 'PING'), 60_000)
     const addresses = ports.map((port) => `127.0.0.1:${port}`)
-    await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'])
+    await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'], { env })
     await until('all nodes have joined', () => allAnswer('cluster_state:ok', 'CLUSTER', 'INFO'), 60_000)
     await until(
       'all replicas follow',
@@ -101,7 +105,7 @@ export async function startRedisCluster(): Promise<TestRedisCluster> {
   }
 
   return {
-    url: `redis+cluster://${ports
+    url: `redis+cluster://:${encodeURIComponent(password)}@${ports
       .slice(0, 2)
       .map((port) => `127.0.0.1:${port}`)
       .join(',')}`,
