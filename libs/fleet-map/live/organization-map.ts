@@ -1,4 +1,5 @@
 import type { DeviceState, RegistryEntry } from '#fleet-map/live/device-state'
+import { createSharedWords, type SharedWords } from '#fleet-map/live/shared-words'
 import type { Revisions } from '#fleet-map/revisions'
 import type { OngoingDwellRow } from '#questdb/dwells'
 import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
@@ -41,6 +42,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
   const devices = new Map<string, DeviceState>()
   const byOrdinal: (DeviceState | undefined)[] = []
   const watchers = new Set<(ordinal: number) => void>()
+  const shared = createSharedWords()
   let departures: { deviceId: string; revision: number }[] = []
   let knownSince = revisions.current()
   let changedAt = revisions.current()
@@ -109,9 +111,10 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
     applyRegistry: (entries) =>
       round((next) => {
         let changed = false
-        for (const entry of entries) {
-          const known = devices.get(entry.deviceId)
-          if (known && sameEntry(known.entry, entry)) continue
+        for (const received of entries) {
+          const known = devices.get(received.deviceId)
+          if (known && sameEntry(known.entry, received)) continue
+          const entry = { ...received, status: shared.word(received.status), tags: shared.list(received.tags) }
           if (known) touch(Object.assign(known, { entry }), next)
           else add(entry, next)
           changed = true
@@ -133,7 +136,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
         rows,
         (device) => device.location,
         (device, location) => {
-          device.location = location
+          device.location = { ...location, fix: shared.word(location.fix) }
         },
       ),
     applySignals: (rows) =>
@@ -141,7 +144,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
         rows,
         (device) => device.signal,
         (device, signal) => {
-          device.signal = signal
+          device.signal = compactSignal(signal, device.location, shared)
         },
       ),
     replaceDwells: (rows) =>
@@ -168,6 +171,18 @@ const newDevice = (entry: RegistryEntry, ordinal: number, revision: number): Dev
   dwell: null,
   ordinal,
   revision,
+})
+
+/** The signal with the words of other devices, and with the time of its position if a device reports both together. */
+const compactSignal = (signal: SignalRow, location: PositionRow | null, { word }: SharedWords): SignalRow => ({
+  ...signal,
+  ts: location?.ts === signal.ts ? location.ts : signal.ts,
+  rat: word(signal.rat),
+  plmn: word(signal.plmn),
+  operatorName: word(signal.operatorName),
+  quality: word(signal.quality),
+  qualityBasis: word(signal.qualityBasis),
+  alignment: word(signal.alignment),
 })
 
 function sameFields<State extends object>(a: State, b: State): boolean {
