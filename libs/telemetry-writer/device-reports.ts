@@ -3,7 +3,7 @@ import type { WrittenDwell } from '#fleet/events/dwell-events'
 import type { RowOrigin } from '#telemetry/ilp'
 import type { CleanRow } from '#telemetry/rows'
 import type { LoggedBatch } from '#telemetry-log/log'
-import type { DeviceState } from './device-states.ts'
+import type { DeviceState } from './device-state.ts'
 import type { DwellRow } from './dwell-row.ts'
 
 /** Changes of devices by stored rows: one report for each device, and dwells in the order in which they were written. */

@@ -2,18 +2,11 @@ import { readNewestTimes } from '#questdb/device-times'
 import type { QuestdbSql } from '#questdb/sql'
 import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
-import { askForPast, createDeviceTrack, type DeviceTrack, inheritDirty, settleWhenQuiet } from './device-track.ts'
+import type { DeviceState } from './device-state.ts'
+import { askForPast, createDeviceTrack, hasWork, inheritDirty, settleWhenQuiet } from './device-track.ts'
+import { createStatePacker, type PackedState } from './packed-states.ts'
 import { beginTracks, recoverTracks } from './recover-tracks.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
-
-/** The state of a device in memory. It can be restored from the database. */
-export type DeviceState = {
-  seen: Record<Kind, SeenTimes>
-  track: DeviceTrack
-  /** The newest system sample that was reported to Postgres. */
-  newestSystemMs: number
-  usedAtMs: number
-}
 
 export type DeviceStates = {
   /** Loads the states of these devices; from the database if they are not in memory. */
@@ -34,7 +27,12 @@ export type DeviceStates = {
    * behind their fixes. Checks every device.
    */
   settle(nowMs: number, most: number): [string, DeviceState][]
-  /** Removes devices that were not used for an hour and have nothing to realign. */
+  /**
+   * Packs states that were not loaded for 15 to 30 s, some at each call. `monotonicMs`: the time of the call. States that
+   * `of` has returned must not be used afterwards, unless they have something to realign.
+   */
+  packIdle(monotonicMs: number): void
+  /** Removes devices that were not used for an hour and have nothing to realign, except those that were just loaded. */
   evict(nowMs: number): void
 }
 
@@ -42,14 +40,48 @@ export type DeviceStates = {
 const lookBackMs = 24 * 60 * 60 * 1_000
 const idleMs = 60 * 60 * 1_000
 const loadBatch = 500
+/**
+ * A state that is not loaded for this time, or up to twice as long, is packed. Packing and unpacking take up to a third of the
+ * time of a report, so devices that report more often stay unpacked.
+ */
+const packAfterMs = 15_000
+/** States of one call. It takes about 20 ms. */
+const packBatch = 2_000
 
-/** States of recently active devices. `onFailure` receives devices whose tracks could not be recovered. */
+/**
+ * States of recently active devices. A state is packed between two reports, because most devices report every few minutes.
+ * `onFailure` receives devices whose tracks could not be recovered.
+ */
 export function createDeviceStates(
   questdb: QuestdbSql,
   generation: () => number,
   onFailure: (deviceId: string, error: unknown) => void,
 ): DeviceStates {
-  const states = new Map<string, DeviceState>()
+  const packer = createStatePacker()
+  /** States that were loaded since the last turn of `packIdle`. Each device is in one of the three maps. */
+  let states = new Map<string, DeviceState>()
+  /** States that were not loaded since then and are packed next. */
+  let idle = new Map<string, DeviceState>()
+  const packed = new Map<string, PackedState>()
+  let turnedAtMs = Number.NEGATIVE_INFINITY
+
+  /** Returns the state of a device in memory. Unpacks it if necessary. */
+  function find(deviceId: string): DeviceState | undefined {
+    const recent = states.get(deviceId)
+    if (recent) return recent
+    const resting = packed.get(deviceId)
+    const state = resting ? packer.unpack(resting) : idle.get(deviceId)
+    // Realignment takes turns in the order of the maps, so devices with work keep their place.
+    if (!state || hasWork(state.track)) return state
+    packed.delete(deviceId)
+    idle.delete(deviceId)
+    states.set(deviceId, state)
+    return state
+  }
+  const unpacked = function* (): Generator<[string, DeviceState]> {
+    yield* idle
+    yield* states
+  }
 
   async function loadSome(
     devices: readonly (readonly [string, DeviceClass])[],
@@ -82,7 +114,7 @@ export function createDeviceStates(
 
   return {
     async load(devices, receivedBeforeMs) {
-      const missing = [...devices].filter(([deviceId]) => !states.has(deviceId))
+      const missing = [...devices].filter(([deviceId]) => !find(deviceId))
       for (let start = 0; start < missing.length; start += loadBatch) {
         const batch = missing.slice(start, start + loadBatch)
         try {
@@ -94,8 +126,9 @@ export function createDeviceStates(
       }
     },
     async renew(deviceId, deviceClass) {
-      const state = states.get(deviceId)
+      const state = find(deviceId)
       states.delete(deviceId)
+      idle.delete(deviceId)
       // Reports of a device may be processed in another order than they were received.
       const receivedBeforeMs = (state?.usedAtMs ?? Date.now()) + 1
       await loadSome([[deviceId, deviceClass]], receivedBeforeMs)
@@ -103,33 +136,54 @@ export function createDeviceStates(
       if (before && after) inheritDirty(after, before, receivedBeforeMs)
     },
     of(deviceId) {
-      const state = states.get(deviceId)
+      const state = find(deviceId)
       if (!state) throw new Error('The state of a device is used before it was loaded.')
       return state
     },
     hasWork(deviceId) {
-      const state = states.get(deviceId)
+      const state = states.get(deviceId) ?? idle.get(deviceId)
       return state !== undefined && hasWork(state.track)
     },
     dirty() {
       const dirty: [string, DeviceState][] = []
-      for (const [deviceId, state] of states) if (hasWork(state.track)) dirty.push([deviceId, state])
+      for (const [deviceId, state] of unpacked()) if (hasWork(state.track)) dirty.push([deviceId, state])
       return dirty
     },
     settle(nowMs, most) {
       const settling: [string, DeviceState][] = []
-      for (const [deviceId, state] of states) {
-        if (settling.length >= most) break
+      const settle = (deviceId: string, state: DeviceState) => {
         if (askForPast(state.track) || settleWhenQuiet(state.track, state.usedAtMs, nowMs))
           settling.push([deviceId, state])
       }
+      for (const [deviceId, state] of unpacked()) {
+        if (settling.length >= most) return settling
+        settle(deviceId, state)
+      }
+      for (const [deviceId, { settleDueMs }] of packed) {
+        if (settling.length >= most) return settling
+        const state = nowMs >= settleDueMs ? find(deviceId) : undefined
+        if (state) settle(deviceId, state)
+      }
       return settling
     },
+    packIdle(monotonicMs) {
+      let left = packBatch
+      for (const [deviceId, state] of idle) {
+        if (left-- === 0) return
+        idle.delete(deviceId)
+        const resting = packer.pack(state)
+        if (resting) packed.set(deviceId, resting)
+        else states.set(deviceId, state)
+      }
+      if (monotonicMs - turnedAtMs < packAfterMs) return
+      turnedAtMs = monotonicMs
+      idle = states
+      states = new Map()
+    },
     evict(nowMs) {
-      for (const [deviceId, { track, usedAtMs }] of states)
-        if (nowMs - usedAtMs > idleMs && !hasWork(track)) states.delete(deviceId)
+      for (const [deviceId, { usedAtMs }] of packed) if (nowMs - usedAtMs > idleMs) packed.delete(deviceId)
+      for (const [deviceId, { track, usedAtMs }] of idle)
+        if (nowMs - usedAtMs > idleMs && !hasWork(track)) idle.delete(deviceId)
     },
   }
 }
-
-const hasWork = ({ dirty, realigning }: DeviceTrack): boolean => dirty.length > 0 || realigning !== undefined

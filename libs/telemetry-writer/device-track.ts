@@ -17,10 +17,8 @@ import { addDirtyRange } from './dirty-ranges.ts'
 import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
 import { noReports, quietAfterMs, type ReportInterval, withReport } from './report-interval.ts'
+import { noOwners, type Owners, ownerAt, withFixes } from './track-owners.ts'
 import { isWorthWriting, versionOf, type WrittenDwell } from './written-dwell.ts'
-
-/** The organization that owned the device when fixes arrived, and the time of the newest of these fixes. */
-type Owner = Arrival & { newestFixMs: number }
 
 type Position = { tsMs: number; lat: number; lon: number }
 
@@ -47,9 +45,7 @@ export type DeviceTrack = {
   /** When the open dwell was last marked dirty because its device was quiet. */
   readonly settledAtMs: number
   readonly interval: ReportInterval
-  readonly owner: Owner | undefined
-  /** The owner before the last transfer. */
-  readonly previousOwner: Owner | undefined
+  readonly owners: Owners
 }
 
 type MutableTrack = { -readonly [Name in keyof DeviceTrack]: DeviceTrack[Name] } & {
@@ -90,8 +86,7 @@ const emptyTrack = (deviceClass: DeviceClass, knownFromMs: number): MutableTrack
   unwritten: undefined,
   settledAtMs: 0,
   interval: noReports,
-  owner: undefined,
-  previousOwner: undefined,
+  owners: noOwners,
 })
 
 const alignmentFrom = (deviceClass: DeviceClass, state: DeviceAlignmentState): DeviceAlignment =>
@@ -122,7 +117,7 @@ export function advanceTrack(
   state.revision += 1
   if (state.rebuilding) markLateData(state, state.rebuilding, { reports, samples, dirty })
   else for (const range of dirty) markDirty(state, range)
-  recordOwner(state, origin, reports)
+  state.owners = withFixes(state.owners, origin, reports)
   state.interval = withReport(state.interval, origin.receivedAtMs)
   const changed = [...closed]
   state.unwritten = undefined
@@ -137,7 +132,7 @@ export function advanceTrack(
   }
   const dwells = changed.map((dwell) => ({
     row: dwellRow(deviceId, dwell),
-    origin: { deviceId, ...ownerAt(state, dwell.arrivedAtMs, origin) },
+    origin: { deviceId, ...ownerAt(state.owners, dwell.arrivedAtMs, origin) },
   }))
   // Alignment returns copies of the rows it was given, which keep their organization and time of receipt.
   return { rows: rows as StoredCellularRow[], dwells }
@@ -155,15 +150,23 @@ export function markDirty(track: DeviceTrack, range: TimeRange): void {
  */
 export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: number): boolean {
   const state = own(track)
-  if (nowMs - heardAtMs < quietAfterMs(state.interval)) return false
-  const range = state.alignment.unsettled() ?? state.unwritten
-  if (!range || nowMs - state.settledAtMs < range.toMs - range.fromMs) return false
+  const range = outdated(state)
+  if (!range || nowMs < settleDueMs(state, heardAtMs)) return false
   markDirty(state, range)
   state.alignment.settled()
   state.unwritten = undefined
   state.settledAtMs = nowMs
   return true
 }
+
+/** Returns when `settleWhenQuiet` marks the open dwell if no report arrives before. Infinity if never. */
+export function settleDueMs(track: DeviceTrack, heardAtMs: number): number {
+  const range = outdated(track)
+  if (!range) return Number.POSITIVE_INFINITY
+  return Math.max(heardAtMs + quietAfterMs(track.interval), track.settledAtMs + range.toMs - range.fromMs)
+}
+
+const outdated = (track: DeviceTrack): TimeRange | undefined => own(track).alignment.unsettled() ?? track.unwritten
 
 /** Sets the last position before the fixes in memory. */
 export function setPast(track: DeviceTrack, past: Position | undefined): void {
@@ -205,7 +208,7 @@ export function restoreTrack(track: DeviceTrack, { knownFromMs, droppedUntilMs, 
   const state = own(track)
   state.alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs, droppedUntilMs })
   for (const report of reports) {
-    recordOwner(state, report, [report])
+    state.owners = withFixes(state.owners, report, [report])
     state.interval = withReport(state.interval, report.receivedAtMs)
   }
   const { dirty, open } = state.alignment.apply(reports, rows)
@@ -225,6 +228,29 @@ export function inheritDirty(track: DeviceTrack, replaced: DeviceTrack, received
   }
   for (const range of replaced.dirty) markDirty(track, range)
 }
+
+/** True when the track has rows to realign. */
+export const hasWork = ({ dirty, realigning }: DeviceTrack): boolean => dirty.length > 0 || realigning !== undefined
+
+type Work = 'dirty' | 'realigning' | 'rebuilding'
+/** A track that waits for its next report, as plain data. */
+export type IdleTrack = Omit<DeviceTrack, Work | 'alignment'> & { alignment: DeviceAlignmentState }
+
+/** Returns a copy of the track. Undefined if it has work, or if `askForPast` can decide about its past position. */
+export function idleTrack(track: DeviceTrack): IdleTrack | undefined {
+  const { alignment, dirty, realigning, rebuilding, ...rest } = own(track)
+  if (hasWork(track) || rebuilding || (rest.past && alignment.firstFix())) return undefined
+  return { ...rest, alignment: alignment.state() }
+}
+
+/** Returns a track that continues where `idleTrack` was called. */
+export const continueTrack = ({ alignment, ...rest }: IdleTrack): DeviceTrack => ({
+  ...rest,
+  alignment: alignmentFrom(rest.deviceClass, alignment),
+  dirty: [],
+  realigning: undefined,
+  rebuilding: undefined,
+})
 
 /** Removes and returns all dirty ranges. */
 export function takeDirty(track: DeviceTrack): readonly TimeRange[] {
@@ -284,26 +310,6 @@ export function finishRebuild(track: DeviceTrack, alignment: DeviceAlignment, op
 /** Keeps the current alignment when a rebuild ends without a result. Does nothing if none is running. */
 export function cancelRebuild(track: DeviceTrack): void {
   own(track).rebuilding = undefined
-}
-
-function recordOwner(
-  state: MutableTrack,
-  { organizationId, receivedAtMs }: Arrival,
-  reports: readonly { tsMs: number }[],
-): void {
-  if (reports.length === 0) return
-  const { owner } = state
-  if (owner && owner.organizationId !== organizationId) state.previousOwner = owner
-  const previousNewestMs = owner?.organizationId === organizationId ? owner.newestFixMs : 0
-  const newestFixMs = reports.reduce((newest, { tsMs }) => Math.max(newest, tsMs), previousNewestMs)
-  state.owner = { organizationId, receivedAtMs, newestFixMs }
-}
-
-/** A dwell belongs to the organization that owned the device at its arrival, even if it continues after a transfer. */
-function ownerAt({ previousOwner }: DeviceTrack, arrivedAtMs: number, now: Arrival): Arrival {
-  const { organizationId, receivedAtMs } =
-    previousOwner && arrivedAtMs <= previousOwner.newestFixMs ? previousOwner : now
-  return { organizationId, receivedAtMs }
 }
 
 /** Returns whether the past position affects a dwell, the rows between it and the fix, or the rows after the fix. */

@@ -206,6 +206,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         await flushes.flushWhenDue()
         if (takenPosition >= startTail && !isBacklogged()) await silent.loadSome()
         await realignment.run()
+        states.packIdle(performance.now())
         if (batches.length === 0) {
           await rest()
           // What arrived meanwhile is not a backlog.

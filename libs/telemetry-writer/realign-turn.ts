@@ -1,6 +1,6 @@
 import type { QuestdbSql } from '#questdb/sql'
 import { openTrackStore } from '#questdb/track-store'
-import type { DeviceState } from './device-states.ts'
+import type { DeviceState } from './device-state.ts'
 import { continueRealignment, type DeviceTrack, failRealignment, finishRealignment } from './device-track.ts'
 import { realignDevice } from './realign-device.ts'
 import type { Realigned, Slices } from './realign-range.ts'

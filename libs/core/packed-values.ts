@@ -1,0 +1,188 @@
+/** Plain data: null, undefined, booleans, numbers, text, and lists and objects of these. */
+export type Packable = null | undefined | boolean | number | string | readonly Packable[] | PackableRecord
+type PackableRecord = { [name: string]: Packable }
+
+/**
+ * Packs plain data into strings. A string of one-byte characters takes 16 bytes more than its content, less than any other
+ * object. The names of an object's members are not packed: the packer keeps each list of names once. Only pack objects whose
+ * names come from the code.
+ */
+export type ValuePacker = {
+  pack(value: Packable): string
+  /** A copy of the value that this packer has packed. Throws an Error if the text is incomplete. */
+  unpack(text: string): Packable
+}
+
+const [isNull, isFalse, isTrue, isInt32, isInt48, isDouble, isLatin1, isWideText, isList] = [0, 1, 2, 3, 4, 5, 6, 7, 8]
+const [isUndefined, isRecord] = [9, 10]
+/** From this tag on, the tag is the number itself plus this offset. */
+const firstSmall = 16
+const maxSmall = 255 - firstSmall
+const int47 = 2 ** 47
+/** The longest value without its content: a tag and eight bytes. */
+const headBytes = 9
+
+/**
+ * Each value is a tag of one byte, followed by its content. Lists and texts start with their length, objects with the number
+ * of their list of names. Numbers keep their exact value, including −0, NaN and infinities.
+ */
+export function createValuePacker(): ValuePacker {
+  let bytes = Buffer.allocUnsafe(4_096)
+  let at = 0
+  let end = 0
+  const shapes = createShapes()
+
+  const reserve = (count: number): void => {
+    if (at + count <= bytes.length) return
+    const longer = Buffer.allocUnsafe(Math.max(2 * bytes.length, at + count))
+    bytes.copy(longer, 0, 0, at)
+    bytes = longer
+  }
+  const writeTag = (tag: number): void => {
+    bytes[at++] = tag
+  }
+  const writeNumber = (value: number): void => {
+    if (!Number.isInteger(value) || value < -int47 || value >= int47 || Object.is(value, -0)) {
+      writeTag(isDouble)
+      at = bytes.writeDoubleLE(value, at)
+    } else if (value >= 0 && value <= maxSmall) writeTag(firstSmall + value)
+    else if (value === (value | 0)) {
+      writeTag(isInt32)
+      at = bytes.writeInt32LE(value, at)
+    } else {
+      writeTag(isInt48)
+      at = bytes.writeIntLE(value, at, 6)
+    }
+  }
+  const writeText = (text: string): void => {
+    const isNarrow = isLatin1Text(text)
+    writeTag(isNarrow ? isLatin1 : isWideText)
+    at = bytes.writeUInt32LE(text.length, at)
+    reserve(isNarrow ? text.length : 2 * text.length)
+    at += bytes.write(text, at, isNarrow ? 'latin1' : 'utf16le')
+  }
+  const writeRecord = (record: PackableRecord): void => {
+    const names = Object.keys(record)
+    writeTag(isRecord)
+    at = bytes.writeUInt16LE(shapes.numberOf(record, names), at)
+    for (const name of names) write(record[name])
+  }
+  const write = (value: Packable): void => {
+    reserve(headBytes)
+    if (value === null) writeTag(isNull)
+    else if (value === undefined) writeTag(isUndefined)
+    else if (typeof value === 'number') writeNumber(value)
+    else if (typeof value === 'string') writeText(value)
+    else if (typeof value === 'boolean') writeTag(value ? isTrue : isFalse)
+    else if (isReadonlyArray(value)) {
+      writeTag(isList)
+      at = bytes.writeUInt32LE(value.length, at)
+      for (const item of value) write(item)
+    } else writeRecord(value)
+  }
+
+  /** Returns where the next content of this length starts, and moves behind it. */
+  const take = (count: number): number => {
+    const from = at
+    at += count
+    if (at > end) throw new Error('The packed value is incomplete.')
+    return from
+  }
+  const readList = (): Packable[] => {
+    const items: Packable[] = []
+    for (let left = bytes.readUInt32LE(take(4)); left > 0; left--) items.push(read())
+    return items
+  }
+  const readText = (isWide: boolean): string => {
+    const length = bytes.readUInt32LE(take(4))
+    const from = take(isWide ? 2 * length : length)
+    return bytes.toString(isWide ? 'utf16le' : 'latin1', from, at)
+  }
+  const readRecord = (): Packable => {
+    const { names, template } = shapes.at(bytes.readUInt16LE(take(2)))
+    const record = { ...template }
+    for (const name of names) record[name] = read()
+    return record
+  }
+  const read = (): Packable => {
+    const tag = bytes[take(1)] ?? 0
+    if (tag >= firstSmall) return tag - firstSmall
+    if (tag === isNull) return null
+    if (tag === isInt48) return bytes.readIntLE(take(6), 6)
+    if (tag === isDouble) return bytes.readDoubleLE(take(8))
+    if (tag === isList) return readList()
+    if (tag === isLatin1 || tag === isWideText) return readText(tag === isWideText)
+    if (tag === isInt32) return bytes.readInt32LE(take(4))
+    if (tag === isRecord) return readRecord()
+    if (tag === isUndefined) return undefined
+    return tag === isTrue
+  }
+
+  return {
+    pack(value) {
+      at = 0
+      write(value)
+      return bytes.toString('latin1', 0, at)
+    },
+    unpack(text) {
+      at = 0
+      reserve(text.length)
+      end = bytes.write(text, 0, 'latin1')
+      return read()
+    },
+  }
+}
+
+function isLatin1Text(text: string): boolean {
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0xff) return false
+  return true
+}
+
+// Array.isArray does not narrow a union with a readonly array.
+const isReadonlyArray = (value: Packable): value is readonly Packable[] => Array.isArray(value)
+
+const maxShapes = 1_000
+
+/**
+ * Numbers lists of names. A tree of names finds a list without joining them. Objects are copies of a template, because
+ * objects that get many members one by one are slower and larger.
+ */
+function createShapes() {
+  type Shape = { names: readonly string[]; template: PackableRecord }
+  type Node = { next: Map<string, Node>; number: number | undefined }
+  const root: Node = { next: new Map(), number: undefined }
+  const shapes: Shape[] = []
+  let last = { names: [] as readonly string[], number: 0 }
+
+  const isLast = (names: readonly string[]): boolean =>
+    names.length > 0 && names.length === last.names.length && names.every((name, index) => name === last.names[index])
+  const add = (record: PackableRecord, names: readonly string[]): number => {
+    if (shapes.length >= maxShapes) throw new Error('The packed objects have too many different lists of names.')
+    const template = { ...record }
+    for (const name of names) template[name] = null
+    return shapes.push({ names, template }) - 1
+  }
+  return {
+    numberOf(record: PackableRecord, names: readonly string[]): number {
+      // The items of a list usually have the same names.
+      if (isLast(names)) return last.number
+      let node = root
+      for (const name of names) {
+        let next = node.next.get(name)
+        if (!next) {
+          next = { next: new Map(), number: undefined }
+          node.next.set(name, next)
+        }
+        node = next
+      }
+      node.number ??= add(record, names)
+      last = { names, number: node.number }
+      return node.number
+    },
+    at(number: number): Shape {
+      const shape = shapes[number]
+      if (!shape) throw new Error('The packed value is of another packer.')
+      return shape
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { questdbConnection } from '#test/questdb'
+import { createDeviceStates } from './device-states.ts'
+import { advanceTrack, markDirty, takeDirty } from './device-track.ts'
+
+let questdb: QuestdbSql
+beforeAll(() => {
+  questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'test' })
+})
+afterAll(() => questdb.end())
+
+const nowMs = Date.UTC(2026, 10, 20)
+const secondMs = 1_000
+
+async function loadedDevice() {
+  const states = createDeviceStates(
+    questdb,
+    () => 0,
+    () => {},
+  )
+  const deviceId = newId()
+  await states.load(new Map([[deviceId, 'vehicle']]), nowMs)
+  const origin = { deviceId, organizationId: newId(), receivedAtMs: nowMs }
+  const fixAt = (minute: number) => ({
+    ...{ tsMs: nowMs + minute * 60_000, lat: 50, lon: 8, fixTs: null, accuracyM: 5, speedMps: null, headingDeg: null },
+  })
+  const report = (minute: number) => advanceTrack(states.of(deviceId).track, origin, [fixAt(minute)], [])
+  /** Calls `packIdle` as if no report arrived for 40 s. */
+  const rest = (fromS: number) => {
+    for (let second = fromS; second <= fromS + 40; second++) states.packIdle(second * secondMs)
+  }
+  return { states, deviceId, report, rest }
+}
+
+test('a device that does not report is packed and continues with its next report', async () => {
+  const { states, deviceId, report, rest } = await loadedDevice()
+  report(0)
+  report(3)
+  const before = states.of(deviceId)
+  rest(100)
+  expect(states.dirty()).toEqual([])
+  const after = states.of(deviceId)
+  expect(after).not.toBe(before)
+  expect(after.seen).toEqual(before.seen)
+  expect(report(6).dwells).toMatchObject([{ row: { tsMs: nowMs, fixCount: 1 } }])
+})
+
+test('a device that is loaded again and again is not packed', async () => {
+  const { states, deviceId, report } = await loadedDevice()
+  report(0)
+  const before = states.of(deviceId)
+  for (let second = 100; second < 200; second++) {
+    states.packIdle(second * secondMs)
+    await states.load(new Map([[deviceId, 'vehicle']]), nowMs)
+  }
+  expect(states.of(deviceId)).toBe(before)
+})
+
+test('a device with rows to realign is packed only when they are realigned', async () => {
+  const { states, deviceId, report, rest } = await loadedDevice()
+  report(0)
+  const before = states.of(deviceId)
+  markDirty(before.track, { fromMs: nowMs, toMs: nowMs })
+  rest(100)
+  expect(states.dirty()).toEqual([[deviceId, before]])
+  expect(states.hasWork(deviceId)).toBe(true)
+  takeDirty(before.track)
+  rest(200)
+  expect(states.hasWork(deviceId)).toBe(false)
+  expect(states.of(deviceId)).not.toBe(before)
+})
+
+test('devices with rows to realign keep their order, so that each has its turn', async () => {
+  const { states, deviceId, rest } = await loadedDevice()
+  const others: [string, 'vehicle'][] = [newId(), newId()].map((id) => [id, 'vehicle'])
+  await states.load(new Map(others), nowMs)
+  const deviceIds = [deviceId, ...others.map(([id]) => id)]
+  for (const id of deviceIds) markDirty(states.of(id).track, { fromMs: nowMs, toMs: nowMs })
+  for (const fromS of [100, 115]) {
+    states.packIdle(fromS * secondMs)
+    await states.load(new Map([[deviceId, 'vehicle']]), nowMs)
+    expect(states.dirty().map(([id]) => id)).toEqual(deviceIds)
+  }
+  rest(200)
+  expect(states.dirty()).toHaveLength(3)
+})
+
+test('the open dwell of a packed device is settled when the device is quiet', async () => {
+  const { states, deviceId, report, rest } = await loadedDevice()
+  for (const minute of [0, 3, 6, 6.5]) report(minute)
+  rest(100)
+  const settled = states.settle(nowMs + 3_600_000, 10)
+  expect(settled.map(([id]) => id)).toEqual([deviceId])
+  expect(states.hasWork(deviceId)).toBe(true)
+})
+
+test('a packed device that was not used for an hour is removed', async () => {
+  const { states, deviceId, report, rest } = await loadedDevice()
+  report(0)
+  rest(100)
+  states.evict(nowMs + 3_600_000)
+  expect(states.of(deviceId).usedAtMs).toBe(nowMs)
+  rest(200)
+  states.evict(nowMs + 3_600_001)
+  expect(() => states.of(deviceId)).toThrow('before it was loaded')
+})
+
+test('a device that was loaded again after hours is not removed before its report is processed', async () => {
+  const { states, deviceId, report, rest } = await loadedDevice()
+  report(0)
+  rest(100)
+  await states.load(new Map([[deviceId, 'vehicle']]), nowMs + 2 * 3_600_000)
+  states.evict(nowMs + 2 * 3_600_000)
+  expect(states.of(deviceId).usedAtMs).toBe(nowMs)
+})

@@ -1,0 +1,46 @@
+import { createValuePacker, type Packable } from '#core/packed-values'
+import type { DeviceState } from './device-state.ts'
+import { continueTrack, type IdleTrack, idleTrack, settleDueMs } from './device-track.ts'
+
+/** The state of a device between two reports. */
+export type PackedState = {
+  /** The values of the state. It takes about a tenth of the state's memory. */
+  text: string
+  usedAtMs: number
+  /** When the state has something to settle if no report arrives before. Infinity if never. */
+  settleDueMs: number
+}
+
+export type StatePacker = {
+  /** Returns undefined if the device has work that must stay in memory. */
+  pack(state: DeviceState): PackedState | undefined
+  /** Returns a state that continues where it was packed. */
+  unpack(packed: PackedState): DeviceState
+}
+
+type IdleState = Omit<DeviceState, 'track'> & { track: IdleTrack }
+
+/** Packs the states of devices into strings. Only the packer that packed a state can unpack it. */
+export function createStatePacker(): StatePacker {
+  const packer = createValuePacker()
+  return {
+    pack({ seen, track, newestSystemMs, usedAtMs }) {
+      const idle = idleTrack(track)
+      if (!idle) return undefined
+      // A lookup is made again when it is needed.
+      const times = mapValues(seen, (each) => ({ ...each, lookup: undefined }))
+      const plain: IdleState = { seen: times, track: idle, newestSystemMs, usedAtMs }
+      return { text: packer.pack(plain as unknown as Packable), usedAtMs, settleDueMs: settleDueMs(track, usedAtMs) }
+    },
+    unpack({ text }) {
+      const { track, ...rest } = packer.unpack(text) as unknown as IdleState
+      return { ...rest, track: continueTrack(track) }
+    },
+  }
+}
+
+const mapValues = <Name extends string, Value>(
+  values: Record<Name, Value>,
+  change: (value: Value) => Value,
+): Record<Name, Value> =>
+  Object.fromEntries(Object.entries<Value>(values).map(([name, value]) => [name, change(value)])) as Record<Name, Value>
