@@ -12,6 +12,7 @@ import { kafkaPath } from './kafka-path.ts'
 import { latestHistory } from './latest-history.ts'
 import { longPoll } from './long-poll.ts'
 import { mapPage } from './map-page.ts'
+import { million } from './million.ts'
 import { partitions } from './partitions.ts'
 import { recovery, recoveryKafka } from './recovery.ts'
 import { type Bench, table } from './report.ts'
@@ -41,6 +42,7 @@ const benches: Bench[] = [
   groupDispatch,
   longPoll,
   idle,
+  million,
 ]
 
 const { values } = parseArgs({
