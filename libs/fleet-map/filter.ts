@@ -12,6 +12,7 @@ export type DeviceFilter = {
   tags?: readonly string[] | undefined
   /** The devices of a group. */
   members?: ReadonlySet<string> | undefined
+  deviceIds?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
 }
@@ -27,8 +28,8 @@ export const isInside = ({ bbox, area }: Pick<DeviceFilter, 'bbox' | 'area'>, po
   (!bbox || contains(bbox, point.lat, point.lon)) && (!area || area.contains(point))
 
 /** Returns true if the filter selects all devices. */
-export const isOpen = ({ bbox, area, tags, members, rat, plmn }: DeviceFilter): boolean =>
-  !bbox && !area && !tags?.length && !members && rat === undefined && plmn === undefined
+export const isOpen = ({ bbox, area, tags, members, deviceIds, rat, plmn }: DeviceFilter): boolean =>
+  !bbox && !area && !tags?.length && !members && !deviceIds && rat === undefined && plmn === undefined
 
 export function shownDevice(device: DeviceState, fromMs: number): ShownDevice {
   const { location, signal } = device
@@ -41,7 +42,8 @@ export function shownDevice(device: DeviceState, fromMs: number): ShownDevice {
 
 /** `bbox` and `area` apply to the last usable fix, `rat` and `plmn` to the last signal. */
 export function matches({ device, location, signal }: ShownDevice, filter: DeviceFilter): boolean {
-  const { bbox, area, tags, members, rat, plmn } = filter
+  const { bbox, area, tags, members, deviceIds, rat, plmn } = filter
+  if (deviceIds && !deviceIds.includes(device.entry.deviceId)) return false
   if (members && !members.has(device.entry.deviceId)) return false
   if (tags && !tags.every((tag) => device.entry.tags.includes(tag))) return false
   if (rat !== undefined && signal?.rat !== rat) return false

@@ -26,6 +26,8 @@ export type Included = (typeof includable)[number]
 
 export type GpsQuery = CoverageQuery & {
   placeId?: string | undefined
+  /** Only these devices. Does not apply to coverage and dwells. */
+  deviceId?: string[] | undefined
   /** Paths or groups of `deviceFieldNames`. */
   fields?: string[] | undefined
   include?: Included[] | undefined

@@ -85,3 +85,36 @@ test('the dwells of a deleted device disappear at once', async () => {
   expect(status).toBe(204)
   expect((await gps(organization)).dwells).toMatchObject([{ deviceId: kept }])
 })
+
+test('deviceId returns only these devices, with the other filters, and nothing of another organization', async () => {
+  const organization = await api.newOrganization()
+  const [first, second, third] = [
+    await newDevice(organization),
+    await newDevice(organization),
+    await newDevice(organization),
+  ]
+  const foreign = await newDevice(await api.newOrganization())
+  const stored = { tsMs: Date.now() - minuteMs, receivedAtMs: Date.now(), organizationId: organization.id }
+  await store('cellular', { ...stored, deviceId: second, rat: 'lte' })
+  const idsFor = async (query: string): Promise<string[]> => {
+    const { status, body } = await api.call('GET', `/fleet/gps?include=devices&${query}`, { token: organization.key })
+    expect(status).toBe(200)
+    return body.devices.map(({ deviceId }: { deviceId: string }) => deviceId)
+  }
+  const both = `deviceId=${second}&deviceId=${first}&deviceId=${second}&deviceId=${foreign}`
+  expect(await idsFor(both)).toEqual([first, second])
+  await expect.poll(() => idsFor(`${both}&rat=lte`), { timeout: 10_000 }).toEqual([second])
+  expect(await idsFor(`deviceId=${third}&tag=bus`)).toEqual([])
+  expect(await idsFor(`deviceId=${foreign}`)).toEqual([])
+
+  // A delta reports changes of these devices only.
+  const ask = (query: string) => api.call('GET', `/fleet/gps?include=devices&${query}`, { token: organization.key })
+  const { asOf } = (await ask(`deviceId=${first}`)).body
+  await api.call('PATCH', `/devices/${first}`, { token: organization.key, json: { name: 'Renamed' } })
+  await api.call('PATCH', `/devices/${third}`, { token: organization.key, json: { name: 'Renamed' } })
+  const delta = await ask(`deviceId=${first}&since=${asOf}`)
+  expect(delta.body.devices).toMatchObject([{ deviceId: first, name: 'Renamed' }])
+  expect((await ask(`deviceId=router`)).status).toBe(400)
+  const many = Array.from({ length: 101 }, () => `deviceId=${newId()}`).join('&')
+  expect((await ask(many)).status).toBe(400)
+})

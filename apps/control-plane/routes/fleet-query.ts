@@ -66,6 +66,9 @@ export const gpsQuery = z
     ...coverageFilter,
     placeId,
     ...window,
+    deviceId: repeatable(uuid(), 100)
+      .optional()
+      .describe('Can be repeated. Returns only these devices. Does not apply to `coverage` and `dwells`.'),
     fields: wordList(deviceFieldNames as [string, ...string[]])
       .optional()
       .describe('Fields of each device to return: paths such as `signal.rsrpDbm`, or groups such as `location`.'),

@@ -132,14 +132,8 @@ const sinceHere = (fleet: FleetSources, { since }: GpsRequest): Moment | undefin
 
 function select(fleet: FleetSources, request: GpsRequest, windows: MapWindow[], asOf: string, nowMs: number) {
   const { query, members, cursor, place } = request
-  const filter: DeviceFilter = {
-    bbox: query.bbox,
-    area: place,
-    tags: query.tag,
-    members,
-    rat: query.rat,
-    plmn: query.plmn,
-  }
+  const { bbox, tag: tags, deviceId: deviceIds, rat, plmn } = query
+  const filter: DeviceFilter = { bbox, area: place, tags, members, deviceIds, rat, plmn }
   const key = filterKey(request)
   const isFiltered = !isOpen(filter)
   const moment = sinceHere(fleet, request)

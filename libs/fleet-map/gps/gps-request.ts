@@ -56,8 +56,8 @@ export const scopeOf = ({ query, members, place }: GpsRequest) => ({
 
 /** Identifies a filter: it selects the same devices for all readers of these organizations. */
 export function filterKey({ query, organizations, place }: GpsRequest): string {
-  const { bbox, groupId, tag, rat, plmn } = query
-  return JSON.stringify([windowsOf(organizations), bbox, place?.key, groupId, tag, rat, plmn])
+  const { deviceId, bbox, groupId, tag, rat, plmn } = query
+  return JSON.stringify([windowsOf(organizations), deviceId, bbox, place?.key, groupId, tag, rat, plmn])
 }
 
 /** The same request with another `since`. Throws 400 if `since` is not an `asOf` value. */

@@ -1,4 +1,5 @@
 import { type DeviceFilter, matches, type ShownDevice, shownDevice } from '#fleet-map/filter'
+import type { DeviceState } from '#fleet-map/live/device-state'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 
 /** The map of an organization, and the start of the response's window. */
@@ -52,7 +53,7 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
     digest.add(index)
     const { organizationId } = map
     const seenFromMs = seen && fromMs - (request.nowMs - seen.timeMs)
-    for (const device of map.devices()) {
+    for (const device of candidates(map, filter)) {
       const shown = shownDevice(device, fromMs)
       const { deviceId } = device.entry
       const oldestMs = Math.min(shown.location?.tsMs ?? Infinity, shown.signal?.tsMs ?? Infinity)
@@ -77,6 +78,13 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
   }
   if (seen?.deviceIds && matchingIds) for (const id of seen.deviceIds) if (!matchingIds.has(id)) leftIds.push(id)
   return { devices, next, matchingIds, leftIds, digest: digest.end(), validUntilMs }
+}
+
+/** The devices that a filter can select, in the order of the map. A filter by id visits no other devices. */
+function candidates(map: OrganizationMap, { deviceIds }: DeviceFilter): Iterable<DeviceState> {
+  if (!deviceIds) return map.devices()
+  const found = [...new Set(deviceIds)].flatMap((deviceId) => map.device(deviceId) ?? [])
+  return found.sort((a, b) => a.ordinal - b.ordinal)
 }
 
 /** Whether data that the reader has is now older than the window. */
