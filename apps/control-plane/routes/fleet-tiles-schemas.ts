@@ -45,5 +45,19 @@ export const tileJsonSchema = z
         fields: z.record(z.string(), z.enum(['String', 'Number', 'Boolean'])).describe('The type of each property.'),
       }),
     ),
+    fleet: z
+      .object({
+        devices: z.int().describe('Devices with a position.'),
+        bounds: z
+          .array(z.number())
+          .length(4)
+          .nullable()
+          .describe('west, south, east, north of all positions, at most a minute old. Null without devices.'),
+        operators: z
+          .array(z.object({ plmn: z.string(), name: z.string() }))
+          .describe('Operators of recent last signals, at most 200.'),
+      })
+      .nullable()
+      .describe('The devices of the query. Null without the layer `devices`. Not part of TileJSON.'),
   })
   .meta({ id: 'TileJson', description: 'TileJSON 3.0.0.' })

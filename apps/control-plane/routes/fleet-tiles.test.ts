@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import { cellToParent, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
@@ -145,7 +145,7 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     expect(devices).toHaveLength(1)
     expect(devices[0]?.properties).toEqual({
       ...{ deviceId: alone, name: 'Bus 1', status: 'provisioning', quality: 'good', rsrpDbm: -90 },
-      ...{ headingDeg: 90, speedMps: 3.5, ageS: expect.any(Number) },
+      ...{ headingDeg: 90, speedMps: 3.5, ageS: expect.any(Number), motion: 'moving' },
     })
     expect(Number(devices[0]?.properties.ageS)).toBeGreaterThanOrEqual(60)
     expect(devices[0]?.geometry).toEqual({
@@ -157,6 +157,40 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     expect(cluster[0]?.properties).toEqual({ count: 2, online: 1, offline: 0, worstQuality: 'poor' })
     const points = (await readTile(organization, `13/${tileAt(40, 10, 13)}.mvt`)).devices ?? []
     expect(points.map(({ properties }) => properties.deviceId).sort()).toEqual([...together].sort())
+  })
+
+  test('200: a device is standing in a dwell or below 1.5 m/s, and silent without data or when it is offline', async () => {
+    const organization = await api.newOrganization()
+    const [moving, slow, dwelling, old, offline] = await Promise.all([1, 2, 3, 4, 5].map(() => newDevice(organization)))
+    const fixes: [deviceId: string | undefined, agoMs: number, speedMps: number][] = [
+      ...([
+        [moving, 0, 1.5],
+        [slow, 0, 1.4],
+        [dwelling, 0, 9],
+      ] as [string, number, number][]),
+      ...([
+        [old, 16 * minuteMs, 9],
+        [offline, 0, 9],
+      ] as [string, number, number][]),
+    ]
+    const rows = fixes.map(([deviceId, agoMs, speedMps], index) =>
+      row(organization, deviceId ?? '', agoMs, { ...fixAt(20 + index, 10), speedMps }),
+    )
+    await store('location', ...rows)
+    const stay = { lat: 22, lon: 10, departedAtMs: null, radiusM: 20, fixCount: 9, gap: false, id: newId() }
+    await store('dwell', row(organization, dwelling ?? '', 10 * minuteMs, stay))
+    await api.services.pool.query("UPDATE device SET status = 'offline' WHERE id = $1", [offline])
+    await untilPlaced(organization, 5)
+    const expected = { moving: [moving], standing: [slow, dwelling].sort(), silent: [old, offline].sort() }
+    await until('the dwell is on the map', async () => {
+      const { devices = [] } = await readTile(organization, '0/0/0.mvt?layers=devices')
+      const byMotion = Object.groupBy(devices, ({ properties }) => String(properties.motion))
+      const ids = Object.entries(byMotion).map(([motion, found]) => [
+        motion,
+        (found ?? []).map(({ properties }) => properties.deviceId).sort(),
+      ])
+      return isDeepStrictEqual(Object.fromEntries(ids), expected)
+    })
   })
 
   test('200: a device that moved, changed its status or was deleted is in its new tile only', async () => {
@@ -419,6 +453,39 @@ test('GET /fleet/tiles.json returns TileJSON 3.0.0 with the query in its address
   for (const { properties } of devices) {
     expect(Object.keys(layers[0]?.fields ?? {})).toEqual(expect.arrayContaining(Object.keys(properties)))
   }
+})
+
+test('GET /fleet/tiles.json describes the devices of the query: their number, box and operators', async () => {
+  const organization = await api.newOrganization()
+  const describe = async (query = '') => {
+    const { status, body } = await api.call('GET', `/fleet/tiles.json?${query}`, { token: organization.key })
+    expect(status).toBe(200)
+    return body.fleet
+  }
+  expect(await describe()).toEqual({ devices: 0, bounds: null, operators: [] })
+  const [south, north] = await placeDevices(organization, [
+    [-10.5, 170],
+    [10, -20.25],
+  ])
+  const radio = { rat: 'lte', plmn: '27201', operatorName: 'Vodafone IE' }
+  await store('cellular', row(organization, south ?? '', minuteMs, radio))
+  const found = await until('the devices and the operator are known', async () => {
+    const fleet = await describe()
+    return fleet.devices === 2 && fleet.operators.length === 1 && fleet
+  })
+  expect(found).toEqual({
+    devices: 2,
+    bounds: [-20.25, -10.5, 170, 10],
+    operators: [{ plmn: '27201', name: 'Vodafone IE' }],
+  })
+  expect(await describe('rat=lte')).toMatchObject({ devices: 1, bounds: [170, -10.5, 170, -10.5] })
+  expect(await describe('layers=coverage')).toBeNull()
+  await store('location', row(organization, north ?? '', 0, fixAt(30, 0)))
+  await until('the box follows the devices', async () =>
+    isDeepStrictEqual((await describe()).bounds, [0, -10.5, 170, 30]),
+  )
+  await api.call('DELETE', `/devices/${south}`, { token: organization.key })
+  expect(await describe()).toMatchObject({ devices: 1, bounds: [0, 30, 0, 30] })
 })
 
 test('GDAL reads the tiles by their TileJSON, with the key in a header', async ({ skip }) => {

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { throwIfClosed } from '#core/errors'
-import { readTile } from '#fleet-map/tiles/read-tile'
+import { readOverview, readTile } from '#fleet-map/tiles/read-tile'
 import { tileJson } from '#fleet-map/tiles/tile-json'
 import { openTiles } from '#fleet-map/tiles/tile-request'
 import { chunkedResponse } from '#http/chunked-body'
@@ -67,7 +67,7 @@ const json = route({
   path: '/fleet/tiles.json',
   summary: 'Describe the vector tiles as TileJSON',
   description:
-    'Returns TileJSON 3.0.0 for MapLibre, QGIS and other clients. The address of the tiles contains the query of this request. Requests for tiles need the same `Authorization` header.',
+    'Returns TileJSON 3.0.0 for MapLibre, QGIS and other clients. The address of the tiles contains the query of this request. `fleet` describes the devices of the query. Requests for tiles need the same `Authorization` header.',
   tag,
   access: 'fleet:read',
   query: tilesQuery,
@@ -77,13 +77,23 @@ const json = route({
     ...hidden,
   },
   example: {
-    answer: tileJson('https://routerfleet.example.com/fleet/tiles/{z}/{x}/{y}.mvt?sinceMinutes=60', ['devices']),
+    answer: tileJson('https://routerfleet.example.com/fleet/tiles/{z}/{x}/{y}.mvt?sinceMinutes=60', ['devices'], {
+      devices: 1_200,
+      bounds: [5.9, 47.3, 15, 54.9],
+      operators: [{ plmn: '26201', name: 'Telekom' }],
+    }),
   },
-  async handle({ ctx, services, query, http }) {
-    const { layers, omitted } = await openTiles(ctx, services.fleetMaps, query)
+  async handle(input) {
+    const { ctx, services, query, http } = input
+    const { fleetMaps } = services
+    const request = await openTiles(ctx, fleetMaps, query)
+    const { layers, omitted } = request
+    const overview = layers.includes('devices')
+      ? await readOverview({ ctx, fleet: fleetMaps, reader: requestReader(input), request })
+      : null
     return {
       status: 200,
-      body: tileJson(tilesUrl(services, new URL(http.req.url)), layers),
+      body: tileJson(tilesUrl(services, new URL(http.req.url)), layers, overview),
       headers: {
         'Cache-Control': 'private, no-cache',
         ...(omitted.length > 0 && { [omittedHeader]: omitted.join(',') }),

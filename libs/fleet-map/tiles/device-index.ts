@@ -5,6 +5,7 @@ import { createBuckets } from '#fleet-map/tiles/buckets'
 import { type CellLevel, createCellLevel } from '#fleet-map/tiles/cell-level'
 import { createDeviceTable, type DeviceReference, type PlacedDevice, placedDevice } from '#fleet-map/tiles/device-table'
 import { createPointLevel, type Level, type PointLevel } from '#fleet-map/tiles/level'
+import { createOverview, type FleetOverview } from '#fleet-map/tiles/overview'
 import { bucketZoomOf, pointsFromZoom } from '#fleet-map/tiles/zoom-levels'
 
 /** Selects the devices of an index. `members` is replaced by `setMembers`. */
@@ -24,6 +25,8 @@ export type DeviceIndex = {
   cells(resolution: number, nowMs: number): Promise<CellLevel>
   /** Applies the changes of the maps, and returns the devices by tile. */
   points(nowMs: number): Promise<PointLevel>
+  /** Applies the changes of the maps, and returns what the index has as a whole. */
+  overview(nowMs: number): Promise<FleetOverview>
   device(row: number): PlacedDevice | undefined
   deviceOf(row: number): DeviceReference
   /** Replaces the members of the filter's group. The filter must have had members. */
@@ -53,6 +56,7 @@ export function createDeviceIndex(
   const pointLevels = new Map<number, Used<PointLevel>>()
   /** Rows by the second at which data of the device leaves the window. */
   const expiries = createBuckets()
+  const overview = createOverview()
   let expiredToS: number | undefined
   let { members } = filter
   /** By map: ordinals of devices that changed since the last read. */
@@ -75,6 +79,8 @@ export function createDeviceIndex(
     const before = table.placed(row)
     for (const { level } of cellLevels.values()) level.change(row, before, after?.device)
     for (const { level } of pointLevels.values()) level.change(row, before, after?.device)
+    overview.change(before, after?.device)
+    if (after?.plmn) overview.operator(after.plmn, after.operatorName)
     table.place(row, after?.device)
     if (after) expiries.place(row, Math.floor((after.oldestMs + indexed.windowMs) / 1_000) + 1)
     else expiries.remove(row)
@@ -147,6 +153,7 @@ export function createDeviceIndex(
       inTurn(nowMs, () => levelOf(cellLevels, resolution, () => createCellLevel(resolution, bucketZoomOf(resolution)))),
     points: (nowMs) =>
       inTurn(nowMs, () => levelOf(pointLevels, pointsFromZoom, () => createPointLevel(pointsFromZoom))),
+    overview: (nowMs) => inTurn(nowMs, () => overview.read(table, latestMs)),
     device: table.placed,
     deviceOf: table.deviceOf,
     setMembers(next) {
@@ -167,13 +174,16 @@ export function createDeviceIndex(
   }
 }
 
-/** The place of a device if the index has it, and the time of its oldest data. */
+/** A device that the index has. `oldestMs` is the time of its oldest data. */
+type IndexedDevice = { device: PlacedDevice; oldestMs: number; plmn: string | null; operatorName: string | null }
+
+/** The place, the age and the operator of a device; undefined if the index does not have it. */
 function placeOf(
   { map, windowMs }: IndexedMap,
   ordinal: number,
   { status, ...filter }: IndexFilter,
   nowMs: number,
-): { device: PlacedDevice; oldestMs: number } | undefined {
+): IndexedDevice | undefined {
   const state = map.deviceAt(ordinal)
   if (!state || (status !== undefined && state.entry.status !== status)) return undefined
   const shown = shownDevice(state, nowMs - windowMs)
@@ -182,6 +192,8 @@ function placeOf(
   return {
     device: placedDevice(location, state.entry.status, signal?.quality),
     oldestMs: Math.min(location.tsMs, signal?.tsMs ?? Number.POSITIVE_INFINITY),
+    plmn: signal?.plmn ?? null,
+    operatorName: signal?.operatorName ?? null,
   }
 }
 

@@ -1,4 +1,5 @@
 import { shownDevice } from '#fleet-map/filter'
+import type { DeviceState } from '#fleet-map/live/device-state'
 import type { CellCounts, CellLevel } from '#fleet-map/tiles/cell-level'
 import type { DeviceIndex } from '#fleet-map/tiles/device-index'
 import { qualityNamed } from '#fleet-map/tiles/device-table'
@@ -70,9 +71,21 @@ function deviceFeature(index: DeviceIndex, row: number, tile: Tile, nowMs: numbe
       rsrpDbm: signal?.rsrpDbm,
       headingDeg: location.headingDeg,
       speedMps: location.speedMps,
+      motion: motionOf(device, nowMs),
     },
     ages: { ageS: Math.max(0, Math.round((nowMs - location.tsMs) / 1_000)) },
   }
+}
+
+const silentAfterMs = 15 * 60_000
+const movingFromMps = 1.5
+
+/** `silent`: offline, disabled, or neither a position nor a signal for 15 minutes. A device in a dwell is `standing`. */
+function motionOf({ entry, location, signal, dwell }: DeviceState, nowMs: number): 'moving' | 'standing' | 'silent' {
+  const newestMs = Math.max(location?.tsMs ?? 0, signal?.tsMs ?? 0)
+  const isOff = entry.status === 'offline' || entry.status === 'disabled'
+  if (isOff || nowMs - newestMs > silentAfterMs) return 'silent'
+  return dwell || (location?.speedMps ?? 0) < movingFromMps ? 'standing' : 'moving'
 }
 
 const clusterFeature = (

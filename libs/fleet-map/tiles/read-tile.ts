@@ -3,9 +3,11 @@ import type { FleetContext } from '#fleet/context'
 import { deletedAmong } from '#fleet-map/dwells/deleted-devices'
 import type { FleetSources } from '#fleet-map/fleet-sources'
 import { coverageBox } from '#fleet-map/tiles/coverage-layer'
+import type { DeviceIndex } from '#fleet-map/tiles/device-index'
 import { deviceFeatures } from '#fleet-map/tiles/device-layer'
 import { dwellBox, dwellFeature, dwellsIn } from '#fleet-map/tiles/dwell-layer'
 import { tileTag } from '#fleet-map/tiles/encode'
+import type { FleetOverview } from '#fleet-map/tiles/overview'
 import type { TileContent, TileFeature, TileLayerName, TileLayers } from '#fleet-map/tiles/tile-feature'
 import type { Tile } from '#fleet-map/tiles/tile-math'
 import type { TileRequest } from '#fleet-map/tiles/tile-request'
@@ -37,13 +39,7 @@ export async function readTile(sources: Sources): Promise<TileContent> {
 
 const layerReaders: Record<TileLayerName, (sources: Sources) => Promise<TileFeature[]>> = {
   async devices({ ctx, fleet, reader, request, tile }) {
-    const { organizations, query, members } = request
-    const maps = await readMaps({ ctx, fleet, reader, request })
-    const { groupId, tag, rat, plmn, status } = query
-    const indexed = maps.map((map, index) => ({ map, windowMs: organizations[index]?.windowMs ?? 0 }))
-    const filter = { groupId, members, tags: tag, rat, plmn, status }
-    const index = fleet.tiles.indexes.open(indexed, filter, (work) => reader.detached().heavy(work))
-    return deviceFeatures(index, tile, ctx.clock())
+    return deviceFeatures(await openIndex({ ctx, fleet, reader, request }), tile, ctx.clock())
   },
 
   async coverage({ fleet, reader, request, tile }) {
@@ -76,12 +72,24 @@ const layerReaders: Record<TileLayerName, (sources: Sources) => Promise<TileFeat
   },
 }
 
-const readMaps = ({ ctx, fleet, reader, request }: Omit<Sources, 'tile'>) =>
-  Promise.all(
-    request.organizations.map(({ organizationId, windowMs }) =>
+/** Reads what a map must know of all devices of a request before it draws the first tile. */
+export async function readOverview(sources: Omit<Sources, 'tile'>): Promise<FleetOverview> {
+  const index = await openIndex(sources)
+  return index.overview(sources.ctx.clock())
+}
+
+async function openIndex({ ctx, fleet, reader, request }: Omit<Sources, 'tile'>): Promise<DeviceIndex> {
+  const { organizations, query, members } = request
+  const maps = await Promise.all(
+    organizations.map(({ organizationId, windowMs }) =>
       fleet.live.read(organizationId, ctx.clock() - windowMs, reader),
     ),
   )
+  const { groupId, tag, rat, plmn, status } = query
+  const indexed = maps.map((map, index) => ({ map, windowMs: organizations[index]?.windowMs ?? 0 }))
+  const filter = { groupId, members, tags: tag, rat, plmn, status }
+  return fleet.tiles.indexes.open(indexed, filter, (work) => reader.detached().heavy(work))
+}
 
 const sizeErrors = ['too_many_cells', 'too_many_dwells']
 

@@ -1,3 +1,4 @@
+import type { FleetOverview } from '#fleet-map/tiles/overview'
 import { type TileLayerName, tileLayerNames } from '#fleet-map/tiles/tile-feature'
 import { maxMercatorLat, maxTileZoom } from '#fleet-map/tiles/tile-math'
 import { pointsFromZoom } from '#fleet-map/tiles/zoom-levels'
@@ -14,6 +15,7 @@ const deviceFields = {
   headingDeg: 'Number',
   speedMps: 'Number',
   ageS: 'Number',
+  motion: 'String',
   count: 'Number',
   online: 'Number',
   offline: 'Number',
@@ -49,8 +51,8 @@ const vectorLayers: Record<TileLayerName, { description: string; fields: Record<
   dwells: { description: 'Points. Dwells in the time window.', fields: dwellFields },
 }
 
-/** TileJSON 3.0.0 for these layers. `tilesUrl` is the absolute template of the tiles. */
-export const tileJson = (tilesUrl: string, layers: readonly TileLayerName[]) => ({
+/** TileJSON 3.0.0 for these layers, with `fleet` in addition. `tilesUrl` is the absolute template of the tiles. */
+export const tileJson = (tilesUrl: string, layers: readonly TileLayerName[], fleet: FleetOverview | null) => ({
   tilejson: '3.0.0' as const,
   name: 'Routerfleet',
   description: 'Devices, coverage and dwells of the fleet. Requests for tiles need the same credentials as this one.',
@@ -62,4 +64,5 @@ export const tileJson = (tilesUrl: string, layers: readonly TileLayerName[]) => 
   vector_layers: tileLayerNames
     .filter((name) => layers.includes(name))
     .map((id) => ({ id, ...vectorLayers[id], minzoom: 0, maxzoom: maxTileZoom })),
+  fleet,
 })
