@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { decodeTile } from '#test/tiles'
 import { noChromium, openChromium } from './chromium.ts'
 import { serveBelow } from './path-prefix.ts'
 import { movingVehicles, type Product, startProduct } from './product.ts'
 import { openReader, type Reader, type ReaderOptions } from './reader.ts'
 import { reportRoad, road, roadIsCounted, type SurveyedRoad } from './reported-road.ts'
+import { registerVan } from './reported-van.ts'
 
 // Tests the web page in Chromium, against a product started like `npm start`, with the demo fleet.
 
@@ -111,7 +113,8 @@ test('keeps the API key in session storage only, and removes it on sign-out', as
   await page.getByLabel('API key').fill(product.demoKey)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await seesMap()
-  expect(await shownCount(page)).toBe('200')
+  // Some devices have no position in their first minute.
+  await expect.poll(() => shownCount(page), { timeout: minute }).toBe('200')
   const stored = (storage: string) => page.evaluate<string>(`JSON.stringify({ ...${storage} })`)
   expect(await stored('sessionStorage')).toContain(product.demoKey)
   expect(await stored('localStorage')).not.toContain(product.demoKey)
@@ -140,11 +143,86 @@ test('filters the fleet, and keeps filters and the selected device after a reloa
   expect(parameters(page).get('q')).toBe('truck 00')
 })
 
-test('polls only for changes of the fleet', async () => {
-  const { page } = await read('#/map')
-  const answer = await page.waitForResponse((response) => response.url().includes('since='))
-  expect(answer.status()).toBe(200)
-  expect((await answer.json()).devices.deviceId.length).toBeLessThan(200)
+const mapLabel = (page: Page) => page.locator('.map-surface canvas').getAttribute('aria-label')
+const isDeviceTile = (url: string) => url.includes('.mvt') && url.includes('layers=devices')
+
+test('draws the whole fleet from tiles whose counts add up, and never reads it as one list', async () => {
+  const { page, seesMap } = await read('#/jobs')
+  const asked: string[] = []
+  const tiles = new Map<string, number>()
+  page.on('request', (request) => asked.push(request.url()))
+  page.on('response', async (response) => {
+    const [, tile] = /tiles\/(\d+\/\d+\/\d+)\.mvt/.exec(response.url()) ?? []
+    if (!tile || !isDeviceTile(response.url()) || response.status() !== 200) return
+    const { devices = [] } = decodeTile(new Uint8Array(await response.body()), tile)
+    tiles.set(
+      tile,
+      devices.reduce((sum, { properties }) => sum + Number(properties.count ?? 1), 0),
+    )
+  })
+  await page.evaluate("location.hash = '#/map'")
+  await seesMap()
+  await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
+  await expect.poll(() => shownCount(page)).toBe('200')
+  const zoom = () => `${Math.floor(Number(parameters(page).get('z')))}/`
+  const inTiles = () => [...tiles].reduce((sum, [tile, count]) => sum + (tile.startsWith(zoom()) ? count : 0), 0)
+  await expect.poll(inTiles).toBe(200)
+  const lists = asked.filter((url) => /\/fleet\/(gps|coverage|dwells)/.test(url) && !url.includes('deviceId='))
+  expect(lists).toEqual([])
+})
+
+test('follows a device that moves out of the view and back, without a new start', async () => {
+  const van = await registerVan(product, 'Mover')
+  const here: [lon: number, lat: number] = [30, -20]
+  const away: [lon: number, lat: number] = [40, -30]
+  await van.reportAt(here)
+  const { page } = await read(`#/map?org=${van.organizationId}&lon=30&lat=-20&z=12&metric=off`, { key: van.key })
+  await page.evaluate('window.isFirstStart = true')
+  await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
+  await van.reportAt(away)
+  await expect.poll(() => mapLabel(page)).toBe('Map, 0 devices in view')
+  await van.reportAt(here)
+  await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
+  expect(await page.evaluate('window.isFirstStart')).toBe(true)
+})
+
+test('never draws tiles of another organization after the reader chose one', async () => {
+  const van = await registerVan(product, 'Lone van')
+  await van.reportAt([10, 51])
+  const { page } = await read(`#/map?org=${product.organizationId}`, { key: product.adminKey })
+  await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
+  // From now on, tiles of the first organization arrive only after the other one is chosen.
+  const held: (() => void)[] = []
+  await page.route(
+    (url) => isDeviceTile(url.href) && url.href.includes(product.organizationId),
+    (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue().catch(() => {})),
+  )
+  await expect.poll(() => held.length).toBeGreaterThan(0)
+  await page.getByLabel('Organization').selectOption(van.organizationId)
+  await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
+  for (const release of held) release()
+  const isNext = (url: string) => isDeviceTile(url) && url.includes(van.organizationId)
+  for (let round = 0; round < 2; round++) {
+    await page.waitForResponse((response) => isNext(response.url()))
+    expect(await mapLabel(page)).toBe('Map, 1 device in view')
+  }
+  expect(await shownCount(page)).toBe('1')
+})
+
+test('finds a device by a part of its name, lists it, and moves the map to it', async () => {
+  const [truck] = await movingVehicles(product)
+  const { page, seesMap } = await read('#/map')
+  await seesMap()
+  await page.getByLabel('Find a device by name').fill((truck?.name ?? '').toLowerCase())
+  const hits = page.getByRole('list', { name: 'Found devices' }).getByRole('button')
+  await expect.poll(() => hits.count()).toBe(1)
+  await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
+  await hits.first().click()
+  await page.getByRole('complementary', { name: `Device ${truck?.name}` }).waitFor()
+  await expect.poll(() => Number(parameters(page).get('z'))).toBeGreaterThan(9)
+  const [lon, lat] = [truck?.location?.lon ?? 0, truck?.location?.lat ?? 0]
+  await expect.poll(() => Math.abs(Number(parameters(page).get('lon')) - lon)).toBeLessThan(1)
+  await expect.poll(() => Math.abs(Number(parameters(page).get('lat')) - lat)).toBeLessThan(1)
 })
 
 test('opens a device from the map with signal, charts, and a time slider for its trail', async () => {
@@ -481,6 +559,8 @@ test.for(['dark', 'light'] as const)(
     }
     const go = (place: string) => page.evaluate(`location.hash = ${JSON.stringify(place)}`)
     await look('device panel', '.device-panel .u-legend')
+    await go('#/map?q=truck')
+    await look('search', '.hits li')
     await go('#/map?panel=dead-zones')
     await look('dead zones', '.ranking, .panel-note')
     await go(`#/map?panel=route&route=${encodeURIComponent(alongGermany)}`)

@@ -54,6 +54,10 @@ function address(path: string, query: Query = {}): URL {
   return url
 }
 
+/** Returns the address of the fleet's vector tiles, with {z}, {x} and {y}. */
+export const tilesAddress = (query: Query): string =>
+  `${base.href}fleet/tiles/{z}/{x}/{y}.mvt${address('', query).search}`
+
 export type CallOptions = {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   query?: Query

@@ -176,3 +176,13 @@ export type DeadZone = {
   bestPlmn: string | null
   lastAt: string
 }
+
+/** `GET /fleet/tiles.json`, limited to what the page reads. `fleet` describes the devices of the query. */
+export type TileJson = {
+  vector_layers: { id: string }[]
+  fleet: {
+    devices: number
+    bounds: [west: number, south: number, east: number, north: number] | null
+    operators: { plmn: string; name: string }[]
+  } | null
+}

@@ -3,8 +3,7 @@ import type { PixelOf } from './canvas-camera.ts'
 import type { HexAnswer } from './hexes.worker.ts'
 import { countries } from './outlines.ts'
 import { noServiceColor } from './palette.ts'
-import type { MapTheme } from './style.ts'
-import type { Bounds } from './surface.ts'
+import type { Bounds, MapTheme } from './surface.ts'
 
 // Chromium draws several short paths faster than one path with more cells than this.
 const cellsPerPath = 250

@@ -2,8 +2,7 @@ import type { MapDevice } from '../api/types.ts'
 import type { PixelOf } from './canvas-camera.ts'
 import { traceShape } from './icons.ts'
 import { colorOf, noServiceColor } from './palette.ts'
-import type { MapTheme } from './style.ts'
-import { shapeOf } from './surface.ts'
+import { type MapTheme, shapeOf } from './surface.ts'
 
 const marginPx = 20
 const clickRadiusPx = 14

@@ -5,8 +5,7 @@ import type { PixelOf } from './canvas-camera.ts'
 import { routeFeatures, routePoints, trailFeatures } from './features.ts'
 import type { HexAnswer } from './hexes.worker.ts'
 import { colorOf } from './palette.ts'
-import type { MapTheme } from './style.ts'
-import type { TrailPoint } from './surface.ts'
+import type { MapTheme, TrailPoint } from './surface.ts'
 
 const widths: Record<string, number> = { dead: 7, known: 5, unknown: 2.5 }
 const dashes: Record<string, number[]> = { dead: [5, 4], known: [], unknown: [3, 4] }

@@ -1,5 +1,6 @@
 import type { Dwell, MapDevice } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
+import { dwellsFromZoom } from './area-layers.ts'
 import { drawCells, drawLand } from './canvas-areas.ts'
 import { createCanvasCamera } from './canvas-camera.ts'
 import { deviceAt, drawDevices } from './canvas-devices.ts'
@@ -8,7 +9,7 @@ import { drawDwells, drawRoute, drawTrail, drawZone } from './canvas-lines.ts'
 import { markDrawn } from './drawn.ts'
 import { openHexes } from './hexes.ts'
 import type { HexAnswer } from './hexes.worker.ts'
-import { dwellsFromZoom, readTheme } from './style.ts'
+import { readTheme } from './style.ts'
 import type { Surface, SurfaceEvents, TrailPoint, View } from './surface.ts'
 
 /** What the canvas shows. */

@@ -1,9 +1,10 @@
 import type { Feature, FeatureCollection, LineString, Point } from 'geojson'
-import type { Dwell, MapDevice } from '../api/types.ts'
+import type { MapDevice } from '../api/types.ts'
+import { count } from '../components/format.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import { iconName } from './icons.ts'
 import { colorOf, noServiceColor } from './palette.ts'
-import { shapeOf, type TrailPoint } from './surface.ts'
+import { type Bounds, shapeOf, type TrailPoint } from './surface.ts'
 
 const point = <Props>(lon: number, lat: number, properties: Props): Feature<Point, Props> => ({
   type: 'Feature',
@@ -28,13 +29,19 @@ export function deviceFeature(device: MapDevice, selected: boolean, nowMs: numbe
   })
 }
 
-/** A dwell as a circle that grows with its duration: 6 px for 5 minutes, about 28 px for a day. */
-export const dwellFeature = (dwell: Dwell) =>
-  point(dwell.lon, dwell.lat, {
-    id: dwell.id,
-    deviceId: dwell.deviceId,
-    radius: 4 + 2 * Math.sqrt(dwell.durationS / 600),
-  })
+/** Returns the number of devices that device and cluster features show in a view, as "1 device". */
+export function devicesInView(features: readonly Feature[], [west, south, east, north]: Bounds): string {
+  let devices = 0
+  for (const { geometry, properties } of features) {
+    if (geometry.type !== 'Point') continue
+    const [lon = 0, lat = 0] = geometry.coordinates
+    // A view can show the world more than once.
+    const isVisible =
+      lat >= south && lat <= north && [-360, 0, 360].some((turn) => lon + turn >= west && lon + turn <= east)
+    if (isVisible) devices += Number(properties?.count ?? 1)
+  }
+  return devices === 1 ? '1 device' : `${count(devices)} devices`
+}
 
 const breakAfterMs = 15 * 60_000
 

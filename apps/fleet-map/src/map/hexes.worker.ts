@@ -2,7 +2,7 @@ import type { Feature, Polygon } from 'geojson'
 import { cellToBoundary } from 'h3-js'
 
 /** Cells to draw: coloured by class, hatched where there is no service, faint where there are few samples. */
-type HexLoad = { sequence: number; cells: { h3: string; color: string; hatched: boolean; faint: boolean }[] }
+export type HexLoad = { sequence: number; cells: { h3: string; color: string; hatched: boolean; faint: boolean }[] }
 export type HexAnswer = {
   sequence: number
   features: Feature<Polygon, { h3: string; color: string; hatched: boolean; faint: boolean }>[]

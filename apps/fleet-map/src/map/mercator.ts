@@ -1,9 +1,10 @@
 import type { Bounds, View } from './surface.ts'
 
-const tileSize = 512
+/** The width of a tile on the screen at its own zoom. */
+export const tilePx = 512
 
 /** Returns the width of the world in Web Mercator pixels at a zoom. */
-const worldSize = (zoom: number): number => tileSize * 2 ** zoom
+const worldSize = (zoom: number): number => tilePx * 2 ** zoom
 
 export const projectX = (lon: number, zoom: number): number => ((lon + 180) / 360) * worldSize(zoom)
 

@@ -5,18 +5,9 @@ import type {
   StyleSpecification,
 } from 'maplibre-gl'
 import { zoneNumberIcon } from './icons.ts'
+import type { MapTheme } from './surface.ts'
 
 const themeColor = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
-
-export type MapTheme = {
-  water: string
-  land: string
-  border: string
-  label: string
-  outline: string
-  text: string
-  surface: string
-}
 
 /** Reads the map's colours from the page's theme. */
 export const readTheme = (): MapTheme => ({
@@ -31,9 +22,6 @@ export const readTheme = (): MapTheme => ({
 
 const geojson: GeoJSONSourceSpecification = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
 
-/** At lower zooms, dwells would cover each other. */
-export const dwellsFromZoom = 7
-
 const clusterRadius: ExpressionSpecification = [
   'interpolate',
   ['linear'],
@@ -45,6 +33,9 @@ const clusterRadius: ExpressionSpecification = [
   5,
   34,
 ]
+
+/** The lowest layer above coverage and dwells. */
+export const lowestTrailLayer = 'trail-casing'
 
 /** Returns the style: layers from bottom to top, and sources that are empty except for the outlines. */
 export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection): StyleSpecification {
@@ -58,49 +49,7 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       paint: { 'line-color': theme.border, 'line-width': ['interpolate', ['linear'], ['zoom'], 2, 0.5, 8, 1.2] },
     },
     {
-      id: 'hexes',
-      type: 'fill',
-      source: 'hexes',
-      filter: ['!', ['get', 'hatched']],
-      paint: { 'fill-color': ['get', 'color'], 'fill-opacity': ['case', ['get', 'faint'], 0.32, 0.58] },
-    },
-    {
-      id: 'hexes-hatched',
-      type: 'fill',
-      source: 'hexes',
-      filter: ['get', 'hatched'],
-      paint: { 'fill-pattern': 'hatch' },
-    },
-    {
-      id: 'hex-lines',
-      type: 'line',
-      source: 'hexes',
-      minzoom: 6,
-      paint: { 'line-color': theme.outline, 'line-opacity': 0.22, 'line-width': 0.6 },
-    },
-    {
-      id: 'hex-selected',
-      type: 'line',
-      source: 'hexes',
-      filter: ['==', ['get', 'h3'], ''],
-      paint: { 'line-color': theme.text, 'line-width': 2.5 },
-    },
-    {
-      id: 'dwells',
-      type: 'circle',
-      source: 'dwells',
-      minzoom: dwellsFromZoom,
-      paint: {
-        'circle-radius': ['get', 'radius'],
-        'circle-color': theme.text,
-        'circle-opacity': 0.14,
-        'circle-stroke-color': theme.text,
-        'circle-stroke-opacity': 0.28,
-        'circle-stroke-width': 1,
-      },
-    },
-    {
-      id: 'trail-casing',
+      id: lowestTrailLayer,
       type: 'line',
       source: 'trail',
       layout: { 'line-cap': 'round', 'line-join': 'round' },
@@ -280,8 +229,6 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
     sources: {
       countries: { type: 'geojson', data: countries, attribution: 'Outlines: Natural Earth' },
       'country-names': geojson,
-      hexes: { ...geojson, buffer: 8, tolerance: 0.2 },
-      dwells: geojson,
       trail: geojson,
       'trail-head': geojson,
       zone: geojson,

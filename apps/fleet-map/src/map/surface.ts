@@ -11,6 +11,23 @@ export type Reveal = { at: { lat: number; lon: number }; padding: Padding }
 
 export type CoverageMetric = 'rsrp' | 'sinr' | 'service'
 
+/** How cells are coloured: by a metric, with the lower bounds of the classes poor to excellent. */
+export type Shading = { metric: CoverageMetric; bounds: readonly number[] }
+
+/** The colours of the page's theme. */
+export type MapTheme = {
+  water: string
+  land: string
+  border: string
+  label: string
+  outline: string
+  text: string
+  surface: string
+}
+
+/** Addresses of tiles with {z}, {x} and {y}; null draws none. */
+export type TileAddresses = { devices: string | null; areas: string | null }
+
 /** A coverage cell with its class for the selected metric. */
 export type ShadedCell = { cell: CoverageCell; quality: Quality | null; noService: boolean }
 
@@ -40,10 +57,15 @@ export type SurfaceEvents = {
 /** A drawing surface of the map: WebGL with MapLibre, or a 2D canvas in browsers without WebGL2. */
 export type Surface = {
   kind: 'webgl' | 'canvas'
+  /** WebGL draws these devices beside those of the tiles. */
   setDevices: (devices: readonly MapDevice[], selectedId: string | null) => void
-  setCoverage: (cells: readonly ShadedCell[]) => void
   selectCell: (h3: string | null) => void
-  setDwells: (dwells: readonly Dwell[]) => void
+  /** WebGL only: devices, coverage and dwells come from tiles. */
+  setTiles?: (tiles: TileAddresses) => void
+  setShading?: (shading: Shading) => void
+  /** Canvas only: coverage and dwells come from lists. */
+  setCoverage?: (cells: readonly ShadedCell[]) => void
+  setDwells?: (dwells: readonly Dwell[]) => void
   setTrail: (points: readonly TrailPoint[]) => void
   /** Marks a dead zone by the outlines of its cells. */
   setZone: (cells: readonly string[]) => void

@@ -7,21 +7,24 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl'
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
+import { apiKey } from '../api/client.ts'
 import type { MapDevice } from '../api/types.ts'
-import type { ClusterAnswer } from './clusters.worker.ts'
-import ClusterWorker from './clusters.worker.ts?worker'
+import { openAreaTiles } from './area-tiles.ts'
+import { openDeviceTiles } from './device-tiles.ts'
+import type { DeviceTilesAnswer } from './device-tiles.worker.ts'
 import { markDrawn } from './drawn.ts'
-import { collection, deviceFeature, dwellFeature, routeFeatures, routePoints, trailFeatures } from './features.ts'
+import { collection, deviceFeature, devicesInView, routeFeatures, routePoints, trailFeatures } from './features.ts'
 import { openHexes } from './hexes.ts'
 import { iconPixelRatio, labelImage, markerImages } from './icons.ts'
 import { countries, countryLabels } from './outlines.ts'
-import { colorOf, noServiceColor, qualities, qualityRank } from './palette.ts'
-import { mapStyle, readTheme } from './style.ts'
+import { colorOf, noServiceColor } from './palette.ts'
+import { lowestTrailLayer, mapStyle, readTheme } from './style.ts'
 import { type Bounds, offsetInto, type Surface, type SurfaceEvents, type View } from './surface.ts'
 
 setWorkerUrl(workerUrl)
 
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+/** Zoom levels by which a click on a cluster zooms in. */
+const clusterZoomStep = 2
 
 /** Draws the map with MapLibre GL. Throws in browsers without WebGL2. */
 export function createWebglSurface(container: HTMLElement, view: View, events: SurfaceEvents): Surface {
@@ -36,16 +39,16 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     maxPitch: 0,
     fadeDuration: 0,
     renderWorldCopies: true,
+    transformRequest: (url) => ({ url, headers: { Authorization: `Bearer ${apiKey.value}` } }),
   })
   map.touchZoomRotate.disableRotation()
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
   map.addControl(new ScaleControl({ unit: 'metric' }), 'bottom-right')
 
-  const clusterWorker = new ClusterWorker()
-  let devices: MapDevice[] = []
+  /** Devices that are drawn beside those of the tiles. */
+  let devices: readonly MapDevice[] = []
   let selectedId: string | null = null
-  let selectedCell: string | null = null
-  let clusterSequence = 0
+  let fromTiles: DeviceTilesAnswer = { url: null, devices: [], clusters: [] }
   // The data of each source, restored after a theme change replaces the style.
   const held: Record<string, GeoJSON.FeatureCollection> = {}
 
@@ -54,7 +57,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     ;(map.getSource(source) as GeoJSONSource | undefined)?.setData(data)
   }
 
-  const hexes = openHexes((features) => put('hexes', collection(features)))
+  const areas = openAreaTiles(map, lowestTrailLayer)
   const zone = openHexes((features) => put('zone', collection(features)))
   let drawing = false
 
@@ -80,58 +83,55 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     return [box.getWest(), box.getSouth(), box.getEast(), box.getNorth()]
   }
 
-  const queryClusters = () => {
-    clusterSequence += 1
-    clusterWorker.postMessage({ query: { sequence: clusterSequence, bounds: bounds(), zoom: map.getZoom() } })
+  /** Tells screen readers how many devices the view shows. */
+  const describeView = () => {
+    const { url, devices: single, clusters } = fromTiles
+    // The selected device may also be in a cluster.
+    const features = url === null ? (held.devices?.features ?? []) : [...single, ...clusters]
+    map.getCanvas().setAttribute('aria-label', `Map, ${devicesInView(features, bounds())} in view`)
   }
-
-  clusterWorker.addEventListener('message', (event: MessageEvent<ClusterAnswer>) => {
-    const { sequence, items } = event.data
-    if (sequence !== clusterSequence) return
+  const drawDevices = () => {
     const nowMs = Date.now()
-    const clusters: GeoJSON.Feature[] = []
-    const singles: GeoJSON.Feature[] = []
-    const selected = devices.find((device) => device.deviceId === selectedId)
-    for (const { lon, lat, point, count, worst, expandZoom } of items) {
-      const device = point === null ? undefined : devices[point]
-      if (device) {
-        if (device !== selected) singles.push(deviceFeature(device, false, nowMs))
-      } else
-        clusters.push({
-          type: 'Feature',
-          properties: {
-            count,
-            label: compact.format(count),
-            color: worst < qualities.length ? colorOf(qualities[worst] ?? null) : noServiceColor,
-            expandZoom,
-          },
-          geometry: { type: 'Point', coordinates: [lon, lat] },
-        })
-    }
+    const drawnAlone = new Set(devices.map(({ deviceId }) => deviceId))
+    const others = fromTiles.devices.filter(({ properties }) => !drawnAlone.has(properties?.id))
+    const found = devices.filter(({ location }) => location !== null)
     // The selected device is always drawn on top, even inside a cluster.
-    if (selected?.location) singles.push(deviceFeature(selected, true, nowMs))
-    put('clusters', collection(clusters))
-    put('devices', collection(singles))
+    const sorted = found.toSorted((a, b) => Number(a.deviceId === selectedId) - Number(b.deviceId === selectedId))
+    put('clusters', collection(fromTiles.clusters))
+    put(
+      'devices',
+      collection([...others, ...sorted.map((device) => deviceFeature(device, device.deviceId === selectedId, nowMs))]),
+    )
+    describeView()
+  }
+  const tiles = openDeviceTiles((answer) => {
+    fromTiles = answer
+    drawDevices()
   })
+  const lookAtView = () => tiles.look(bounds(), map.getZoom())
 
   map.on('style.load', () => {
     addImages()
     for (const [source, data] of Object.entries(held)) put(source, data)
-    map.setFilter('hex-selected', ['==', ['get', 'h3'], selectedCell ?? ''])
-    queryClusters()
+    areas.restore()
+    lookAtView()
   })
   const isDrawn = (source: string) => (held[source]?.features.length ?? 0) > 0 && map.isSourceLoaded(source)
   map.on('render', () => {
     if (isDrawn('devices') || isDrawn('clusters')) markDrawn('devices')
-    if (isDrawn('hexes')) markDrawn('coverage')
   })
   map.on('moveend', () => {
-    queryClusters()
+    lookAtView()
+    describeView()
     const { lng, lat } = map.getCenter()
     events.onMove({ lon: lng, lat, zoom: map.getZoom() }, bounds())
   })
   map.on('zoom', () => {
-    if (map.isZooming()) queryClusters()
+    if (map.isZooming()) lookAtView()
+  })
+  map.on('error', ({ error }) => {
+    // The page shows elsewhere that the service refuses requests or is unreachable.
+    if (!('status' in error)) console.error(error)
   })
 
   map.on('dblclick', () => {
@@ -150,15 +150,14 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
         [x - around, y - around],
         [x + around, y + around],
       ],
-      { layers: ['devices', 'clusters', 'hexes', 'hexes-hatched'] },
+      { layers: ['devices', 'clusters', ...areas.layers()] },
     )
     const of = (layer: string) => found.find((feature) => feature.layer.id.startsWith(layer))
     const device = of('devices')
     const cluster = of('clusters')
     const hex = of('hexes')
     if (device) events.onSelectDevice(String(device.properties.id))
-    else if (cluster)
-      map.easeTo({ center: event.lngLat, zoom: Number(cluster.properties.expandZoom ?? map.getZoom() + 2) })
+    else if (cluster) map.easeTo({ center: event.lngLat, zoom: map.getZoom() + clusterZoomStep })
     else if (hex) events.onSelectCell(String(hex.properties.h3))
     else events.onSelectDevice(null)
   })
@@ -175,23 +174,16 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     kind: 'webgl',
     setDevices: (all, selected) => {
       selectedId = selected
-      devices = all.filter((device) => device.location !== null)
-      const lonLat = new Float64Array(devices.length * 2)
-      const rank = new Uint8Array(devices.length)
-      devices.forEach((device, index) => {
-        lonLat[index * 2] = device.location?.lon ?? 0
-        lonLat[index * 2 + 1] = device.location?.lat ?? 0
-        rank[index] = qualityRank(device.signal?.rat === 'none' ? 'none' : (device.signal?.quality ?? null))
-      })
-      clusterWorker.postMessage({ load: { lonLat, rank } }, [lonLat.buffer, rank.buffer])
-      queryClusters()
+      devices = all
+      drawDevices()
     },
-    setCoverage: hexes.load,
-    selectCell: (h3) => {
-      selectedCell = h3
-      if (map.getLayer('hex-selected')) map.setFilter('hex-selected', ['==', ['get', 'h3'], h3 ?? ''])
+    setTiles: ({ devices: deviceTiles, areas: areaTiles }) => {
+      const key = apiKey.value
+      tiles.follow(deviceTiles && key ? { url: deviceTiles, key } : null)
+      areas.follow(areaTiles)
     },
-    setDwells: (dwells) => put('dwells', collection(dwells.map(dwellFeature))),
+    setShading: areas.shade,
+    selectCell: areas.selectCell,
     setTrail: (points) => {
       put('trail', collection(trailFeatures(points)))
       const head = points.at(-1)
@@ -224,7 +216,10 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       if (on) map.doubleClickZoom.disable()
       else map.doubleClickZoom.enable()
     },
-    setTheme: () => map.setStyle(mapStyle(readTheme(), countries), { diff: false }),
+    setTheme: () => {
+      areas.suspend()
+      map.setStyle(mapStyle(readTheme(), countries), { diff: false })
+    },
     fit: (box, padding) => map.fitBounds(box, { padding, maxZoom: 12, duration: 0 }),
     reveal: ({ at, padding }) => {
       const size = { width: container.clientWidth, height: container.clientHeight }
@@ -233,8 +228,8 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     },
     bounds,
     destroy: () => {
-      clusterWorker.terminate()
-      hexes.close()
+      tiles.close()
+      areas.close()
       zone.close()
       map.remove()
     },

@@ -1,5 +1,6 @@
 import type { CoverageCell, Quality } from '../api/types.ts'
-import type { CoverageMetric, ShadedCell } from '../map/surface.ts'
+import { noServiceBelow } from '../map/area-layers.ts'
+import type { CoverageMetric, ShadedCell, Shading } from '../map/surface.ts'
 
 /** `GET /signal-thresholds`: for each metric, the lower bounds of the classes poor to excellent. */
 export type Thresholds = {
@@ -18,11 +19,17 @@ function classOf(value: number | null, bounds: readonly number[]): Quality | nul
 /** Lower bounds of the classes poor to excellent, as shares of samples with service. */
 export const serviceBounds = [0.5, 0.8, 0.95, 0.99] as const
 
+/** Returns the metric with the bounds of its classes. */
+export const shadingOf = (metric: CoverageMetric, { rsrpDbm, sinrDb }: Thresholds): Shading => ({
+  metric,
+  bounds: metric === 'service' ? serviceBounds : metric === 'rsrp' ? rsrpDbm : sinrDb,
+})
+
 /** Classifies each cell by a metric. Marks cells where less than 5 % of the samples had service. */
 export function shade(cells: readonly CoverageCell[], metric: CoverageMetric, thresholds: Thresholds): ShadedCell[] {
   return cells.map((cell) => ({
     cell,
-    noService: cell.serviceRatio < 0.05,
+    noService: cell.serviceRatio < noServiceBelow,
     quality:
       metric === 'service'
         ? classOf(cell.serviceRatio, serviceBounds)

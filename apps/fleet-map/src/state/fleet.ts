@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { ApiError, call } from '../api/client.ts'
+import { ApiError, call, type Query } from '../api/client.ts'
 import { rowsOf } from '../api/columns.ts'
 import type { Columns, MapDevice } from '../api/types.ts'
 
@@ -21,6 +21,28 @@ type FleetAnswer = {
   devices: Columns
   gone?: string[]
   nextCursor: string | null
+}
+
+const maxIdsPerRequest = 100
+
+/** Reads devices by their ids. Leaves out those that the query does not select. */
+export async function readDevices(ids: readonly string[], query: Query, signal: AbortSignal) {
+  const batches = Array.from({ length: Math.ceil(ids.length / maxIdsPerRequest) }, (_, index) =>
+    ids.slice(index * maxIdsPerRequest, (index + 1) * maxIdsPerRequest),
+  )
+  const answers = await Promise.all(
+    batches.map((deviceId) =>
+      call<FleetAnswer>('/fleet/gps', {
+        signal,
+        query: { ...query, deviceId, include: 'devices', format: 'columnar' },
+      }),
+    ),
+  )
+  const rows = answers.flatMap(({ devices }) => rowsOf<MapDevice>(devices))
+  return {
+    devices: new Map(rows.map((device) => [device.deviceId, device])),
+    limitedBy: answers[0]?.window.limitedBy ?? null,
+  }
 }
 
 const pollMs = 5_000

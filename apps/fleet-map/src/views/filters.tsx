@@ -1,12 +1,14 @@
 import { useState } from 'preact/hooks'
-import { type ApiError, all } from '../api/client.ts'
-import type { Group } from '../api/types.ts'
+import { all } from '../api/client.ts'
+import type { Group, MapDevice } from '../api/types.ts'
 import { count } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { deviceStatuses, statusLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
 import { homeOrganizationId, organizationId } from '../state/session.ts'
 import { place, setParams } from '../state/url.ts'
+import type { Found, Overview } from './fleet-data.ts'
+import { SearchHits } from './search-hits.tsx'
 import { OrganizationPicker } from './shell.tsx'
 
 const rats = ['nr-sa', 'nr-nsa', 'lte', 'lte-m', 'nb-iot', 'hspa', 'umts', 'gsm', 'none']
@@ -20,16 +22,16 @@ const windows: { minutes: number; label: string }[] = [
 ]
 
 type FiltersProps = {
-  shown: number
-  total: number
-  phase: string
-  operators: { plmn: string; name: string }[]
-  /** Set when the coverage could not be read. */
-  coverageError?: ApiError | undefined
+  overview: Overview
+  found: Found | undefined
+  /** Shows a device that the search found; without it, the hits are not listed. */
+  onHit?: (device: MapDevice) => void
 }
 
 /** The filters of the map. Their values are kept in the address. */
-export function Filters({ shown, total, phase, operators, coverageError }: FiltersProps) {
+export function Filters({ overview, found, onHit }: FiltersProps) {
+  const { devices: total, phase, operators, hasCoverage } = overview
+  const shown = found?.devices.length ?? total
   const [open, setOpen] = useState(false)
   const { params } = place.value
   const asTable = params.as === 'table'
@@ -48,7 +50,7 @@ export function Filters({ shown, total, phase, operators, coverageError }: Filte
           ) : (
             <>
               <strong>{count(shown)}</strong>
-              {shown === total ? 'devices' : `of ${count(total)} devices`}
+              {shown === total ? 'devices on the map' : `of ${count(total)} devices`}
             </>
           )}
           {phase === 'stale' ? <span style={{ color: 'var(--warn)' }}>· Reconnecting</span> : null}
@@ -71,6 +73,7 @@ export function Filters({ shown, total, phase, operators, coverageError }: Filte
         value={params.q ?? ''}
         onInput={(event) => setParams({ q: event.currentTarget.value || null }, { replace: true })}
       />
+      {found && onHit ? <SearchHits found={found} selectedId={params.device ?? null} onSelect={onHit} /> : null}
       <div class="optional">
         <OrganizationPicker allowAll />
         <label class="field">
@@ -162,7 +165,7 @@ export function Filters({ shown, total, phase, operators, coverageError }: Filte
             ))}
           </div>
         </fieldset>
-        {coverageError ? <p class="label">Coverage unavailable: {coverageError.message}</p> : null}
+        {hasCoverage ? null : <p class="label">Your plan does not include coverage.</p>}
         <div class="pair">
           <PanelButton panel="dead-zones" label="Dead zones" />
           <PanelButton panel="route" label="Route forecast" />

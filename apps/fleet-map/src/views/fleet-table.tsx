@@ -1,11 +1,17 @@
-import type { MapDevice } from '../api/types.ts'
-import { ago, count, measured } from '../components/format.ts'
+import { useMemo } from 'preact/hooks'
+import type { Device, MapDevice } from '../api/types.ts'
+import { ago, measured } from '../components/format.ts'
 import { QualityLabel, StatusLabel } from '../components/labels.tsx'
-import { Empty, Loading } from '../components/states.tsx'
+import { MoreButton, usePages } from '../components/pages.tsx'
+import { Empty, Failure, Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table.tsx'
+import { homeOrganizationId } from '../state/session.ts'
 import { linkTo, place, setParams } from '../state/url.ts'
+import { useDevices, useLatest } from './fleet-data.ts'
+import { isSearch, type MapPlace } from './map-place.ts'
 
-const mostRows = 500
+const pageSize = 200
+const refreshMs = 10_000
 
 // Links to the map keep the filters.
 const onMap = (deviceId: string) =>
@@ -28,8 +34,10 @@ const columns: Column<MapDevice>[] = [
   { title: 'Last report', cell: ({ signal, location }) => ago(signal?.ts ?? location?.ts ?? null), optional: true },
 ]
 
-/** The fleet as a table, for keyboard users, screen readers and browsers without a map. */
-export function FleetTable({ devices, phase }: { devices: readonly MapDevice[]; phase: string }) {
+/** The fleet as a table, for keyboard users, screen readers and browsers without a map. Reads it page by page. */
+export function FleetTable({ here }: { here: MapPlace }) {
+  const { rows, list } = useRows(here)
+  const isLoading = list.loading || rows === undefined
   return (
     <div class="page">
       <div class="page-inner">
@@ -39,22 +47,50 @@ export function FleetTable({ devices, phase }: { devices: readonly MapDevice[]; 
             Show map
           </button>
         </div>
-        {phase === 'loading' && devices.length === 0 ? <Loading /> : null}
-        {phase !== 'loading' && devices.length === 0 ? <Empty title="No matching devices" /> : null}
-        {devices.length > 0 ? (
+        {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
+        {isLoading && !rows?.length && !list.error ? <Loading /> : null}
+        {!isLoading && rows.length === 0 && !list.error ? <Empty title="No matching devices" /> : null}
+        {rows && rows.length > 0 ? (
           <Table
             caption="Devices with position and signal"
             columns={columns}
-            rows={devices.slice(0, mostRows)}
+            rows={rows}
             keyOf={({ deviceId }) => deviceId}
           />
         ) : null}
-        {devices.length > mostRows ? (
-          <p class="label">
-            Showing the first {mostRows} of {count(devices.length)} devices. Use the filters to narrow the list.
-          </p>
-        ) : null}
+        <MoreButton more={list.more} />
       </div>
     </div>
   )
 }
+
+/** Reads a page of the device list, and what the map knows of these devices. `rows` is undefined before the first page. */
+function useRows(here: MapPlace) {
+  const { filter, status, nameContains } = here
+  const { org, group, rat, plmn } = filter
+  const tags = filter.tag ? filter.tag.split(',') : []
+  const isSearching = isSearch(nameContains)
+  // A group's members cannot be searched: search all devices, and leave out those of other groups.
+  const ofGroup = group !== '' && !isSearching
+  const list = usePages<Device>(
+    ofGroup ? `/orgs/${org || homeOrganizationId.value}/groups/${group}/devices` : '/devices',
+    ofGroup
+      ? { limit: pageSize }
+      : { orgId: org, q: isSearching ? nameContains.trim() : '', status, tag: tags, limit: pageSize },
+  )
+  const ids = useMemo(() => list.items.map(({ id }) => id), [list.items])
+  const located = useLatest(useDevices(here, ids, refreshMs).value)?.devices
+  const isOnMapOnly = rat !== '' || plmn !== '' || (group !== '' && isSearching)
+  const rows = useMemo(() => {
+    if (!located) return undefined
+    return list.items
+      .filter((device) => (status === '' || device.status === status) && tags.every((tag) => device.tags.includes(tag)))
+      .flatMap((device) => located.get(device.id) ?? (isOnMapOnly ? [] : withoutReports(device)))
+  }, [list.items, located, status, filter.tag, isOnMapOnly])
+  return { rows, list }
+}
+
+const withoutReports = ({ id, organizationId, name, status }: Device): MapDevice => ({
+  ...{ deviceId: id, organizationId, name, status },
+  ...{ location: null, signal: null, dwell: null },
+})

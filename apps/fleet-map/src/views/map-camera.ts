@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { MapDevice } from '../api/types.ts'
-import { type Bounds, boundsOf, type Padding, type Reveal, type Surface, type View } from '../map/surface.ts'
+import type { Bounds, Padding, Reveal, Surface, View } from '../map/surface.ts'
 import { place, setParams } from '../state/url.ts'
 
 /** The part of the world that the map shows. */
@@ -11,7 +11,8 @@ const world: View = { lon: 8, lat: 30, zoom: 1.6 }
 const marginPx = 32
 
 type CameraSubject = {
-  devices: ReadonlyMap<string, MapDevice>
+  /** What the map shows first, unless the address has a view; null while it is unknown. */
+  home: Bounds | null
   selected: MapDevice | undefined
   selectedId: string | null
 }
@@ -20,7 +21,7 @@ type CameraSubject = {
  * Owns where the map looks. It starts at the view in the address, or at the whole fleet once the fleet is known. It
  * keeps a newly selected device clear of the panels in `chrome`, and writes every move into the address.
  */
-export function useMapCamera(chrome: RefObject<HTMLElement | null>, { devices, selected, selectedId }: CameraSubject) {
+export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, selected, selectedId }: CameraSubject) {
   const [start] = useState(startView)
   const [viewport, setViewport] = useState<Viewport>()
   const [fit, setFit] = useState<{ bounds: Bounds; padding: Padding } | null>(null)
@@ -36,10 +37,8 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { devices, s
   }, [])
 
   useEffect(() => {
-    if (hasChosenView.current) return
-    const subjects = selected ? [selected] : [...devices.values()]
-    show(boundsOf(subjects.flatMap(({ location }) => location ?? [])))
-  }, [devices])
+    if (!hasChosenView.current) show(home)
+  }, [home])
 
   useEffect(() => {
     if (revealedId.current === selectedId || (selectedId && !selected?.location)) return

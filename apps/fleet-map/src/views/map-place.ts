@@ -6,8 +6,8 @@ import { setParams } from '../state/url.ts'
 export type MapPlace = {
   /** What the service filters by. */
   filter: FleetFilter
-  /** Filters that the page applies. */
   status: string
+  /** Text that the devices' names contain. */
   nameContains: string
   metric: CoverageMetric | 'off'
   deviceId: string | null
@@ -42,6 +42,9 @@ export function readMapPlace(params: Record<string, string>, org: string): MapPl
     hasTimeWindow: Boolean(params.window),
   }
 }
+
+/** Returns whether a text is long enough to search for: the service needs two characters. */
+export const isSearch = (text: string): boolean => text.trim().length >= 2
 
 /** Opens the panel of a device; null closes it. */
 export const selectDevice = (deviceId: string | null): void => setParams({ device: deviceId, cell: null, t: null })

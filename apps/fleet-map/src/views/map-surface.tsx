@@ -1,7 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Dwell, MapDevice } from '../api/types.ts'
 import { createCanvasSurface } from '../map/canvas-surface.ts'
-import type { Bounds, Padding, Reveal, ShadedCell, Surface, SurfaceEvents, TrailPoint, View } from '../map/surface.ts'
+import type {
+  Bounds,
+  Padding,
+  Reveal,
+  ShadedCell,
+  Shading,
+  Surface,
+  SurfaceEvents,
+  TileAddresses,
+  TrailPoint,
+  View,
+} from '../map/surface.ts'
 import { createWebglSurface } from '../map/webgl-surface.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import { theme } from '../state/theme.ts'
@@ -10,6 +21,8 @@ export type MapSurfaceProps = SurfaceEvents & {
   start: View
   devices: readonly MapDevice[]
   selectedId: string | null
+  tiles: TileAddresses
+  shading: Shading
   coverage: readonly ShadedCell[]
   dwells: readonly Dwell[]
   trail: readonly TrailPoint[]
@@ -40,26 +53,38 @@ export function MapSurface(props: MapSurfaceProps) {
   const container = useRef<HTMLDivElement>(null)
   const events = useRef<SurfaceEvents>(props)
   const [surface, setSurface] = useState<Surface>()
+  const drawnLook = useRef(theme.value)
   events.current = props
 
   useEffect(() => {
-    if (!container.current) return
-    const opened = openSurface(container.current, props.start, {
-      onMove: (view, bounds) => events.current.onMove(view, bounds),
-      onSelectDevice: (id) => events.current.onSelectDevice(id),
-      onSelectCell: (h3) => events.current.onSelectCell(h3),
-      onPoint: (lon, lat) => events.current.onPoint(lon, lat),
-      onFinish: () => events.current.onFinish(),
-    })
-    setSurface(opened)
-    props.onReady(opened)
-    return () => opened.destroy()
+    let opened: Surface | undefined
+    const open = () => {
+      if (!container.current) return
+      opened = openSurface(container.current, props.start, {
+        onMove: (view, bounds) => events.current.onMove(view, bounds),
+        onSelectDevice: (id) => events.current.onSelectDevice(id),
+        onSelectCell: (h3) => events.current.onSelectCell(h3),
+        onPoint: (lon, lat) => events.current.onPoint(lon, lat),
+        onFinish: () => events.current.onFinish(),
+      })
+      drawnLook.current = theme.value
+      setSurface(opened)
+      props.onReady(opened)
+    }
+    // WebGL takes a while to start, so let the other components send their first requests before.
+    const timer = setTimeout(open)
+    return () => {
+      clearTimeout(timer)
+      opened?.destroy()
+    }
   }, [])
 
   useEffect(() => surface?.setDevices(props.devices, props.selectedId), [surface, props.devices, props.selectedId])
-  useEffect(() => surface?.setCoverage(props.coverage), [surface, props.coverage])
+  useEffect(() => surface?.setTiles?.(props.tiles), [surface, props.tiles])
+  useEffect(() => surface?.setShading?.(props.shading), [surface, props.shading])
+  useEffect(() => surface?.setCoverage?.(props.coverage), [surface, props.coverage])
   useEffect(() => surface?.selectCell(props.selectedCell), [surface, props.selectedCell])
-  useEffect(() => surface?.setDwells(props.dwells), [surface, props.dwells])
+  useEffect(() => surface?.setDwells?.(props.dwells), [surface, props.dwells])
   useEffect(() => surface?.setTrail(props.trail), [surface, props.trail])
   useEffect(() => surface?.setZone(props.zone), [surface, props.zone])
   useEffect(() => surface?.setRoute(props.route), [surface, props.route])
@@ -71,10 +96,10 @@ export function MapSurface(props: MapSurfaceProps) {
     if (props.reveal) surface?.reveal(props.reveal)
   }, [surface, props.reveal])
   const look = theme.value
-  const first = useRef(true)
   useEffect(() => {
-    if (!first.current) surface?.setTheme()
-    first.current = false
+    if (!surface || drawnLook.current === look) return
+    drawnLook.current = look
+    surface.setTheme()
   }, [surface, look])
 
   return <div ref={container} class="map-surface" data-surface={surface?.kind} />

@@ -1,20 +1,24 @@
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import type { CoverageCell, DeadZone, MapDevice } from '../api/types.ts'
 import { lazyPanel } from '../components/lazy-panel.tsx'
 import type { Resource } from '../components/resource.ts'
 import { Failure } from '../components/states.tsx'
-import { boundsOf } from '../map/surface.ts'
+import { type Bounds, boundsOf, type Surface } from '../map/surface.ts'
+import { shadingOf } from '../state/coverage.ts'
 import { addPoint, drawnRoute, finishRoute, route } from '../state/route.ts'
 import { organizationId } from '../state/session.ts'
 import type { RadioHistory } from '../state/trail.ts'
 import { place, setParams } from '../state/url.ts'
+import { useCanvasData } from './canvas-data.ts'
+import { useCell } from './cell-data.ts'
 import { CellPanel } from './cell-panel.tsx'
 import { DevicePanel } from './device-panel.tsx'
 import { Filters } from './filters.tsx'
+import { type Found, type Overview, useFound, useOverview, useSelected, useTileAddresses } from './fleet-data.ts'
 import { FleetTable } from './fleet-table.tsx'
 import { Legend } from './legend.tsx'
 import { useMapCamera } from './map-camera.ts'
-import { useCoverage, useDeadZones, useDwells, useFleetDevices, useSelectedTrack } from './map-data.ts'
+import { useDeadZones, useSelectedTrack, useThresholds } from './map-data.ts'
 import { type MapPlace, readMapPlace, selectCell, selectDevice } from './map-place.ts'
 import { MapSurface } from './map-surface.tsx'
 import { Timeline } from './timeline.tsx'
@@ -22,16 +26,15 @@ import { Timeline } from './timeline.tsx'
 const DeadZones = lazyPanel('Dead zones', async () => (await import('./dead-zones.tsx')).DeadZones)
 const RoutePanel = lazyPanel('Route forecast', async () => (await import('./route-panel.tsx')).RoutePanel)
 
-type Fleet = ReturnType<typeof useFleetDevices>
-
 /** The start page: the fleet as a map or as a table. */
 export function MapView() {
   const here = readMapPlace(place.value.params, organizationId.value)
-  const fleet = useFleetDevices(here)
-  if (fleet.phase === 'refused' && fleet.error)
+  const overview = useOverview(here)
+  const found = useFound(here)
+  if (overview.phase === 'refused' && overview.error)
     return (
-      <Failure error={fleet.error}>
-        {fleet.error.status === 404 ? (
+      <Failure error={overview.error}>
+        {overview.error.status === 404 ? (
           <a class="button" href="#/map">
             Clear all filters
           </a>
@@ -40,33 +43,48 @@ export function MapView() {
     )
   return here.isTable ? (
     <div class="map-as-table">
-      <Filters shown={fleet.shown.length} total={fleet.all.size} phase={fleet.phase} operators={fleet.operators} />
-      <FleetTable devices={fleet.shown} phase={fleet.phase} />
+      <Filters overview={overview} found={found} />
+      <FleetTable here={here} />
     </div>
   ) : (
-    <FleetMap here={here} fleet={fleet} />
+    <FleetMap here={here} overview={overview} found={found} />
   )
 }
 
+type FleetMapProps = { here: MapPlace; overview: Overview; found: Found | undefined }
+
 /** The map with its filters, and the panel of whatever is selected. */
-function FleetMap({ here, fleet }: { here: MapPlace; fleet: Fleet }) {
+function FleetMap({ here, overview, found }: FleetMapProps) {
   const chrome = useRef<HTMLDivElement>(null)
-  const selected = here.deviceId ? fleet.all.get(here.deviceId) : undefined
-  const camera = useMapCamera(chrome, { devices: fleet.all, selected, selectedId: here.deviceId })
-  const coverage = useCoverage(here, camera.viewport)
-  const dwells = useDwells(here, fleet.shown)
+  const [kind, setKind] = useState<Surface['kind']>()
+  const { selected, isLoading, limitedBy } = useSelected(here)
+  const home = selected?.location ? pointOf(selected.location) : isLoading ? null : overview.bounds
+  const camera = useMapCamera(chrome, { home, selected, selectedId: here.deviceId })
+  const thresholds = useThresholds()
+  const canvas = useCanvasData(here, thresholds, camera.viewport, kind === 'canvas')
   const deadZones = useDeadZones(here)
   const { radio, trail } = useSelectedTrack(here)
-  const cell = coverage.cells.find(({ h3 }) => h3 === here.cellId)
+  const cell = useCell(here)
+  const tiles = useTileAddresses(here, found)
+  const { metric } = here
+  const shading = useMemo(() => shadingOf(metric === 'off' ? 'rsrp' : metric, thresholds), [metric, thresholds])
+  const alone = found?.devices ?? canvas.devices
+  const devices = useMemo(
+    () => (selected && !alone.some(({ deviceId }) => deviceId === selected.deviceId) ? [...alone, selected] : alone),
+    [alone, selected],
+  )
   const showsRoute = here.panel === 'route' && !here.deviceId
+  const shown = found?.devices.length ?? overview.devices
   return (
     <div class="map-view">
       <MapSurface
         start={camera.start}
-        devices={fleet.shown}
+        devices={devices}
         selectedId={here.deviceId}
-        coverage={coverage.shaded}
-        dwells={dwells}
+        tiles={tiles}
+        shading={shading}
+        coverage={canvas.coverage}
+        dwells={canvas.dwells}
         trail={trail}
         selectedCell={here.cellId}
         zone={deadZones.cells}
@@ -79,35 +97,35 @@ function FleetMap({ here, fleet }: { here: MapPlace; fleet: Fleet }) {
         onSelectCell={selectCell}
         onPoint={(lon, lat) => addPoint([lon, lat])}
         onFinish={finishRoute}
-        onReady={camera.onReady}
+        onReady={(surface) => {
+          setKind(surface.kind)
+          camera.onReady(surface)
+        }}
       />
       <div class="map-chrome" ref={chrome}>
         <Filters
-          shown={fleet.shown.length}
-          total={fleet.all.size}
-          phase={fleet.phase}
-          operators={fleet.operators}
-          coverageError={coverage.error}
+          overview={overview}
+          found={found}
+          onHit={({ deviceId, location }) => {
+            selectDevice(deviceId)
+            if (location) camera.show(pointOf(location))
+          }}
         />
-        {fleet.phase !== 'loading' && fleet.shown.length === 0 ? <NoDevices total={fleet.all.size} /> : null}
-        {here.metric === 'off' || coverage.thresholds.rsrpDbm.length === 0 ? null : (
-          <Legend metric={here.metric} thresholds={coverage.thresholds} />
+        {overview.phase !== 'loading' && shown === 0 ? <NoDevices total={overview.devices} /> : null}
+        {metric === 'off' || thresholds.rsrpDbm.length === 0 ? null : (
+          <Legend metric={metric} thresholds={thresholds} />
         )}
         {here.deviceId ? (
-          <SelectedDevice
-            here={here}
-            deviceId={here.deviceId}
-            device={selected}
-            radio={radio}
-            limitedBy={fleet.limitedBy}
-          />
+          <SelectedDevice here={here} deviceId={here.deviceId} device={selected} radio={radio} limitedBy={limitedBy} />
         ) : (
-          <MapPanel here={here} fleet={fleet} camera={camera} cell={cell} zones={deadZones.zones} />
+          <MapPanel here={here} overview={overview} camera={camera} cell={cell} zones={deadZones.zones} />
         )}
       </div>
     </div>
   )
 }
+
+const pointOf = ({ lon, lat }: { lon: number; lat: number }): Bounds => [lon, lat, lon, lat]
 
 type SelectedDeviceProps = {
   here: MapPlace
@@ -146,14 +164,14 @@ function SelectedDevice({ here, deviceId, device, radio, limitedBy }: SelectedDe
 
 type MapPanelProps = {
   here: MapPlace
-  fleet: Fleet
+  overview: Overview
   camera: ReturnType<typeof useMapCamera>
   cell: CoverageCell | undefined
   zones: Resource<DeadZone[]>
 }
 
 /** The panel of the selected coverage cell, the dead zones or the route forecast; nothing when none is open. */
-function MapPanel({ here, fleet, camera, cell, zones }: MapPanelProps) {
+function MapPanel({ here, overview, camera, cell, zones }: MapPanelProps) {
   const { org, plmn, sinceMinutes } = here.filter
   if (cell) return <CellPanel cell={cell} onClose={() => setParams({ cell: null })} />
   if (here.panel === 'dead-zones')
@@ -172,7 +190,7 @@ function MapPanel({ here, fleet, camera, cell, zones }: MapPanelProps) {
     return (
       <RoutePanel
         filter={{ orgId: org, plmn, sinceMinutes: here.hasTimeWindow ? sinceMinutes : null }}
-        operators={fleet.operators}
+        operators={overview.operators}
         centre={() => camera.viewport?.view ?? camera.start}
         onShow={(path) => camera.show(boundsOf(path.map(([lon, lat]) => ({ lon, lat }))))}
         onClose={() => setParams({ panel: null, route: null })}
@@ -187,7 +205,7 @@ const NoDevices = ({ total }: { total: number }) => (
     <p class="label">
       {total === 0
         ? 'Devices appear here after their first report. Choose a longer time range or clear the filters.'
-        : 'Change the search text or the status filter.'}
+        : 'Change the search text or the filters.'}
     </p>
     <a class="button small" href="#/map">
       Clear all filters

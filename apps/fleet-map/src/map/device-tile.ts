@@ -1,0 +1,82 @@
+import { VectorTile } from '@mapbox/vector-tile'
+import { PbfReader } from 'pbf'
+import Supercluster from 'supercluster'
+import type { Quality } from '../api/types.ts'
+import { tilePx, unprojectX, unprojectY } from './mercator.ts'
+import { qualities, qualityRank } from './palette.ts'
+import type { DeviceShape } from './surface.ts'
+import type { TileId } from './tile-cover.ts'
+
+/** What a tile shows at a point: a device, or several with the worst of their qualities. */
+export type TileItem = {
+  lon: number
+  lat: number
+  count: number
+  quality: Quality | null
+  device: { deviceId: string; motion: DeviceShape; headingDeg: number } | null
+}
+
+/** From this zoom on, each device is drawn. */
+const devicesFromZoom = 14
+/** Fewer devices than this are drawn one by one. */
+const minClusterSize = 4
+const clusterRadiusPx = 46
+
+/**
+ * Decodes the devices of a tile, and merges those that would overlap on the screen. Each tile is merged by itself, so that
+ * the clusters stay where they are while the map moves.
+ */
+export function readDeviceTile(bytes: ArrayBuffer, tile: TileId): TileItem[] {
+  const layer = new VectorTile(new PbfReader(new Uint8Array(bytes))).layers.devices
+  if (!layer) return []
+  const items = Array.from({ length: layer.length }, (_, index): TileItem => {
+    const feature = layer.feature(index)
+    const [point] = feature.loadGeometry()[0] ?? []
+    const { count, worstQuality, quality, deviceId, motion, headingDeg } = feature.properties
+    return {
+      lon: unprojectX((tile.x + ((point?.x ?? 0) + 0.5) / feature.extent) * tilePx, tile.z),
+      lat: unprojectY((tile.y + ((point?.y ?? 0) + 0.5) / feature.extent) * tilePx, tile.z),
+      count: Number(count ?? 1),
+      quality: qualities.find((known) => known === (worstQuality ?? quality)) ?? null,
+      device:
+        deviceId === undefined
+          ? null
+          : { deviceId: String(deviceId), motion: motionOf(motion), headingDeg: Number(headingDeg ?? 0) },
+    }
+  })
+  return tile.z >= devicesFromZoom ? items : merged(items, tile.z)
+}
+
+const motionOf = (motion: unknown): DeviceShape => (motion === 'moving' || motion === 'silent' ? motion : 'standing')
+
+type Merge = { item: number; count: number; worst: number }
+
+function merged(items: readonly TileItem[], zoom: number): TileItem[] {
+  const index = new Supercluster<Pick<Merge, 'item'>, Merge>({
+    radius: clusterRadiusPx,
+    extent: tilePx,
+    minZoom: zoom,
+    maxZoom: zoom,
+    minPoints: 2,
+    map: ({ item }) => ({ item, count: items[item]?.count ?? 1, worst: qualityRank(items[item]?.quality ?? null) }),
+    reduce: (into, one) => {
+      into.count += one.count
+      into.worst = Math.min(into.worst, one.worst)
+    },
+  })
+  index.load(
+    items.map(({ lon, lat }, item) => ({
+      type: 'Feature',
+      properties: { item },
+      geometry: { type: 'Point', coordinates: [lon, lat] },
+    })),
+  )
+  return index.getClusters([-180, -90, 180, 90], zoom).flatMap(({ properties, geometry: { coordinates } }) => {
+    if (!('cluster' in properties)) return items[properties.item] ?? []
+    if (properties.count < minClusterSize)
+      return index.getLeaves(properties.cluster_id, Infinity).flatMap((leaf) => items[leaf.properties.item] ?? [])
+    const [lon = 0, lat = 0] = coordinates
+    const { count, worst } = properties
+    return { lon, lat, count, quality: qualities[worst] ?? null, device: null }
+  })
+}

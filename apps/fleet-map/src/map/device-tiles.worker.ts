@@ -1,0 +1,54 @@
+import type { Feature, Point } from 'geojson'
+import type { TileItem } from './device-tile.ts'
+import { iconName } from './icons.ts'
+import { colorOf } from './palette.ts'
+import type { Bounds } from './surface.ts'
+import { openTileFeed, type TileSource } from './tile-feed.ts'
+
+export type DeviceTilesMessage =
+  | { source: TileSource | null }
+  | { view: { bounds: Bounds; zoom: number } }
+  | { refreshMs: number }
+
+/** What the tiles of an address show: devices, and clusters of several devices. */
+export type DeviceTilesAnswer = { url: string | null; devices: Feature<Point>[]; clusters: Feature<Point>[] }
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+let refreshMs = 5_000
+let url: string | null = null
+
+const feed = openTileFeed({
+  refreshMs: () => refreshMs,
+  onItems: (items) => {
+    const devices = items.flatMap(deviceFeature)
+    const clusters = items.flatMap(clusterFeature)
+    postMessage({ url, devices, clusters } satisfies DeviceTilesAnswer)
+  },
+})
+
+addEventListener('message', ({ data }: MessageEvent<DeviceTilesMessage>) => {
+  if ('source' in data) {
+    url = data.source?.url ?? null
+    feed.follow(data.source)
+  } else if ('view' in data) feed.look(data.view.bounds, data.view.zoom)
+  else refreshMs = data.refreshMs
+})
+
+function deviceFeature({ lon, lat, device, quality }: TileItem): Feature<Point>[] {
+  if (!device) return []
+  const { deviceId, motion, headingDeg } = device
+  const properties = {
+    id: deviceId,
+    icon: iconName(motion, quality),
+    heading: motion === 'moving' ? headingDeg : 0,
+    faded: motion === 'silent',
+    selected: false,
+  }
+  return [{ type: 'Feature', properties, geometry: { type: 'Point', coordinates: [lon, lat] } }]
+}
+
+function clusterFeature({ lon, lat, device, quality, count }: TileItem): Feature<Point>[] {
+  if (device) return []
+  const properties = { count, label: compact.format(count), color: colorOf(quality) }
+  return [{ type: 'Feature', properties, geometry: { type: 'Point', coordinates: [lon, lat] } }]
+}

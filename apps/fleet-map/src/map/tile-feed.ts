@@ -1,0 +1,158 @@
+import { readDeviceTile, type TileItem } from './device-tile.ts'
+import type { Bounds } from './surface.ts'
+import { isInTile, keyOf, type TileId, tilesCovering } from './tile-cover.ts'
+
+/** Where tiles come from: an address with {z}, {x} and {y}, and the API key. */
+export type TileSource = { url: string; key: string }
+
+type Options = {
+  /** Called with everything that the view shows, after each change. */
+  onItems: (items: TileItem[]) => void
+  /** Time between two checks of the tiles in view. */
+  refreshMs: () => number
+}
+
+type KeptTile = { etag: string | null; items: readonly TileItem[]; checkedMs: number }
+
+const maxKeptTiles = 100
+const maxKeptItems = 50_000
+/** A response that takes longer must not hold up the other tiles. */
+const maxWaitMs = 30_000
+/** Tiles that arrive together are drawn together. */
+const gatherMs = 40
+
+/**
+ * Follows the devices in a view. Reads the tiles of the view, checks them again and again with their entity tags, and
+ * shows a new picture only if one changed. While a tile loads, its area shows what it showed before, so nothing flickers.
+ */
+export function openTileFeed({ onItems, refreshMs }: Options) {
+  const kept = new Map<string, KeptTile>()
+  const loading = new Map<string, AbortController>()
+  let source: TileSource | null = null
+  let view: { bounds: Bounds; zoom: number } | null = null
+  let wanted: TileId[] = []
+  /** What is shown of each wanted tile. */
+  let shown: (readonly TileItem[])[] = []
+  let refreshTimer: ReturnType<typeof setTimeout> | undefined
+  let showTimer: ReturnType<typeof setTimeout> | undefined
+  let retryMs = 0
+
+  const show = () => {
+    clearTimeout(showTimer)
+    showTimer = undefined
+    const before = shown
+    const itemsBefore = once(() => before.flat())
+    shown = wanted.map((tile) => kept.get(keyOf(tile))?.items ?? itemsBefore().filter((item) => isInTile(tile, item)))
+    const isSame = shown.length === before.length && shown.every((items, index) => items === before[index])
+    if (!isSame) onItems(shown.flat())
+  }
+  const showSoon = () => {
+    showTimer ??= setTimeout(show, gatherMs)
+  }
+
+  /** Reads a tile unless it is being read. Resolves to whether its content changed. */
+  const read = async (tile: TileId): Promise<boolean> => {
+    const id = keyOf(tile)
+    if (!source || loading.has(id)) return false
+    const abort = new AbortController()
+    loading.set(id, abort)
+    const before = kept.get(id)
+    try {
+      const response = await fetchTile(source, tile, before?.etag ?? null, abort.signal)
+      const bytes = response.status === 200 ? await response.arrayBuffer() : undefined
+      if (abort.signal.aborted) return false
+      retryMs = Math.max(retryMs, retryAfterMs(response))
+      const checkedMs = Date.now()
+      if (response.status === 304 && before) {
+        before.checkedMs = checkedMs
+        return false
+      }
+      if (!response.ok) return false
+      const items = bytes ? readDeviceTile(bytes, tile) : []
+      keep(id, { etag: response.headers.get('ETag'), items, checkedMs })
+      return before === undefined || before.items.length + items.length > 0
+    } catch {
+      // The next check reads the tile again. The page shows elsewhere that the service is unreachable.
+      return false
+    } finally {
+      if (loading.get(id) === abort) loading.delete(id)
+    }
+  }
+  const keep = (id: string, tile: KeptTile) => {
+    kept.delete(id)
+    kept.set(id, tile)
+    const inView = new Set(wanted.map(keyOf))
+    let items = [...kept.values()].reduce((sum, other) => sum + other.items.length, 0)
+    for (const [other, { items: unused }] of kept) {
+      if (kept.size <= maxKeptTiles && items <= maxKeptItems) break
+      if (inView.has(other)) continue
+      kept.delete(other)
+      items -= unused.length
+    }
+  }
+  const abortLoads = (isObsolete: (id: string) => boolean) => {
+    for (const [id, abort] of loading)
+      if (isObsolete(id)) {
+        abort.abort()
+        loading.delete(id)
+      }
+  }
+
+  /** Checks all tiles in view, and shows their changes at once: a device that moved to another tile is never in both. */
+  const refresh = async () => {
+    retryMs = 0
+    const changes = await Promise.all(wanted.map(read))
+    if (changes.includes(true)) show()
+    schedule()
+  }
+  const schedule = () => {
+    clearTimeout(refreshTimer)
+    refreshTimer = source ? setTimeout(refresh, Math.max(refreshMs(), retryMs)) : undefined
+  }
+  const readView = () => {
+    wanted = view ? tilesCovering(view.bounds, view.zoom) : []
+    const ids = new Set(wanted.map(keyOf))
+    abortLoads((id) => !ids.has(id))
+    for (const tile of wanted)
+      if (Date.now() - (kept.get(keyOf(tile))?.checkedMs ?? 0) > refreshMs())
+        void read(tile).then((isChanged) => {
+          if (isChanged) showSoon()
+        })
+    showSoon()
+  }
+
+  return {
+    /** Follows other tiles; null follows none. What the earlier ones showed disappears at once. */
+    follow(next: TileSource | null): void {
+      source = next
+      abortLoads(() => true)
+      kept.clear()
+      shown = []
+      onItems([])
+      readView()
+      schedule()
+    },
+    look(bounds: Bounds, zoom: number): void {
+      view = { bounds, zoom }
+      readView()
+    },
+  }
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+const fetchTile = ({ url, key }: TileSource, { z, x, y }: TileId, etag: string | null, signal: AbortSignal) =>
+  fetch(url.replace('{z}', String(z)).replace('{x}', String(x)).replace('{y}', String(y)), {
+    headers: { Authorization: `Bearer ${key}`, ...(etag ? { 'If-None-Match': etag } : {}) },
+    credentials: 'omit',
+    cache: 'no-store',
+    signal: AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]),
+  })
+
+const retryAfterMs = ({ headers }: Response): number => (Number(headers.get('Retry-After')) || 0) * 1_000

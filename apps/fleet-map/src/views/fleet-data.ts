@@ -1,0 +1,134 @@
+import { useMemo, useRef } from 'preact/hooks'
+import { type ApiError, call, tilesAddress } from '../api/client.ts'
+import type { Device, MapDevice, Page, TileJson } from '../api/types.ts'
+import { useResource } from '../components/resource.ts'
+import { type FleetFilter, readDevices } from '../state/fleet.ts'
+import { isSearch, type MapPlace } from './map-place.ts'
+
+const refreshMs = 5_000
+const searchRefreshMs = 30_000
+const typingPauseMs = 150
+const maxHits = 100
+const none: never[] = []
+
+type Phase = 'loading' | 'live' | 'stale' | 'refused'
+
+/** What the page knows of the devices of a filter without reading them. */
+export type Overview = {
+  devices: number
+  bounds: NonNullable<TileJson['fleet']>['bounds']
+  operators: { plmn: string; name: string }[]
+  hasCoverage: boolean
+  phase: Phase
+  error: ApiError | undefined
+}
+
+/** Follows the number of devices, their box and their operators. */
+export function useOverview(here: MapPlace): Overview {
+  const query = { ...deviceQuery(here), layers: 'devices,coverage' }
+  const { value, error } = useResource(
+    JSON.stringify(['overview', query]),
+    (signal) => call<TileJson>('/fleet/tiles.json', { signal, query }),
+    { everyMs: refreshMs },
+  )
+  const isRefused = error?.status === 403 || error?.status === 404
+  return {
+    devices: value?.fleet?.devices ?? 0,
+    bounds: value?.fleet?.bounds ?? null,
+    operators: value?.fleet?.operators ?? none,
+    hasCoverage: value?.vector_layers.some(({ id }) => id === 'coverage') ?? true,
+    phase: isRefused ? 'refused' : error ? 'stale' : value ? 'live' : 'loading',
+    error,
+  }
+}
+
+/** Devices that a search found, in the order of their names. `isComplete` is false if there are more. */
+export type Found = { devices: readonly MapDevice[]; isComplete: boolean; error: ApiError | undefined }
+
+/** Searches devices by name, serial or model, and follows the first 100. Undefined without a search or its first result. */
+export function useFound(here: MapPlace): Found | undefined {
+  const { filter, nameContains, status } = here
+  const isSearching = isSearch(nameContains)
+  const query = { orgId: filter.org, q: nameContains.trim(), status, tag: tagsOf(filter), limit: maxHits }
+  const hits = useResource(
+    isSearching ? JSON.stringify(['find', query]) : 'find nothing',
+    async (signal) => {
+      if (!isSearching) return undefined
+      await new Promise((resolve) => setTimeout(resolve, typingPauseMs))
+      return signal.aborted ? undefined : call<Page<Device>>('/devices', { signal, query })
+    },
+    { everyMs: searchRefreshMs },
+  )
+  const page = useLatest(hits.value)
+  const ids = useMemo(() => (isSearching && page ? page.items.map(({ id }) => id) : none), [isSearching, page])
+  const located = useLatest(useDevices(here, ids).value)
+  return useMemo(() => {
+    if (!isSearching) return undefined
+    if (hits.error) return { devices: none, isComplete: true, error: hits.error }
+    if (!page || !located) return undefined
+    const wanted = new Set(ids)
+    const devices = [...located.devices.values()].filter(({ deviceId }) => wanted.has(deviceId))
+    devices.sort((a, b) => a.name.localeCompare(b.name))
+    return { devices, isComplete: page.nextCursor === null, error: undefined }
+  }, [isSearching, page, located, ids, hits.error])
+}
+
+/** Follows devices by their ids. Leaves out those that do not match the filter. */
+export function useDevices({ filter }: Pick<MapPlace, 'filter'>, ids: readonly string[], everyMs = refreshMs) {
+  const { rat, plmn } = filter
+  const query = { ...scopeQuery(filter), rat, plmn }
+  return useResource(
+    JSON.stringify(['devices', query, ids]),
+    (signal) => readDevices(ids, query, signal),
+    ids.length > 0 ? { everyMs } : {},
+  )
+}
+
+/** Follows the selected device, whatever the filters are. */
+export function useSelected({ filter: { org, sinceMinutes }, deviceId }: MapPlace) {
+  const filter = { org, sinceMinutes, group: '', tag: '', rat: '', plmn: '' }
+  const { value, loading } = useDevices(
+    { filter },
+    useMemo(() => (deviceId ? [deviceId] : none), [deviceId]),
+  )
+  const device = useLatest(deviceId ? value?.devices.get(deviceId) : undefined)
+  return {
+    selected: device?.deviceId === deviceId ? device : undefined,
+    isLoading: loading,
+    limitedBy: value?.limitedBy ?? null,
+  }
+}
+
+/** Returns the addresses of the tiles that the map draws. A search replaces the devices of the tiles. */
+export function useTileAddresses(here: MapPlace, found: Found | undefined) {
+  const { filter, metric } = here
+  const { rat, plmn } = filter
+  const layers = metric === 'off' ? 'dwells' : 'coverage,dwells'
+  const devices = found ? null : tilesAddress({ ...deviceQuery(here), layers: 'devices' })
+  const areas = tilesAddress({ ...scopeQuery(filter), rat, plmn, layers })
+  return useMemo(() => ({ devices, areas }), [devices, areas])
+}
+
+const tagsOf = ({ tag }: FleetFilter) => (tag ? tag.split(',') : null)
+
+/** Returns the parameters for which organization, group, tags and time window are read. */
+export const scopeQuery = (filter: FleetFilter) => ({
+  orgId: filter.org,
+  groupId: filter.group,
+  tag: tagsOf(filter),
+  sinceMinutes: filter.sinceMinutes,
+})
+
+const deviceQuery = ({ filter, status }: MapPlace) => ({
+  ...scopeQuery(filter),
+  status,
+  rat: filter.rat,
+  plmn: filter.plmn,
+})
+
+/** Returns the newest value that is not undefined. */
+export function useLatest<Value>(value: Value | undefined): Value | undefined {
+  const latest = useRef<Value | undefined>(undefined)
+  if (value !== undefined) latest.current = value
+  return latest.current
+}

@@ -1,0 +1,158 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { encodeTile, tileTag } from '#fleet-map/tiles/encode'
+import type { TileFeature } from '#fleet-map/tiles/tile-feature'
+import { pointInTile, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
+import { until } from '#test/until'
+import { readDeviceTile, type TileItem } from '../../apps/fleet-map/src/map/device-tile.ts'
+import { openTileFeed } from '../../apps/fleet-map/src/map/tile-feed.ts'
+
+// Tests how the page follows tiles, against an HTTP server with tiles in the service's encoding.
+
+type Place = { lat: number; lon: number }
+type Asked = { tile: string; tag: string | undefined; status: number }
+
+const world: [west: number, south: number, east: number, north: number] = [-180, -85, 180, 85]
+
+let devices: Record<string, Place>
+let asked: Asked[]
+/** Returns true for tiles whose responses wait for `release`. */
+let isHeld: (path: string) => boolean
+let held: (() => void)[]
+let pictures: TileItem[][]
+let url: string
+let stop: () => void
+
+beforeEach(async () => {
+  devices = { van: { lat: 50, lon: -100 } }
+  asked = []
+  isHeld = () => false
+  held = []
+  pictures = []
+  const server = createServer((request, response) => {
+    const path = request.url ?? ''
+    const answer = () => respond(path, request.headers['if-none-match'], response)
+    if (isHeld(path)) held.push(answer)
+    else answer()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/{z}/{x}/{y}`
+  stop = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+afterEach(() => stop())
+
+/** Sends a tile. Below /empty/, no tile has devices. */
+function respond(path: string, tag: string | undefined, response: ServerResponse): void {
+  const [z = 0, x = 0, y = 0] = path.split('/').slice(-3).map(Number)
+  const layers = { devices: path.startsWith('/empty/') ? [] : featuresOf({ z, x, y }) }
+  const etag = tileTag(layers)
+  const status = layers.devices.length === 0 ? 204 : tag === etag ? 304 : 200
+  asked.push({ tile: `${z}/${x}/${y}`, tag, status })
+  response.writeHead(status, { etag })
+  response.end(status === 200 ? encodeTile(layers) : undefined)
+}
+
+const featuresOf = (tile: { z: number; x: number; y: number }): TileFeature[] =>
+  Object.entries(devices).flatMap(([deviceId, { lat, lon }]) => {
+    const { x, y } = tileOf(worldPoint(lat, lon), tile.z)
+    if (x !== tile.x || y !== tile.y) return []
+    return { type: 1, geometry: [pointInTile(worldPoint(lat, lon), tile)], properties: { deviceId, motion: 'moving' } }
+  })
+
+function openFeed(refreshMs = 30) {
+  const feed = openTileFeed({ onItems: (items) => pictures.push(items), refreshMs: () => refreshMs })
+  const follow = (address: string) => feed.follow({ url: address, key: 'key' })
+  stop = ((close) => () => {
+    feed.follow(null)
+    close()
+  })(stop)
+  return { ...feed, follow }
+}
+
+const eventually = (what: string, isTrue: () => boolean) => until(what, async () => isTrue())
+const last = () => pictures.at(-1) ?? []
+const isDrawnAt = ({ lat, lon }: Place) => last().some((item) => Math.hypot(item.lat - lat, item.lon - lon) < 0.1)
+
+test('reads the tiles of the view, and then asks with their entity tags whether they changed', async () => {
+  const feed = openFeed()
+  feed.follow(url)
+  feed.look([-120, 40, -80, 60], 3.7)
+  await eventually('the van is drawn', () => isDrawnAt({ lat: 50, lon: -100 }))
+  const drawn = pictures.length
+  await eventually('the tiles were checked twice', () => asked.filter(({ status }) => status === 304).length > 1)
+  expect(new Set(asked.map(({ tile }) => tile))).toEqual(new Set(['3/1/2', '3/2/2', '3/1/3', '3/2/3']))
+  expect(pictures).toHaveLength(drawn)
+})
+
+test('draws a device that moves to another tile in exactly one place, in every picture', async () => {
+  const feed = openFeed()
+  feed.follow(url)
+  feed.look(world, 2)
+  await eventually('the van is drawn', () => isDrawnAt({ lat: 50, lon: -100 }))
+  const before = pictures.length
+  for (const moved of [
+    { lat: -50, lon: 100 },
+    { lat: 10, lon: 10 },
+  ]) {
+    devices = { van: moved }
+    await eventually('the van is drawn in its new place', () => isDrawnAt(moved))
+  }
+  expect(pictures.slice(before).map((items) => items.length)).toEqual([1, 1])
+})
+
+test('shows an area as it was until its tiles of another zoom arrive', async () => {
+  const feed = openFeed()
+  feed.follow(url)
+  feed.look(world, 1)
+  await eventually('the van is drawn', () => isDrawnAt({ lat: 50, lon: -100 }))
+  const before = pictures.length
+  isHeld = (path) => path.startsWith('/2/')
+  feed.look(world, 2)
+  await eventually('all tiles are asked for', () => held.length === 16)
+  devices = { van: { lat: 51, lon: -100 } }
+  for (const release of held.splice(0)) release()
+  await eventually('the new tile is drawn', () => isDrawnAt({ lat: 51, lon: -100 }))
+  expect(new Set(pictures.slice(before).map((items) => items.length))).toEqual(new Set([1]))
+})
+
+test('clears the picture when other tiles are followed, and ignores later responses for the earlier ones', async () => {
+  const feed = openFeed()
+  feed.follow(url)
+  feed.look(world, 1)
+  await eventually('the van is drawn', () => isDrawnAt({ lat: 50, lon: -100 }))
+  isHeld = (path) => path.startsWith('/1/')
+  await eventually('a check is under way', () => held.length === 4)
+  devices = { van: { lat: 0, lon: 0 } }
+  feed.follow(url.replace('{z}', 'empty/{z}'))
+  expect(last()).toEqual([])
+  const before = pictures.length
+  for (const release of held.splice(0)) release()
+  const rounds = asked.length
+  await eventually('the other tiles were checked', () => asked.length > rounds + 12)
+  expect(pictures.slice(before).flat()).toEqual([])
+})
+
+test('merges devices that would overlap without losing one, and draws each from zoom 14 on', () => {
+  const places = Array.from({ length: 60 }, (_, index) => ({ lat: 50 + (index % 8) / 100, lon: 9 + (index % 7) / 50 }))
+  devices = Object.fromEntries(places.map((place, index) => [`device ${index}`, place]))
+  const read = (z: number, { lat, lon }: Place): TileItem[] => {
+    const tile = tileOf(worldPoint(lat, lon), z)
+    const bytes = encodeTile({ devices: featuresOf(tile) })
+    return readDeviceTile(bytes.buffer, tile)
+  }
+  const sum = (items: readonly TileItem[]) => items.reduce((total, { count }) => total + count, 0)
+  const merged = read(5, { lat: 50, lon: 9 })
+  expect(sum(merged)).toBe(60)
+  expect(merged.length).toBeLessThan(10)
+  const [first = { lat: 0, lon: 0 }] = places
+  const close = read(14, first)
+  expect(close.length).toBe(sum(close))
+  devices = Object.fromEntries(places.slice(0, 3).map((place, index) => [`device ${index}`, place]))
+  expect(read(5, first).map(({ count }) => count)).toEqual([1, 1, 1])
+})
