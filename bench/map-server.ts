@@ -1,42 +1,70 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { gridDisk, latLngToCell } from 'h3-js'
 import { newId } from '#core/ids'
+import type { OrganizationMap } from '#fleet-map/live/organization-map'
+import { createCoverageShapes } from '#fleet-map/tiles/coverage-layer'
+import { createDeviceIndex, type DeviceIndex } from '#fleet-map/tiles/device-index'
+import { deviceFeatures } from '#fleet-map/tiles/device-layer'
+import { encodeTile, tileTag } from '#fleet-map/tiles/encode'
+import type { TileLayers } from '#fleet-map/tiles/tile-feature'
+import { tileJson } from '#fleet-map/tiles/tile-json'
+import type { Tile } from '#fleet-map/tiles/tile-math'
 import { startServer } from '#http/server'
-import { qualities, signalThresholds } from '#telemetry/quality'
+import { signalThresholds } from '#telemetry/quality'
 import { openPage } from '../apps/control-plane/http/page.ts'
+import { cellsFor, generatedFleet, type MapSize, moveSome } from './map-fleet.ts'
 
-export type MapServer = { url: string; close: () => void }
-
-type Json = Record<string, unknown>
+export type MapServer = { url: string; sentBytes: () => number; close: () => void }
 
 const compress = promisify(gzip)
 const none = { items: [], nextCursor: null }
+const windowMs = 86_400_000
+const moveEveryMs = 5_000
+const tilePath = /^\/fleet\/tiles\/(\d+)\/(\d+)\/(\d+)\.mvt$/
 
-/** Serves the built page and a generated fleet. Each response is created and compressed once. */
-export async function serveMap(folder: string, size: { devices: number; cells: number }): Promise<MapServer> {
+/** Serves the built page and a generated fleet whose devices move. Tiles are made as the service makes them. */
+export async function serveMap(folder: string, size: MapSize): Promise<MapServer> {
   const page = await openPage(folder, 'router')
   if (!page) throw new Error(`${folder} contains no page. Build it with npm start.`)
-  const answers: Record<string, Buffer<ArrayBuffer>> = {
-    '/signal-thresholds': await packed(signalThresholds.lte),
-    '/fleet/gps': await packed(fleet(size.devices)),
-    // One twelfth of the devices report in the five seconds between two polls.
-    '/fleet/gps since': await packed(fleet(Math.round(size.devices / 12))),
-    '/fleet/coverage': await packed({ window, items: cells(size.cells) }),
+  const map = generatedFleet(size.devices)
+  const index = createDeviceIndex([{ map, windowMs }], {})
+  const tiles = createTiles(index, size)
+  await tiles({ z: 0, x: 0, y: 0 }, ['devices', 'coverage'])
+  let sentBytes = 0
+  const sent = (body: Buffer<ArrayBuffer>, type: string, headers: Record<string, string> = {}) => {
+    sentBytes += body.length
+    return new Response(body, { headers: { 'content-type': type, 'content-encoding': 'gzip', ...headers } })
   }
-  const nothing = await packed(none)
-  const fetch = (request: Request) => {
-    const { pathname, searchParams } = new URL(request.url)
+  const fetch = async (request: Request) => {
     const file = page(request)
     if (file) return file
-    const body = answers[searchParams.has('since') ? `${pathname} since` : pathname] ?? nothing
-    return new Response(body, { headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' } })
+    const { pathname, searchParams } = new URL(request.url)
+    const [, ...numbers] = tilePath.exec(pathname) ?? []
+    if (numbers.length === 0) return sent(await packed(await answer(pathname, searchParams)), 'application/json')
+    const [z = 0, x = 0, y = 0] = numbers.map(Number)
+    const layers = await tiles({ z, x, y }, (searchParams.get('layers') ?? '').split(','))
+    const etag = tileTag(layers)
+    if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers: { etag } })
+    if (Object.values(layers).every((features) => features.length === 0)) return new Response(null, { status: 204 })
+    const headers = { etag, 'cache-control': 'private, no-cache' }
+    return sent(Buffer.from(await compress(encodeTile(layers))), 'application/vnd.mapbox-vector-tile', headers)
   }
+  const answer = async (path: string, query: URLSearchParams): Promise<unknown> => {
+    if (path === '/signal-thresholds') return signalThresholds.lte
+    if (path === '/fleet/tiles.json') return tileJson('', ['devices', 'coverage'], await index.overview(Date.now()))
+    if (path === '/devices') return { items: found(map, query.get('q') ?? ''), nextCursor: null }
+    if (path === '/fleet/gps') return gps(map, query.getAll('deviceId'))
+    return none
+  }
+  const timer = setInterval(() => moveSome(map), moveEveryMs)
   const server = await startServer(fetch, { host: '127.0.0.1', port: 0 })
   const address = server.address()
   return {
     url: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    sentBytes: () => sentBytes,
     close: () => {
+      clearInterval(timer)
+      index.close()
       server.close()
       server.closeAllConnections()
     },
@@ -44,56 +72,37 @@ export async function serveMap(folder: string, size: { devices: number; cells: n
 }
 
 const packed = async (answer: unknown) => Buffer.from(await compress(JSON.stringify(answer)))
-const window = { from: new Date(0).toISOString(), to: new Date().toISOString(), limitedBy: null }
 
-/** Returns a deterministic, even distribution over Europe, with multiples of the golden ratio and the plastic number. */
-const place = (index: number) => ({
-  lat: Math.round((38 + ((index * 0.7548776662466927) % 1) * 22) * 1e5) / 1e5,
-  lon: Math.round((-8 + ((index * 0.6180339887498949) % 1) * 36) * 1e5) / 1e5,
-})
-
-const ids: string[] = []
-
-function fleet(devices: number): Json {
-  while (ids.length < devices) ids.push(newId())
-  const numbers = Array.from({ length: devices }, (_, index) => index)
-  const ts = new Date().toISOString()
-  const rows: Record<string, (index: number) => unknown> = {
-    deviceId: (index: number) => ids[index],
-    organizationId: () => ids[0],
-    name: (index: number) => `Truck ${index}`,
-    status: () => 'online',
-    'location.lat': (index: number) => place(index).lat,
-    'location.lon': (index: number) => place(index).lon,
-    'location.ts': () => ts,
-    'location.speedMps': (index: number) => index % 25,
-    'location.headingDeg': (index: number) => index % 360,
-    'signal.ts': () => ts,
-    'signal.rat': () => 'lte',
-    'signal.plmn': (index: number) => `2620${1 + (index % 3)}`,
-    'signal.rsrpDbm': (index: number) => -70 - (index % 55),
-    'signal.quality': (index: number) => qualities[index % qualities.length],
-    'signal.alignment': () => 'interpolated',
-  }
-  const columns = Object.entries(rows).map(([path, cell]) => [path, numbers.map(cell)])
-  return { asOf: 'made-up', window, devices: Object.fromEntries(columns), gone: [], nextCursor: null }
+/** Returns a function that reads layers of a tile. */
+function createTiles(index: DeviceIndex, size: MapSize) {
+  const shapes = createCoverageShapes()
+  return async (tile: Tile, layers: readonly string[]): Promise<TileLayers> => ({
+    ...(layers.includes('devices') && { devices: await deviceFeatures(index, tile, Date.now()) }),
+    ...(layers.includes('coverage') && { coverage: await shapes.features(cellsFor(size.cells, tile.z), tile) }),
+  })
 }
 
-/** Returns this number of adjacent cells of resolution 6 around the middle of Europe. */
-function cells(wanted: number): Json[] {
-  const rings = Math.ceil(Math.sqrt(wanted / 3))
-  const lastAt = new Date().toISOString()
-  return gridDisk(latLngToCell(49, 10, 6), rings)
-    .slice(0, wanted)
-    .map((h3, index) => ({
-      h3,
-      samples: 20 + (index % 400),
-      devices: 1 + (index % 7),
-      serviceRatio: index % 50 === 0 ? 0 : 1 - (index % 20) / 100,
-      rsrpDbm: { p10: -110, p50: -70 - (index % 55), p90: -65 },
-      sinrDb: { p10: -3, p50: (index % 30) - 5 },
-      quality: qualities[index % qualities.length],
-      confidence: index % 3 === 0 ? 'low' : 'high',
-      lastAt,
-    }))
+function found(map: OrganizationMap, text: string) {
+  const matching = [...map.devices()].filter(({ entry }) => entry.name.includes(text)).slice(0, 100)
+  return matching.map(({ entry: { deviceId: id, ...entry } }) => ({ id, serial: newId(), model: 'R1', ...entry }))
+}
+
+function gps(map: OrganizationMap, deviceIds: readonly string[]) {
+  const devices = deviceIds.flatMap((id) => map.device(id) ?? [])
+  const column = (read: (device: (typeof devices)[number]) => unknown) => devices.map(read)
+  return {
+    asOf: 'made-up',
+    window: { from: new Date(0).toISOString(), to: new Date().toISOString(), limitedBy: null },
+    devices: {
+      deviceId: column(({ entry }) => entry.deviceId),
+      name: column(({ entry }) => entry.name),
+      status: column(({ entry }) => entry.status),
+      'location.lat': column(({ location }) => location?.lat),
+      'location.lon': column(({ location }) => location?.lon),
+      'location.ts': column(({ location }) => location?.ts),
+      'signal.ts': column(({ signal }) => signal?.ts),
+      'signal.quality': column(({ signal }) => signal?.quality),
+    },
+    nextCursor: null,
+  }
 }
