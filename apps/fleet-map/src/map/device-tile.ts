@@ -21,6 +21,8 @@ const devicesFromZoom = 14
 /** Fewer devices than this are drawn one by one. */
 const minClusterSize = 4
 const clusterRadiusPx = 46
+/** Smaller, so that only the clusters at the border between two tiles are merged. */
+const borderRadiusPx = 36
 
 /**
  * Decodes the devices of a tile, and merges those that would overlap on the screen. Each tile is merged by itself, so that
@@ -44,16 +46,21 @@ export function readDeviceTile(bytes: ArrayBuffer, tile: TileId): TileItem[] {
           : { deviceId: String(deviceId), motion: motionOf(motion), headingDeg: Number(headingDeg ?? 0) },
     }
   })
-  return tile.z >= devicesFromZoom ? items : merged(items, tile.z)
+  return merged(items, tile.z, clusterRadiusPx)
 }
+
+/** Merges items of neighbouring tiles of a zoom that would overlap at their border. */
+export const mergeBorders = (items: readonly TileItem[], zoom: number): TileItem[] =>
+  merged(items, zoom, borderRadiusPx)
 
 const motionOf = (motion: unknown): DeviceShape => (motion === 'moving' || motion === 'silent' ? motion : 'standing')
 
 type Merge = { item: number; count: number; worst: number }
 
-function merged(items: readonly TileItem[], zoom: number): TileItem[] {
+function merged(items: readonly TileItem[], zoom: number, radius: number): TileItem[] {
+  if (zoom >= devicesFromZoom) return [...items]
   const index = new Supercluster<Pick<Merge, 'item'>, Merge>({
-    radius: clusterRadiusPx,
+    radius,
     extent: tilePx,
     minZoom: zoom,
     maxZoom: zoom,
@@ -73,10 +80,15 @@ function merged(items: readonly TileItem[], zoom: number): TileItem[] {
   )
   return index.getClusters([-180, -90, 180, 90], zoom).flatMap(({ properties, geometry: { coordinates } }) => {
     if (!('cluster' in properties)) return items[properties.item] ?? []
-    if (properties.count < minClusterSize)
-      return index.getLeaves(properties.cluster_id, Infinity).flatMap((leaf) => items[leaf.properties.item] ?? [])
     const [lon = 0, lat = 0] = coordinates
     const { count, worst } = properties
+    if (count < minClusterSize) {
+      const leaves = index
+        .getLeaves(properties.cluster_id, Infinity)
+        .flatMap((leaf) => items[leaf.properties.item] ?? [])
+      // The tile has no devices of its own clusters, so these cannot be drawn one by one.
+      if (leaves.every(({ device }) => device)) return leaves
+    }
     return { lon, lat, count, quality: qualities[worst] ?? null, device: null }
   })
 }

@@ -1,4 +1,4 @@
-import { readDeviceTile, type TileItem } from './device-tile.ts'
+import { mergeBorders, readDeviceTile, type TileItem } from './device-tile.ts'
 import type { Bounds } from './surface.ts'
 import { isInTile, keyOf, type TileId, tilesCovering } from './tile-cover.ts'
 
@@ -43,8 +43,8 @@ export function openTileFeed({ onItems, refreshMs }: Options) {
     const before = shown
     const itemsBefore = once(() => before.flat())
     shown = wanted.map((tile) => kept.get(keyOf(tile))?.items ?? itemsBefore().filter((item) => isInTile(tile, item)))
-    const isSame = shown.length === before.length && shown.every((items, index) => items === before[index])
-    if (!isSame) onItems(shown.flat())
+    const isSame = shown.length === before.length && shown.every((items, index) => isSameList(items, before[index]))
+    if (!isSame) onItems(mergeBorders(shown.flat(), wanted[0]?.z ?? 0))
   }
   const showSoon = () => {
     showTimer ??= setTimeout(show, gatherMs)
@@ -138,6 +138,9 @@ export function openTileFeed({ onItems, refreshMs }: Options) {
     },
   }
 }
+
+const isSameList = (a: readonly TileItem[], b: readonly TileItem[] | undefined): boolean =>
+  a === b || (a.length === 0 && b?.length === 0)
 
 function once<Value>(make: () => Value): () => Value {
   let made: { value: Value } | undefined
