@@ -108,7 +108,8 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
           found={found}
           onHit={({ deviceId, location }) => {
             selectDevice(deviceId)
-            if (location) camera.show(pointOf(location))
+            // The device's panel must be open, because the map leaves it free.
+            if (location) requestAnimationFrame(() => camera.show(pointOf(location)))
           }}
         />
         {overview.phase !== 'loading' && shown === 0 ? <NoDevices total={overview.devices} /> : null}
