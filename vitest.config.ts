@@ -5,7 +5,7 @@ const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attac
 
 /** Tests that need neither Postgres nor QuestDB. A file that needs one and is listed here fails at once. */
 const unitTests = [
-  'libs/{core,telemetry}/**/*.test.ts',
+  'libs/{adapters,core,telemetry}/**/*.test.ts',
   'libs/telemetry-log/{checkpoint-file,kafka-checkpoints,dead-letters,kafka-failure,kafka-settings,lock,partition,partitioned-log,segment-log}.test.ts',
   'libs/postgres/hosts.test.ts',
   'libs/questdb/{copy-choice,servers}.test.ts',
@@ -20,7 +20,7 @@ const unitTests = [
   'apps/router-agent/world/*.test.ts',
   'apps/stack/backup/backup-folder.test.ts',
   'test/browser/tile-feed.test.ts',
-  'test/repository/{compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
+  'test/repository/{adapters-page,compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
 ]
 
 /** Tests that start Kafka brokers, several copies or whole installations. They would take a third of the time of `npm test`. */

@@ -1,5 +1,6 @@
 import { createOpenApi } from './http/openapi.ts'
 import type { Route } from './http/route.ts'
+import { adapterRoutes } from './routes/adapters.ts'
 import { alertRuleRoutes } from './routes/alert-rules.ts'
 import { alertRoutes } from './routes/alerts.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
@@ -53,6 +54,7 @@ export const routes: readonly Route[] = [
   ...fleetRoutes,
   ...fleetTileRoutes,
   ...deviceEdgeRoutes,
+  ...adapterRoutes,
   ...operationRoutes,
   ...documentationRoutes(() => createOpenApi(routes)),
 ]

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Hono } from 'hono'
+import { adapters } from '#adapters/adapters'
 import { notFound, ServiceError } from '#core/errors'
 import { nextJobPath, reportPath } from '#device-edge/contract'
 import { type ReadinessCheck, readiness } from '#http/health'
@@ -33,6 +34,7 @@ export type AppParts = {
 const nodeRoutes = [
   { method: 'POST', path: reportPath },
   { method: 'GET', path: nextJobPath },
+  ...adapters.map(({ path }) => ({ method: 'POST', path })),
 ]
 
 /** Creates the app for all routes except those on node:http. */

@@ -1,5 +1,5 @@
 import { repeat } from '#core/schedule'
-import { nextJobPath, reportPath } from '#device-edge/contract'
+import { nextJobPath } from '#device-edge/contract'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { loadPlans } from '#fleet/organizations/plans'
 import { createBodyBudget, registerBodyMetrics } from '#http/body-budget'
@@ -33,7 +33,8 @@ import { createOpenJobs } from './jobs/open-jobs.ts'
 import { jobStatusRoute } from './jobs/status-route.ts'
 import { createDeviceTraffic } from './report/device-traffic.ts'
 import { createReportMetrics } from './report/report-metrics.ts'
-import { createReportRoute } from './report/report-route.ts'
+import { createReportRoutes } from './report/report-route.ts'
+import { createReportRouter } from './report/report-router.ts'
 import { openSegmentStore } from './segment-store.ts'
 
 const mebibyte = 1024 ** 2
@@ -96,7 +97,7 @@ export async function startIngest(config: Config) {
   const reportBodies = createBodyBudget(reportBodyLimits)
   registerBodyMetrics(metrics.registry, 'reporting', reportBodies)
   const calls = { clock, access, failedAuthentications, traffic }
-  const report = createReportRoute({
+  const reportRoute = createReportRoutes({
     ...calls,
     backlog,
     log,
@@ -127,11 +128,13 @@ export async function startIngest(config: Config) {
     jobStatusRoute({ ...calls, pool }),
     configRoute({ ...calls, pool, keyring }),
   ]
+  const reports = createReportRouter(reportRoute)
   const nextJob = createNextJobRoute({ ...calls, pool, keyring, mailbox, metrics, logger })
   const app = requestListener(createApp({ logger, metrics, checks, routes }).fetch)
   const server = await startListening(
     (request, response) => {
-      if (request.method === 'POST' && isAt(reportPath, request.url)) report(request, response)
+      const report = request.method === 'POST' ? reports(request.url ?? '') : undefined
+      if (report) report(request, response)
       else if (request.method === 'GET' && isAt(nextJobPath, request.url)) nextJob(request, response)
       else app(request, response)
     },

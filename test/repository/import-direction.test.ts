@@ -3,6 +3,7 @@ import { findCycles, importsOf, ownerOf, readSources, type Source } from './impo
 
 /** The libraries that each library may import. Apps may import all libraries but no other app. */
 const mayImport: Record<string, readonly string[]> = {
+  adapters: ['core', 'http', 'telemetry'],
   core: [],
   telemetry: ['core'],
   'telemetry-log': ['core', 'telemetry'],

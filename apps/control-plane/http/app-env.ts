@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { Adapter } from '#adapters/adapter'
 import type { Principal } from '#fleet/access/principal'
 import type { Admission, Route } from './route.ts'
 
@@ -17,6 +18,8 @@ export type AppEnv = {
     principal?: Principal
     admitted: Admitted
     adaptError?: Route['adaptError']
+    /** The protocol of the route, if it is not ours. */
+    adapter?: Adapter
     /** The body as sent: JSON or another format, decoded and not yet validated. Undefined without a body. */
     rawBody?: unknown
     /** A validated body that is not JSON. */

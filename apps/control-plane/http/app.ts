@@ -13,6 +13,7 @@ import { requestIdFrom } from '#http/request-id'
 import { logFailure, logRequest } from '#http/request-log'
 import { isUnavailable } from '#postgres/errors'
 import type { Services } from '../services.ts'
+import { adapterErrorResponse, headOf, translatedProblem } from './adapter-errors.ts'
 import type { Admitted, AppContext, AppEnv } from './app-env.ts'
 import { unauthenticatedBodyMs } from './bodies.ts'
 import { clientAddress } from './client-address.ts'
@@ -69,6 +70,7 @@ const admitCaller =
   async (c, next) => {
     c.set('route', route.path)
     if (route.adaptError) c.set('adaptError', route.adaptError)
+    if (route.adapter) c.set('adapter', route.adapter)
     const admitted = await admit(route, c, services)
     if (admitted instanceof Response) return admitted
     c.set('admitted', admitted)
@@ -118,13 +120,15 @@ async function admit(route: Route, c: AppContext, services: Services): Promise<A
     return { principal: anonymous, terms: termsOf(bodies.unauthenticated, address, unauthenticatedBodyMs) }
   }
   if (route.access === 'device') {
+    const { adapter } = route
+    const authorization = adapter ? adapter.authorizationOf(headOf(c)) : c.req.header('authorization')
     const router = await countingFailures(services, address, () =>
-      services.deviceAdmission.admit(c, c.get('requestId')),
+      services.deviceAdmission.admit(c, c.get('requestId'), authorization),
     )
     // The device edge logs this request from now on.
     c.set('isPassedOn', true)
-    if (router instanceof Response) return router
-    return { principal: anonymous, terms: termsOf(bodies.device, router.tokenDigest), ...router }
+    if (router instanceof Response) return adapter ? translatedProblem(adapter, router, c) : router
+    return { principal: anonymous, terms: termsOf(bodies.device, router.tokenDigest), ...router, authorization }
   }
   const principal = await countingFailures(services, address, () =>
     services.authenticator.authenticate(c.req.header('authorization'), address),
@@ -183,6 +187,8 @@ function errorResponse(error: unknown, c: AppContext, services: Services): Respo
   if (!(error instanceof ServiceError)) logFailure(services.logger, c.get('requestId'), error)
   const answered = toServiceError(error, c.get('adaptError'))
   c.set('code', answered instanceof ServiceError ? answered.code : 'internal_error')
+  const adapter = c.get('adapter')
+  if (adapter) return adapterErrorResponse(adapter, answered, c, c.get('requestId'))
   return problemResponse(answered, c.get('requestId'))
 }
 

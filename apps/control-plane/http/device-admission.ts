@@ -7,10 +7,11 @@ import type { DeviceEdge } from './proxy.ts'
 
 export type DeviceAdmission = {
   /**
-   * Checks a router's token before the body is read: first its format, then with the device edge. Returns the token's
-   * digest, or the device edge's error response. Throws 401, and 503 if the device edge is unavailable.
+   * Checks a router's token, given as an `Authorization` header, before the body is read: first its format, then with the
+   * device edge. Returns the token's digest, or the device edge's error response. Throws 401, and 503 if the device edge is
+   * unavailable.
    */
-  admit(c: Context, requestId: string): Promise<{ tokenDigest: string } | Response>
+  admit(c: Context, requestId: string, authorization: string | undefined): Promise<{ tokenDigest: string } | Response>
   /** Removes a token that the device edge has rejected from the cache. */
   forget(tokenDigest: string): void
 }
@@ -27,14 +28,14 @@ const clockEveryMs = 1_000
 export function createDeviceAdmission(deviceEdge: Pick<DeviceEdge, 'checkToken'>): DeviceAdmission {
   const known = new LRUCache<string, true>({ max: maxKnown, ttl: knownForMs, ttlResolution: clockEveryMs })
   return {
-    async admit(c, requestId) {
-      const token = requireDeviceToken(c.req.header('authorization'))
+    async admit(c, requestId, authorization) {
+      const token = requireDeviceToken(authorization)
       const tokenDigest = hash('sha256', token, 'base64')
       // Without a body, no memory is held, so the device edge's own check is sufficient.
       const hasBody = c.req.method !== 'GET' && c.req.method !== 'HEAD'
       if (!hasBody || known.has(tokenDigest)) return { tokenDigest }
       const { incoming } = c.env as { incoming: IncomingMessage }
-      const refusal = await deviceEdge.checkToken(incoming, requestId)
+      const refusal = await deviceEdge.checkToken(incoming, requestId, `Bearer ${token}`)
       if (refusal) return refusal
       known.set(tokenDigest, true)
       return { tokenDigest }

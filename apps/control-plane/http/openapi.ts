@@ -174,13 +174,14 @@ function requestBodyOf(
 }
 
 function responsesOf(route: Route, components: Json): Record<string, Json> {
-  const problem = jsonSchema(problemSchema, 'output', components)
+  const { errorForm = { schema: problemSchema, contentType: 'application/problem+json' } } = route
+  const problem = jsonSchema(errorForm.schema, 'output', components)
   const answers: Record<string, AnswerDoc> = { ...documentedErrors(route), ...route.answers }
   return Object.fromEntries(
     Object.entries(answers).map(([status, answer]) => {
       const failed = Number(status) >= 400
       const schema = answer.schema ? jsonSchema(answer.schema, 'output', components) : failed ? problem : undefined
-      const contentType = answer.contentType ?? (failed ? 'application/problem+json' : 'application/json')
+      const contentType = answer.contentType ?? (failed ? errorForm.contentType : 'application/json')
       const example = failed || !schema ? {} : { example: route.example?.answer ?? exampleOf(schema, components) }
       const content = {
         ...(schema && Object.fromEntries([contentType].flat().map((type) => [type, { schema, ...example }]))),

@@ -8,8 +8,11 @@ import { maxReportBytes, nextJobPath } from '#device-edge/contract'
 import { type BodyTerms, startDeadline } from '#http/body'
 import { createEdgeCopies } from './edge-copies.ts'
 
-/** `maxBytes`: the device edge's body limit, by default that of a report. `onRefused`: called when the device edge returns 401. */
-type ForwardTerms = BodyTerms & { maxBytes?: number; onRefused?: () => void }
+/**
+ * `maxBytes`: the device edge's body limit, by default that of a report. `onRefused`: called when the device edge returns 401.
+ * `authorization`: the credentials, by default those in the header.
+ */
+type ForwardTerms = BodyTerms & { maxBytes?: number; onRefused?: () => void; authorization?: string | undefined }
 
 export type DeviceEdge = {
   /**
@@ -19,8 +22,11 @@ export type DeviceEdge = {
    * and the errors of the body's limits.
    */
   forward(c: Context, requestId: string, terms: ForwardTerms): Promise<Response>
-  /** Checks the request's token. Returns the device edge's error response, or undefined if the token is valid. */
-  checkToken(incoming: IncomingMessage, requestId: string): Promise<Response | undefined>
+  /**
+   * Checks a router's token, given as an `Authorization` header. Returns the device edge's error response, or undefined if the
+   * token is valid.
+   */
+  checkToken(incoming: IncomingMessage, requestId: string, authorization: string): Promise<Response | undefined>
   /** Answers routers that wait for a job, and those that begin to wait later, with 204. They ask again. */
   endWaits(): void
   close(): Promise<void>
@@ -54,7 +60,7 @@ export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
   const waits = new Set<EventEmitter>()
   let areWaitsOver = false
   return {
-    async forward(c, requestId, { maxBytes = maxReportBytes, onRefused, ...terms }) {
+    async forward(c, requestId, { maxBytes = maxReportBytes, onRefused, authorization, ...terms }) {
       const { incoming, outgoing } = c.env as NodeBindings
       // Do not use Hono's path, which is decoded.
       const { pathname, search } = new URL(c.req.url)
@@ -69,7 +75,7 @@ export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
         // One byte more is forwarded, so that the edge returns 413 in its own order of checks.
         const body = hasBody ? await readStart(incoming, maxBytes + 1, terms) : null
         const headers = forwardedHeaders(incoming, requestId)
-        await copies.request(incoming.headers.authorization, (pool) => {
+        await copies.request(authorization ?? incoming.headers.authorization, (pool) => {
           if (outgoing.destroyed) throw clientIsGone()
           return pool.stream(
             { method: c.req.method as 'GET' | 'POST', path: pathname + search, headers, body, signal: leaving },
@@ -91,8 +97,7 @@ export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
       }
       return new Response(null, { status: outgoing.statusCode, headers: RESPONSE_ALREADY_SENT.headers })
     },
-    async checkToken(incoming, requestId) {
-      const { authorization } = incoming.headers
+    async checkToken(incoming, requestId, authorization) {
       const headers = { ...callerHeaders(incoming, requestId), authorization }
       const answer = await copies
         .request(authorization, (pool) => pool.request({ method: 'GET', path: tokenCheckPath, headers }))

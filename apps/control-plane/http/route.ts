@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import type { z } from 'zod'
+import type { Adapter } from '#adapters/adapter'
 import type { ServiceError } from '#core/errors'
 import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
@@ -33,8 +34,15 @@ export type RouteInput<Params, Query, Body> = {
   admission: Admission
 }
 
-/** The result of the checks before the body is read. `tokenDigest`: of the router's token, on the device edge. */
-export type Admission = { terms: BodyTerms; tokenDigest?: string | undefined }
+/**
+ * The result of the checks before the body is read. On the device edge: the digest of the router's token, and the credentials
+ * as an `Authorization` header.
+ */
+export type Admission = {
+  terms: BodyTerms
+  tokenDigest?: string | undefined
+  authorization?: string | undefined
+}
 
 /** A format of request bodies: its media types, and a function that decodes bytes for the `body` schema. */
 export type BodyFormat = { mediaTypes: readonly string[]; decode: (bytes: Uint8Array) => unknown }
@@ -75,6 +83,9 @@ export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   example?: { body?: unknown; answer?: unknown }
   /** Adds members that a standard requires to this route's errors. */
   adaptError?: (error: ServiceError) => ServiceError
+  /** The protocol of another maker: where the device token is, and the form of errors, which `errorForm` documents. */
+  adapter?: Adapter
+  errorForm?: { contentType: string | string[]; schema: z.ZodType }
   handle: (input: RouteInput<Params, Query, Body>) => Promise<Reply | Response>
 }
 

@@ -19,9 +19,16 @@ import { type Route, route } from '../http/route.ts'
 
 const tag = 'Device edge'
 
-const forward: Route['handle'] = ({ services, http, ctx, admission: { terms, tokenDigest } }) =>
+/** Forwards a request of a router to the device edge. */
+export const forwardToDeviceEdge: Route['handle'] = ({
+  services,
+  http,
+  ctx,
+  admission: { terms, tokenDigest, authorization },
+}) =>
   services.deviceEdge.forward(http, ctx.requestId, {
     ...terms,
+    authorization,
     ...(tokenDigest === undefined
       ? { maxBytes: maxJsonBodyBytes }
       : { onRefused: () => services.deviceAdmission.forget(tokenDigest) }),
@@ -53,7 +60,7 @@ export const deviceEdgeRoutes: Route[] = [
       body: { samples: [{ kind: 'cellular', ts: '2026-05-04T12:30:00Z', rat: 'lte', rsrpDbm: -97, sinrDb: 8.5 }] },
       answer: { accepted: 1, rejected: [], jobsPending: 0 },
     },
-    handle: forward,
+    handle: forwardToDeviceEdge,
   }),
   route({
     method: 'post',
@@ -76,7 +83,7 @@ export const deviceEdgeRoutes: Route[] = [
       429: { description: 'Too many failed attempts from this address.' },
     },
     example: { body: { enrollmentKey: 'fle_…', serial: 'SN-0042', model: 'RX-500' } },
-    handle: forward,
+    handle: forwardToDeviceEdge,
   }),
   route({
     method: 'get',
@@ -93,7 +100,7 @@ export const deviceEdgeRoutes: Route[] = [
       204: { description: 'No job arrived within `waitSeconds`.' },
       ...disabled,
     },
-    handle: forward,
+    handle: forwardToDeviceEdge,
   }),
   route({
     method: 'post',
@@ -118,7 +125,7 @@ export const deviceEdgeRoutes: Route[] = [
       body: { attempt: 1, status: 'succeeded', progress: 100 },
       answer: { status: 'succeeded', cancelRequested: false },
     },
-    handle: forward,
+    handle: forwardToDeviceEdge,
   }),
   route({
     method: 'get',
@@ -132,6 +139,6 @@ export const deviceEdgeRoutes: Route[] = [
       304: { description: 'The profile has not changed since the version in `If-None-Match`.' },
       ...disabled,
     },
-    handle: forward,
+    handle: forwardToDeviceEdge,
   }),
 ]

@@ -16,13 +16,17 @@ export type AdmissionParts = {
   traffic: DeviceTraffic
 }
 
-/** Returns the grant of the request's device token. Throws 401, 429 after too many failures, and 503. */
+/**
+ * Returns the grant of the request's device token. `authorization`: the credentials, if they are not in that header. Throws
+ * 401, 429 after too many failures, and 503.
+ */
 export async function authenticateDevice(
   { access, failedAuthentications }: Pick<AdmissionParts, 'access' | 'failedAuthentications'>,
   request: IncomingMessage,
+  authorization = request.headers.authorization,
 ): Promise<DeviceGrant> {
   try {
-    const grant = access.authenticate(request.headers.authorization)
+    const grant = access.authenticate(authorization)
     return grant instanceof Promise ? await grant : grant
   } catch (error) {
     await failedAuthentications.count(request, error)
@@ -37,8 +41,9 @@ export async function authenticateDevice(
 export async function admitDevice(
   parts: AdmissionParts,
   request: IncomingMessage,
+  authorization?: string,
 ): Promise<{ grant: DeviceGrant; receivedAtMs: number }> {
-  const grant = await authenticateDevice(parts, request)
+  const grant = await authenticateDevice(parts, request, authorization)
   const receivedAtMs = parts.clock()
   parts.traffic.admit(grant.deviceId, receivedAtMs)
   return { grant, receivedAtMs }

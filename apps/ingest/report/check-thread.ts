@@ -1,11 +1,12 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { type AcceptedSample, type DecodeContext, decodeBatch } from '#telemetry/accept'
 import type { BatchFormat } from '#telemetry/envelope'
-import { type CheckContext, checkReport } from './report-check.ts'
+import { type Check, type CheckContext, checkReport } from './report-check.ts'
+import { transferable } from './transferable.ts'
 
 /** A body to check, and the result. The body's memory moves with the message in both directions. */
 export type ToCheckThread = { body: Uint8Array<ArrayBuffer>; context: CheckContext }
-export type FromCheckThread = { body: Uint8Array<ArrayBuffer>; checked: ReturnType<typeof checkReport> }
+export type FromCheckThread = { body: Uint8Array<ArrayBuffer>; checked: Check['checked'] }
 
 /** A body to decode for the writer. */
 export type ToDecodeThread = { body: Uint8Array; format: BatchFormat; context: DecodeContext }
@@ -41,6 +42,7 @@ function answerWriters(): void {
 
 parentPort?.on('message', ({ body, context }: ToCheckThread) => {
   answerWriters()
-  const found: FromCheckThread = { body, checked: checkReport(bufferOf(body), context) }
-  parentPort?.postMessage(found, [body.buffer])
+  const { body: own, checked } = checkReport(bufferOf(body), context)
+  const found: FromCheckThread = { body: transferable(own), checked }
+  parentPort?.postMessage(found, [found.body.buffer])
 })

@@ -1,13 +1,14 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { CheckThreadSettings, FromCheckThread, ToCheckThread } from './check-thread.ts'
 import { createFairLine } from './fair-line.ts'
-import type { CheckContext, checkReport } from './report-check.ts'
+import type { Check, CheckContext } from './report-check.ts'
+import { transferable } from './transferable.ts'
 
 export type LargeReports = {
   /** Runs the work on a large report at its device's turn. */
   inTurn<Result>(deviceId: string, work: () => Promise<Result>): Promise<Result>
-  /** Checks a body in another thread. Returns the body as well, because its memory moves to that thread. */
-  check(body: Buffer, context: CheckContext): Promise<{ body: Buffer; checked: ReturnType<typeof checkReport> }>
+  /** Checks a body in another thread. */
+  check(body: Buffer, context: CheckContext): Promise<Check>
   /** Returns the number of waiting reports. */
   waiting(): number
   /** Ports through which the writers decode dense bodies in the same thread. Transfer each to one writer. */
@@ -60,8 +61,8 @@ export function openLargeReports(writerCount: number, onFailure: (error: Error) 
     writerPorts: channels.map(({ port2 }) => port2),
     async check(body, context) {
       if (ended) throw ended
-      // A large body usually has its own memory. Otherwise copy it, so that it can be transferred.
-      const own = new Uint8Array(body.buffer instanceof ArrayBuffer && isWhole(body) ? body.buffer : copyOf(body))
+      // A large body usually has its own memory.
+      const own = transferable(body)
       const found = await new Promise<FromCheckThread>((resolve, reject) => {
         waiting.push({ resolve, reject })
         thread.postMessage({ body: own, context } satisfies ToCheckThread, [own.buffer])
@@ -74,12 +75,4 @@ export function openLargeReports(writerCount: number, onFailure: (error: Error) 
       await thread.terminate()
     },
   }
-}
-
-const isWhole = ({ buffer, byteLength }: Buffer) => buffer.byteLength === byteLength
-
-function copyOf(body: Buffer): ArrayBuffer {
-  const copy = new ArrayBuffer(body.length)
-  new Uint8Array(copy).set(body)
-  return copy
 }

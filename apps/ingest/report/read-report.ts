@@ -8,21 +8,25 @@ import type { Coding } from '#telemetry-log/log'
 const formats: Record<string, BatchFormat> = { 'application/json': 'json', 'application/x-ndjson': 'ndjson' }
 export type ContentCoding = Coding | 'identity'
 
-/** Returns the format and content coding of a report from its headers. Throws 413 or 415. */
-export function readReportHead(request: IncomingMessage): { format: BatchFormat; coding: ContentCoding } {
-  if (Number(request.headers['content-length'] ?? 0) > maxReportBytes) throw tooLarge()
+/** Returns the format of a report from its headers. Throws 413 or 415. */
+export function readReportFormat(request: IncomingMessage): BatchFormat {
+  requireContentLength(request)
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const format = Object.hasOwn(formats, type) ? formats[type] : undefined
-  if (!format) {
-    throw new ServiceError(
-      415,
-      'unsupported_media_type',
-      'Send the report as application/json or application/x-ndjson.',
-    )
-  }
+  if (format) return format
+  throw new ServiceError(415, 'unsupported_media_type', 'Send the report as application/json or application/x-ndjson.')
+}
+
+/** Throws 413 if the declared length is too large. */
+export function requireContentLength(request: IncomingMessage): void {
+  if (Number(request.headers['content-length'] ?? 0) > maxReportBytes) throw tooLarge()
+}
+
+/** Returns the content coding of a report from its headers. Throws 415. */
+export function readContentCoding(request: IncomingMessage): ContentCoding {
   const coding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
-  if (coding === 'gzip' || coding === 'x-gzip') return { format, coding: 'gzip' }
-  if (coding === 'zstd' || coding === 'identity') return { format, coding }
+  if (coding === 'gzip' || coding === 'x-gzip') return 'gzip'
+  if (coding === 'zstd' || coding === 'identity') return coding
   throw new ServiceError(415, 'unsupported_encoding', 'A report may be compressed with gzip or zstd only.', {
     headers: { 'Accept-Encoding': 'gzip, zstd' },
   })

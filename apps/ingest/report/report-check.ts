@@ -1,3 +1,6 @@
+import type { AdapterHead, AdapterRejection, DroppedField } from '#adapters/adapter'
+import { adapterOf } from '#adapters/adapters'
+import type { SourceName } from '#adapters/source-names'
 import { decodeBatch, type Rejection } from '#telemetry/accept'
 import type { BatchFormat, RefusedBatch } from '#telemetry/envelope'
 import { requestsForDays } from './report-cost.ts'
@@ -8,16 +11,51 @@ export type CheckedReport = {
   sampleCount: number
   /** The number of requests that the report counts as, because of the days of its samples. */
   requests: number
-  rejected: Rejection[]
+  /** `index` counts the samples, or the units of a foreign report. */
+  rejected: (Rejection | AdapterRejection)[]
   unknownFields: number
+  /** The fields of a foreign report that were dropped. */
+  droppedFields: readonly DroppedField[]
 }
 
-export type CheckContext = { format: BatchFormat; receivedAtMs: number; oldestTsMs: number }
+/** A report in the protocol of another maker. Plain data, because reports are also checked in another thread. */
+export type ForeignReport = { source: SourceName; head: AdapterHead }
 
-/** Checks a decompressed report. A pure function. */
-export function checkReport(body: Buffer, { format, ...context }: CheckContext): CheckedReport | RefusedBatch {
+export type CheckContext = {
+  format: BatchFormat
+  receivedAtMs: number
+  oldestTsMs: number
+  foreign?: ForeignReport
+}
+
+/** `body`: in our own format, as it is stored. */
+export type Check = { body: Buffer; checked: CheckedReport | RefusedBatch }
+
+/** Checks a decompressed report. Translates it first if it is in another protocol. A pure function. */
+export function checkReport(body: Buffer, { foreign, ...context }: CheckContext): Check {
+  if (!foreign) return { body, checked: checkOwn(body, context) }
+  const translated = adapterOf(foreign.source).translate(body, foreign.head, context.receivedAtMs)
+  if (!translated.ok) return { body, checked: translated }
+  const { envelope, rejected, dropped } = translated
+  const checked = envelope ? checkOwn(envelope, context) : nothing
+  if (!checked.ok) return { body, checked }
+  const all = { ...checked, rejected: [...rejected, ...checked.rejected], droppedFields: dropped }
+  return { body: envelope ?? Buffer.alloc(0), checked: all }
+}
+
+const nothing: CheckedReport = {
+  ok: true,
+  sampleCount: 0,
+  requests: 1,
+  rejected: [],
+  unknownFields: 0,
+  droppedFields: [],
+}
+
+function checkOwn(body: Buffer, { format, ...context }: Omit<CheckContext, 'foreign'>): CheckedReport | RefusedBatch {
   const decoded = decodeBatch(body, format, context)
   if (!decoded.ok) return decoded
   const { samples, rejected, unknownFields } = decoded
-  return { ok: true, sampleCount: samples.length, requests: requestsForDays(samples), rejected, unknownFields }
+  const requests = requestsForDays(samples)
+  return { ok: true, sampleCount: samples.length, requests, rejected, unknownFields, droppedFields: [] }
 }

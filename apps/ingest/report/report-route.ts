@@ -10,11 +10,12 @@ import type { OpenJobs } from '../jobs/open-jobs.ts'
 import { toServiceError } from '../to-service-error.ts'
 import type { Backlog } from './backlog.ts'
 import { type LargeReports, largeReportBytes } from './large-reports.ts'
-import { answer, answerProblem, type NodeRoute, requestIdOf } from './node-response.ts'
-import { decompress, readBody, readReportHead } from './read-report.ts'
-import { type CheckedReport, checkReport } from './report-check.ts'
+import { type NodeRoute, requestIdOf } from './node-response.ts'
+import { decompress, readBody } from './read-report.ts'
+import { type Check, type CheckedReport, checkReport } from './report-check.ts'
 import { requestsForBytes } from './report-cost.ts'
 import type { ReportMetrics } from './report-metrics.ts'
+import { type AcceptedReport, ownProtocol, type ReportProtocol } from './report-protocol.ts'
 
 export type ReportParts = AdmissionParts & {
   logger: Logger
@@ -24,7 +25,7 @@ export type ReportParts = AdmissionParts & {
   /** Limits the memory of request bodies, in total and per device. */
   bodies: BodyBudget
   large: LargeReports
-  metrics: ReportMetrics
+  metrics: (protocol: Pick<ReportProtocol, 'source' | 'route'>) => ReportMetrics
   /** Samples older than this are rejected, because no plan keeps them. */
   retentionMs: number
   onAccepted: (grant: DeviceGrant, receivedAtMs: number) => void
@@ -33,21 +34,24 @@ export type ReportParts = AdmissionParts & {
 /** Time for checking reports before the event loop serves connections again. */
 const turnMs = 20
 
-type Report = { accepted: number; rejected: readonly unknown[]; jobsPending: number }
-
 /**
- * Creates the route of `POST /telemetry`, on node:http: web-standard Request and Response objects with their streams
- * would cost more per report than checking and storing it. The order of the checks is part of the contract: 401, 429,
- * 503, 413/415, 400, 403, 402.
+ * Creates the routes that accept reports, on node:http: web-standard Request and Response objects with their streams
+ * would cost more per report than checking and storing it. Reports of all protocols take the same path and share its limits.
+ * The order of the checks is part of the contract: 401, 429, 404, 503, 413/415, 400, 403, 402.
  */
-export function createReportRoute(parts: ReportParts): NodeRoute {
-  const { traffic, backlog, log, openJobs, bodies, large, metrics } = parts
+export function createReportRoutes(parts: ReportParts): (protocol?: ReportProtocol) => NodeRoute {
+  const { traffic, backlog, log, openJobs, bodies, large } = parts
   const turns = createFairTurns(turnMs)
 
-  async function accept(request: IncomingMessage): Promise<Report | undefined> {
-    const { grant, receivedAtMs } = await admitDevice(parts, request)
+  async function accept(
+    request: IncomingMessage,
+    protocol: ReportProtocol,
+    metrics: ReportMetrics,
+  ): Promise<AcceptedReport | undefined> {
+    const { grant, receivedAtMs } = await admitDevice(parts, request, protocol.authorizationOf(request))
+    protocol.requireDevice(request, grant)
     backlog.admit(grant.deviceId, receivedAtMs)
-    const { format, coding } = readReportHead(request)
+    const { format, coding, foreign } = protocol.readHead(request)
     const { deviceId, organizationId, deviceClass } = grant
     let counted = 1
     const countAs = (requests: number) => {
@@ -63,7 +67,8 @@ export function createReportRoute(parts: ReportParts): NodeRoute {
       })
       if (sent === undefined) return undefined
       account.arrived()
-      const context = { format, receivedAtMs, oldestTsMs: receivedAtMs - parts.retentionMs }
+      const times = { receivedAtMs, oldestTsMs: receivedAtMs - parts.retentionMs }
+      const context = { format, ...times, ...(foreign ? { foreign } : {}) }
       const isGone = () => request.socket.destroyed
       /** Charges before and after decompression, so that a device over its rate causes no further work. */
       const open = (maxBytes?: number) => {
@@ -72,60 +77,65 @@ export function createReportRoute(parts: ReportParts): NodeRoute {
         if (body) countAs(requestsForBytes(body.length))
         return body
       }
-      const admitChecked = (checked: ReturnType<typeof checkReport>) => {
+      const admitChecked = ({ body, checked }: Check) => {
         if (!checked.ok) throw new ServiceError(checked.status, checked.code, checked.detail)
         refuseDisabled(grant)
         refuseEndedSubscription(grant, receivedAtMs)
         countAs(counted + checked.requests - 1)
-        return checked
+        return { body, checked }
       }
-      const store = async (body: Buffer, { sampleCount, rejected, unknownFields }: CheckedReport): Promise<Report> => {
+      type Admitted = { body: Buffer; checked: CheckedReport }
+      const store = async ({ body, checked }: Admitted): Promise<AcceptedReport> => {
+        const { sampleCount, rejected, droppedFields } = checked
         if (sampleCount > 0) {
-          const accepted = { deviceId, organizationId, deviceClass, ...context, sampleCount, body }
-          await log.append(coding === 'identity' ? accepted : { ...accepted, compressed: { coding, bytes: sent } })
+          const accepted = { deviceId, organizationId, deviceClass, format, ...times, sampleCount, body }
+          const isAsSent = coding !== 'identity' && !foreign
+          await log.append(isAsSent ? { ...accepted, compressed: { coding, bytes: sent } } : accepted)
           traffic.count(deviceId, body.length, receivedAtMs)
           parts.onAccepted(grant, receivedAtMs)
         }
-        metrics.countReport({ rejected, unknownFields }, sent.length)
-        return { accepted: sampleCount, rejected, jobsPending: openJobs.countFor(deviceId) }
+        metrics.countReport(checked, sent.length)
+        return { accepted: sampleCount, rejected, droppedFields, jobsPending: openJobs.countFor(deviceId) }
       }
 
       const small = turns.run(deviceId, () => {
         if (isGone()) return undefined
         const body = open(largeReportBytes)
         if (body === undefined) return 'large'
-        return { body, checked: admitChecked(checkReport(body, context)) }
+        return admitChecked(checkReport(body, context))
       })
       const report = small instanceof Promise ? await small : small
-      if (report !== 'large') return report && (await store(report.body, report.checked))
+      if (report !== 'large') return report && (await store(report))
       // A waiting report keeps only its body as sent. It is decompressed again at its turn.
       return await large.inTurn(deviceId, async () => {
         const opened = isGone() ? undefined : open()
         if (opened === undefined) return undefined
-        const { body, checked } = await large.check(opened, context)
-        return store(body, admitChecked(checked))
+        return store(admitChecked(await large.check(opened, context)))
       })
     } finally {
       account.close()
     }
   }
 
-  return (request, response) => {
-    const startedMs = performance.now()
-    const requestId = requestIdOf(request)
-    accept(request).then(
-      (report) => {
-        // The client disconnected before the end of its body. Nothing was stored.
-        if (report === undefined) return void response.destroy()
-        answer(response, 202, requestId, report)
-        metrics.observe(202, performance.now() - startedMs)
-      },
-      (error: unknown) => {
-        const problem = answerProblem(response, toServiceError(error, requestId, parts.logger), requestId)
-        // Read and discard the rest of the body, so that the client can read the response.
-        request.resume()
-        metrics.observe(problem.status, performance.now() - startedMs, problem.code)
-      },
-    )
+  return (protocol = ownProtocol) => {
+    const metrics = parts.metrics(protocol)
+    return (request, response) => {
+      const startedMs = performance.now()
+      const requestId = requestIdOf(request)
+      accept(request, protocol, metrics).then(
+        (report) => {
+          // The client disconnected before the end of its body. Nothing was stored.
+          if (report === undefined) return void response.destroy()
+          metrics.observe(protocol.answer(request, response, requestId, report), performance.now() - startedMs)
+        },
+        (error: unknown) => {
+          const shown = toServiceError(error, requestId, parts.logger)
+          const { status, code } = protocol.answerError(request, response, requestId, shown)
+          // Read and discard the rest of the body, so that the client can read the response.
+          request.resume()
+          metrics.observe(status, performance.now() - startedMs, code)
+        },
+      )
+    }
   }
 }

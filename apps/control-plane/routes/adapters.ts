@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { adapterOf } from '#adapters/adapters'
+import type { SourceName } from '#adapters/source-names'
+import { type Route, route } from '../http/route.ts'
+import { forwardToDeviceEdge } from './device-edge.ts'
+
+const accepted = 'The accepted samples are stored durably.'
+
+const refusals = {
+  402: { description: 'The organization’s subscription ended more than 30 days ago.' },
+  403: { description: 'The device is disabled.' },
+}
+
+type AdapterRoute = Pick<Route, 'summary' | 'description' | 'passedQuery' | 'answers' | 'example' | 'errorForm'> & {
+  source: SourceName
+  body: z.ZodType
+  mediaTypes: readonly string[]
+}
+
+const adapterRoute = ({ source, body, mediaTypes, answers, ...described }: AdapterRoute): Route => {
+  const adapter = adapterOf(source)
+  return route({
+    ...described,
+    method: 'post',
+    path: adapter.path,
+    tag: 'Adapters',
+    access: 'device',
+    adapter,
+    passedBody: { mediaTypes, schema: body },
+    answers: { ...refusals, ...answers },
+    handle: forwardToDeviceEdge,
+  })
+}
+
+const json = 'application/json'
+
+/** The routes for routers and tools that speak another protocol. The device edge handles them. */
+export const adapterRoutes: Route[] = [
+  adapterRoute({
+    source: 'openwisp',
+    summary: 'Report telemetry as the OpenWISP monitoring agent does',
+    description:
+      'NetJSON DeviceMonitoring. Members that have no field are dropped and counted. `docs/adapters.md` has the mapping.',
+    mediaTypes: [json],
+    passedQuery: z.object({
+      key: z.string().describe('The device token.'),
+      time: z.string().optional().describe('When the report was taken: DD-MM-YYYY_HH:MM:SS.ffffff in UTC.'),
+      current: z.string().optional().describe('`true` if the report was not buffered.'),
+    }),
+    body: z.looseObject({ type: z.literal('DeviceMonitoring') }),
+    errorForm: { contentType: json, schema: z.object({ detail: z.string() }) },
+    answers: {
+      200: { description: accepted, schema: z.null() },
+      404: { description: 'The token belongs to another device.' },
+    },
+    example: {
+      body: {
+        type: 'DeviceMonitoring',
+        interfaces: [{ name: 'wwan0', mobile: { operator_code: '50502', signal: { lte: { rsrp: -75, snr: 13 } } } }],
+      },
+      answer: null,
+    },
+  }),
+]

@@ -1,0 +1,15 @@
+import type { Adapter } from './adapter.ts'
+import { openwisp } from './openwisp/adapter.ts'
+import type { SourceName } from './source-names.ts'
+
+/** All adapters. */
+export const adapters: readonly Adapter[] = [openwisp]
+
+const bySource = new Map<SourceName, Adapter>(adapters.map((adapter) => [adapter.source, adapter]))
+
+/** Returns the adapter of a source. Throws if there is none. */
+export function adapterOf(source: SourceName): Adapter {
+  const adapter = bySource.get(source)
+  if (!adapter) throw new Error(`There is no adapter for ${source}.`)
+  return adapter
+}

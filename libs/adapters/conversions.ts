@@ -1,0 +1,55 @@
+/** The reason why a conversion has no result: the maker's marker for "no value", or a value that it cannot read. */
+export const noValue = Symbol('no value')
+export const unusable = Symbol('unusable')
+
+/** Converts a maker's value to the unit of our field. `description` is printed in docs/adapters.md. */
+export type Conversion = {
+  description: string
+  read: (value: unknown) => unknown
+  /** The maker's words that it knows, if it converts words. */
+  known?: readonly string[]
+}
+
+const decimalNumber = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/
+
+/** Returns a number, also from its decimal text. */
+export function readNumber(value: unknown): number | typeof unusable {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : unusable
+  if (typeof value !== 'string' || value.length > 64) return unusable
+  const text = value.trim()
+  return decimalNumber.test(text) ? Number(text) : unusable
+}
+
+export const number: Conversion = { description: 'number', read: readNumber }
+
+export const text: Conversion = {
+  description: 'text',
+  read: (value) => {
+    if (typeof value === 'number') return String(value)
+    return typeof value === 'string' ? value.trim() : unusable
+  },
+}
+
+/** An identifier as decimal digits: `cellId`, `tac` or `plmn`. Their form is checked when the sample is cleaned. */
+export const digits: Conversion = {
+  description: 'digits',
+  read: (value) => (typeof value === 'string' || typeof value === 'number' ? String(value).trim() : unusable),
+}
+
+/** The maker's words for ours, without regard to case. A word that maps to null means "no value". */
+export function words(ours: Readonly<Record<string, string | null>>): Conversion {
+  const known = new Map(Object.entries(ours).map(([word, mapped]) => [word.toLowerCase(), mapped]))
+  const listed = Object.entries(ours).map(([word, mapped]) => `${word} → ${mapped ?? 'no value'}`)
+  return {
+    description: listed.join(', '),
+    known: Object.keys(ours),
+    read: (value) => {
+      if (typeof value !== 'string' && typeof value !== 'number') return unusable
+      const mapped = known.get(String(value).trim().toLowerCase())
+      return mapped === undefined ? unusable : (mapped ?? noValue)
+    },
+  }
+}
+
+/** A conversion of an object or a list that is specific to one maker. */
+export const derived = (description: string, read: (value: unknown) => unknown): Conversion => ({ description, read })

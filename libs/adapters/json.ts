@@ -1,0 +1,19 @@
+import { ServiceError } from '#core/errors'
+import { decodeJson } from '#http/body'
+import { type Refused, refuse } from './adapter.ts'
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Returns the elements of a list, or an empty list for any other value. */
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+/** Parses a JSON body. Its depth and its number of objects and arrays are bounded. */
+export function parseJson(body: Buffer): { ok: true; value: unknown } | Refused {
+  try {
+    return { ok: true, value: decodeJson(body) }
+  } catch (error) {
+    if (error instanceof ServiceError) return refuse(error.message, error.code)
+    throw error
+  }
+}

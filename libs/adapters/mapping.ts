@@ -1,0 +1,88 @@
+import type { fieldTable, Kind } from '#telemetry/fields'
+import { type Conversion, noValue, unusable } from './conversions.ts'
+import type { DroppedFields } from './dropped-fields.ts'
+import { isRecord } from './json.ts'
+
+type FieldOf<K extends Kind> = `${K}.${Extract<keyof (typeof fieldTable)[K], string>}`
+
+/** A field of ours, such as `cellular.rsrpDbm`. */
+type FieldPath = { [K in Kind]: FieldOf<K> }[Kind]
+
+/**
+ * One line of a maker's table: the value at `from` (member names joined by dots), converted, is the field `to`. If several
+ * lines have the same `to`, the first one with a value is used.
+ */
+type Mapping = { from: string; to: FieldPath; as: Conversion }
+
+/** All mappings of one kind of object that a maker sends. The code, the tests and docs/adapters.md use the same table. */
+export type MakerTable = {
+  title: string
+  /** The path of the object in the report, for documentation and metrics. Empty for the report itself. */
+  at: string
+  /** Where the maker documents the object. */
+  source: string
+  /** Values that mean "no value" in every field. */
+  noValue: readonly (string | number)[]
+  mappings: readonly Mapping[]
+}
+
+type Line = Mapping & { kind: Kind; field: string; rank: number }
+type Node = { lines: Line[]; members: Map<string, Node> }
+
+/** The converted fields of an object by kind. */
+export type MappedFields = Map<Kind, Map<string, unknown>>
+
+export type TableReader = (object: unknown, dropped: DroppedFields, into?: MappedFields) => MappedFields
+
+/** Compiles a table. The reader visits each member once and does not descend into members that no line names. */
+export function compileTable({ at, noValue: markers, mappings }: MakerTable): TableReader {
+  const root: Node = { lines: [], members: new Map() }
+  mappings.forEach((mapping, rank) => {
+    const [kind, field = ''] = mapping.to.split('.') as [Kind, string]
+    addLine(root, mapping.from.split('.'), { ...mapping, kind, field, rank })
+  })
+  const isMarker = (value: unknown) =>
+    value === null ||
+    value === undefined ||
+    markers.includes((typeof value === 'string' ? value.trim() : value) as never)
+
+  const nameOf = (path: string) => (at === '' ? path : `${at}.${path}`)
+
+  return (object, dropped, into = new Map()) => {
+    const ranks = new Map<string, number>()
+    const set = ({ kind, field, rank, to, as, from }: Line, sent: unknown) => {
+      const value = isMarker(sent) ? noValue : as.read(sent)
+      if (value === noValue || value === null || value === undefined) return
+      if (value === unusable) return dropped.add(nameOf(from), 'unusable')
+      if ((ranks.get(to) ?? Number.POSITIVE_INFINITY) < rank) return
+      ranks.set(to, rank)
+      const fields = into.get(kind) ?? new Map<string, unknown>()
+      into.set(kind, fields.set(field, value))
+    }
+    const walk = (node: Node, value: unknown, path: string) => {
+      for (const line of node.lines) set(line, value)
+      if (node.members.size === 0 || !isRecord(value)) {
+        if (node.lines.length === 0 && !isMarker(value)) dropped.add(nameOf(path), 'unmapped')
+        return
+      }
+      for (const [name, inner] of Object.entries(value)) {
+        const innerPath = path === '' ? name : `${path}.${name}`
+        const member = node.members.get(name)
+        if (member) walk(member, inner, innerPath)
+        else if (!isMarker(inner)) dropped.add(nameOf(innerPath), 'unmapped')
+      }
+    }
+    walk(root, object, '')
+    return into
+  }
+}
+
+function addLine(root: Node, path: readonly string[], line: Line): void {
+  let node = root
+  for (const name of path) {
+    const next = node.members.get(name) ?? { lines: [], members: new Map() }
+    node.members.set(name, next)
+    node = next
+  }
+  node.lines.push(line)
+}

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { fieldsOf, type Kind } from '#telemetry/fields'
+import { createDroppedFields } from './dropped-fields.ts'
+import { compileTable, type MakerTable } from './mapping.ts'
+import { deviceTable, interfaceTable, modemTable } from './openwisp/table.ts'
+
+const tables: readonly MakerTable[] = [deviceTable, modemTable, interfaceTable]
+
+/** Returns an object with a value at a path of member names. */
+const objectWith = (path: string, value: unknown): unknown =>
+  path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
+
+describe.each(tables.map((table) => ({ ...table, table })))('$source: $title', ({ table }) => {
+  const read = compileTable(table)
+  const lines = table.mappings.map((mapping) => ({ ...mapping, line: `${mapping.from} is ${mapping.to}` }))
+
+  test.each(lines)('$line: a field that exists', ({ to }) => {
+    const [kind, name] = to.split('.') as [Kind, string]
+    expect(fieldsOf(kind).map(([field]) => field)).toContain(name)
+  })
+
+  test.each(lines.filter(({ as }) => as.known))('$line: only words of the field', ({ from, to, as }) => {
+    const [kind, name] = to.split('.') as [Kind, string]
+    const field = fieldsOf(kind).find(([field]) => field === name)?.[1]
+    const words = field?.type === 'word' ? field.words : []
+    for (const word of as.known ?? []) {
+      const dropped = createDroppedFields()
+      const value = read(objectWith(from, word.toUpperCase()), dropped).get(kind)?.get(name)
+      expect(value === undefined || words.includes(value as string), `${word} is ${value}`).toBe(true)
+      expect(dropped.total()).toBe(0)
+    }
+  })
+
+  test.each(lines)('$line: null if there is no value', ({ from, to }) => {
+    const [kind, name] = to.split('.') as [Kind, string]
+    for (const marker of [...table.noValue, null]) {
+      const dropped = createDroppedFields()
+      expect(read(objectWith(from, marker), dropped).get(kind)?.get(name)).toBeUndefined()
+      expect(dropped.list()).toEqual([])
+    }
+  })
+
+  test.each(lines)('$line: a value of a wrong type is counted by name', ({ from, to }) => {
+    const [kind, name] = to.split('.') as [Kind, string]
+    const dropped = createDroppedFields()
+    expect(read(objectWith(from, true), dropped).get(kind)?.get(name)).toBeUndefined()
+    const names = dropped.list().map(({ field }) => field)
+    expect(names).toContain(table.at === '' ? from : `${table.at}.${from}`)
+  })
+})

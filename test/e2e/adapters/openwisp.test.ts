@@ -1,0 +1,149 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#core/ids'
+import { issueToken } from '#core/tokens'
+import {
+  type AdapterRouter,
+  type AdapterService,
+  payloadsMissing,
+  readPayload,
+  startAdapterService,
+} from '#test/adapter-service'
+
+let service: AdapterService
+beforeAll(async () => {
+  service = await startAdapterService()
+}, 120_000)
+afterAll(() => service.close())
+
+const json = { 'content-type': 'application/json' }
+
+/** The time as the agent writes it, `23-11-2026_01:02:03.000000`. */
+function agentTime(ms: number): string {
+  const [date = '', time = ''] = new Date(ms).toISOString().split('T')
+  return `${date.split('-').reverse().join('-')}_${time.slice(0, 8)}.000000`
+}
+
+const pathOf = ({ id, token }: AdapterRouter, more = '') =>
+  `/adapters/openwisp/api/v1/monitoring/device/${id}/?key=${token}${more}`
+
+const uptime = (uptimeS: number) => JSON.stringify({ type: 'DeviceMonitoring', general: { uptime: uptimeS } })
+
+test('the recorded report can be read field by field', async ({ skip }) => {
+  if (payloadsMissing !== null) return skip(payloadsMissing)
+  const router = await service.newRouter()
+  const takenMs = Math.floor(Date.now() / 1_000) * 1_000 - 2_000
+  const path = pathOf(router, `&time=${agentTime(takenMs)}&current=true`)
+  const answer = await service.send(path, readPayload('openwisp-netjson-mobile.json'), json)
+  expect([answer.status, answer.text]).toEqual([200, 'null'])
+  const { cellular, connection } = await service.latest(router, 'cellular', 'connection')
+  const ts = new Date(takenMs).toISOString()
+  expect(cellular).toMatchObject({
+    ts,
+    rat: 'lte',
+    plmn: '50502',
+    operatorName: 'YES OPTUS',
+    rsrpDbm: -75,
+    rsrqDb: -8,
+    rssiDbm: -51,
+    sinrDb: 13,
+    nrRsrpDbm: null,
+  })
+  expect(connection).toMatchObject({
+    ts,
+    state: 'connected',
+    interface: 'mobile0',
+    rat: 'lte',
+    plmn: '50502',
+    operatorName: 'YES OPTUS',
+  })
+  const dropped = (field: string) =>
+    service.metric('telemetry_adapter_fields_dropped_total', ['source="openwisp"', `field="${field}"`])
+  expect(await dropped('interfaces.mobile.imei')).toBe(1)
+  expect(await dropped('interfaces.mobile.signal.lte.rsrp')).toBe(0)
+})
+
+test('a buffered report keeps its time', async () => {
+  const router = await service.newRouter()
+  const takenMs = Math.floor(Date.now() / 1_000) * 1_000 - 3 * 3_600_000
+  expect((await service.send(pathOf(router, `&time=${agentTime(takenMs)}`), uptime(77), json)).status).toBe(200)
+  const { system } = await service.latest(router, 'system')
+  expect(system).toMatchObject({ ts: new Date(takenMs).toISOString(), uptimeS: 77 })
+})
+
+test('the key is in no log', async () => {
+  const router = await service.newRouter()
+  const path = pathOf(router)
+  expect((await service.send(path, uptime(1), json)).status).toBe(200)
+  for (const [wrong, body] of [
+    [path, '{'],
+    [`${path}&time=never`, uptime(1)],
+    [path.replace('/?', '/more?'), ''],
+    [path.replace(router.id, newId()), uptime(1)],
+    [path.slice(0, -1), uptime(1)],
+  ] as const) {
+    expect((await service.send(wrong, body, json)).status).toBeGreaterThanOrEqual(400)
+  }
+  const secret = router.token.split('_')[2] ?? router.token
+  expect(service.output()).toContain('/adapters/openwisp')
+  expect(service.output()).not.toContain(secret)
+})
+
+test('errors have the form of the OpenWISP API', async () => {
+  const router = await service.newRouter()
+  const path = pathOf(router)
+  const unknown = pathOf({ id: router.id, token: issueToken('fld').token })
+  const old = pathOf(router, `&time=${agentTime(Date.UTC(2021, 0, 1))}`)
+  const other = pathOf({ ...router, id: newId() })
+  const tooLarge = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
+  const labels = ['source="openwisp"', 'code="invalid_json"']
+  const refusedBefore = await service.metric('telemetry_reports_refused_total', labels)
+  for (const [status, where, body, headers] of [
+    [401, path.split('?')[0] ?? '', uptime(1), json],
+    [401, `${path.split('?')[0]}?key=fld_wrong`, uptime(1), json],
+    [401, unknown, uptime(1), json],
+    [404, other, uptime(1), json],
+    [415, path, uptime(1), { 'content-type': 'text/plain' }],
+    [413, path, tooLarge, { ...json, 'content-encoding': 'gzip' }],
+    [413, path, Buffer.alloc(1024 * 1024 + 1, ' '), json],
+    [400, path, '', json],
+    [400, path, '[1]', json],
+    [400, path, '['.repeat(1024 * 1024), json],
+    [400, `${path}&time=yesterday`, uptime(1), json],
+    [400, old, uptime(1), json],
+  ] as const) {
+    const answer = await service.send(where, body, headers)
+    expect([answer.status, answer.headers.get('content-type')], where.split('?')[0]).toEqual([
+      status,
+      'application/json',
+    ])
+    expect(Object.keys(answer.json)).toEqual(['detail'])
+    expect(answer.headers.get('x-request-id')).toBeTruthy()
+  }
+  expect(await service.metric('telemetry_reports_refused_total', labels)).toBe(refusedBefore + 2)
+  expect(await service.metric('telemetry_samples_rejected_total', ['source="openwisp"'])).toBe(1)
+})
+
+test('429 after the burst of the device, which it shares with its other reports', async () => {
+  const router = await service.newRouter()
+  const statuses: number[] = []
+  for (let round = 0; !statuses.includes(429) && round < 40; round += 1) {
+    const sent = Array.from({ length: 20 }, () => service.send(pathOf(router), '{', json))
+    statuses.push(...(await Promise.all(sent)).map(({ status }) => status))
+  }
+  expect(new Set(statuses)).toEqual(new Set([400, 429]))
+  const own = await service.send('/telemetry', '{', { ...json, authorization: `Bearer ${router.token}` })
+  expect(own.status).toBe(429)
+})
+
+test('401 for an unknown key before the body has arrived', async () => {
+  const path = pathOf({ id: newId(), token: issueToken('fld').token })
+  const upload = request(service.url + path, { method: 'POST', headers: { ...json, 'content-length': 1024 * 1024 } })
+  upload.on('error', () => {})
+  upload.flushHeaders()
+  const [response] = await once(upload, 'response')
+  expect(response.statusCode).toBe(401)
+  upload.destroy()
+})
