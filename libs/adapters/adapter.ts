@@ -32,7 +32,7 @@ export type Refused = { ok: false; status: 400 | 413; code: string; detail: stri
 export type Translation = Translated | Refused
 
 /** What became of a report. `dropped` counts the values that were dropped. */
-type Outcome = {
+export type Outcome = {
   accepted: number
   rejected: readonly { index: number; code: string; detail: string }[]
   dropped: number

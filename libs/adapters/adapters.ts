@@ -1,9 +1,10 @@
 import type { Adapter } from './adapter.ts'
+import { influx } from './influx/adapter.ts'
 import { openwisp } from './openwisp/adapter.ts'
 import type { SourceName } from './source-names.ts'
 
 /** All adapters. */
-export const adapters: readonly Adapter[] = [openwisp]
+export const adapters: readonly Adapter[] = [openwisp, influx]
 
 const bySource = new Map<SourceName, Adapter>(adapters.map((adapter) => [adapter.source, adapter]))
 

@@ -61,4 +61,24 @@ export const adapterRoutes: Route[] = [
       answer: null,
     },
   }),
+  adapterRoute({
+    source: 'influx',
+    summary: 'Write telemetry as to InfluxDB v2',
+    description:
+      'Line protocol. The measurement is the kind of telemetry; fields and tags have the names of telemetry fields, and others are dropped and counted. Send the device token as `Authorization: Token fld_…`. Errors have the form of InfluxDB; after a partial write, all valid points are stored.',
+    mediaTypes: ['text/plain'],
+    passedQuery: z.object({
+      precision: z.enum(['ns', 'us', 'ms', 's']).default('ns').describe('The unit of timestamps.'),
+      org: z.string().optional().describe('Ignored.'),
+      bucket: z.string().optional().describe('Ignored.'),
+    }),
+    body: z.string(),
+    errorForm: { contentType: json, schema: z.object({ code: z.string(), message: z.string() }) },
+    answers: {
+      204: { description: accepted },
+      400: { description: 'Some or all lines are not line protocol. All other points are stored.' },
+      422: { description: 'Some or all points cannot be stored. All other points are stored.' },
+    },
+    example: { body: 'cellular,rat=lte rsrpDbm=-97,sinrDb=8.5 1777897800000000000' },
+  }),
 ]

@@ -1,0 +1,17 @@
+import { fieldTable, type Kind } from '#telemetry/fields'
+import type { DroppedFields } from './dropped-fields.ts'
+import { type AdapterSample, setField } from './sample-set.ts'
+
+/** Returns whether a protocol that uses our own names can set the field. Lists have no form in such protocols. */
+function isOwnField(kind: Kind, name: string): boolean {
+  if (name === 'ageMs') return kind === 'location'
+  return Object.hasOwn(fieldTable[kind], name) && name !== 'cells'
+}
+
+/** Sets a field by our own name. Another name, or a value of another type, is dropped and counted. */
+export function setOwnField(sample: AdapterSample, name: string, value: unknown, dropped: DroppedFields): void {
+  const path = `${sample.kind}.${name}`
+  if (!isOwnField(sample.kind, name)) dropped.add(path, 'unmapped')
+  else if (typeof value !== 'string' && typeof value !== 'number') dropped.add(path, 'unusable')
+  else setField(sample, name, value, dropped)
+}
