@@ -2,9 +2,10 @@ import type { Adapter } from './adapter.ts'
 import { influx } from './influx/adapter.ts'
 import { openwisp } from './openwisp/adapter.ts'
 import type { SourceName } from './source-names.ts'
+import { teltonika } from './teltonika/adapter.ts'
 
 /** All adapters. */
-export const adapters: readonly Adapter[] = [openwisp, influx]
+export const adapters: readonly Adapter[] = [openwisp, influx, teltonika]
 
 const bySource = new Map<SourceName, Adapter>(adapters.map((adapter) => [adapter.source, adapter]))
 

@@ -22,6 +22,15 @@ export function readNumber(value: unknown): number | typeof unusable {
 
 export const number: Conversion = { description: 'number', read: readNumber }
 
+/** A number in another unit. */
+export const scaled = (factor: number, description: string): Conversion => ({
+  description,
+  read: (value) => {
+    const sent = readNumber(value)
+    return sent === unusable ? unusable : Number((sent * factor).toPrecision(12))
+  },
+})
+
 export const text: Conversion = {
   description: 'text',
   read: (value) => {

@@ -50,17 +50,20 @@ export function compileTable({ at, noValue: markers, mappings }: MakerTable): Ta
 
   return (object, dropped, into = new Map()) => {
     const ranks = new Map<string, number>()
-    const set = ({ kind, field, rank, to, as, from }: Line, sent: unknown) => {
+    /** Returns false if the value cannot be converted. */
+    const set = ({ kind, field, rank, to, as }: Line, sent: unknown): boolean => {
       const value = isMarker(sent) ? noValue : as.read(sent)
-      if (value === noValue || value === null || value === undefined) return
-      if (value === unusable) return dropped.add(nameOf(from), 'unusable')
-      if ((ranks.get(to) ?? Number.POSITIVE_INFINITY) < rank) return
+      if (value === unusable) return false
+      if (value === noValue || value === null || value === undefined) return true
+      if ((ranks.get(to) ?? Number.POSITIVE_INFINITY) < rank) return true
       ranks.set(to, rank)
       const fields = into.get(kind) ?? new Map<string, unknown>()
       into.set(kind, fields.set(field, value))
+      return true
     }
     const walk = (node: Node, value: unknown, path: string) => {
-      for (const line of node.lines) set(line, value)
+      const isRead = node.lines.map((line) => set(line, value))
+      if (isRead.includes(false)) dropped.add(nameOf(path), 'unusable')
       if (node.members.size === 0 || !isRecord(value)) {
         if (node.lines.length === 0 && !isMarker(value)) dropped.add(nameOf(path), 'unmapped')
         return

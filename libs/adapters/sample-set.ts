@@ -10,7 +10,7 @@ const maxCharacters = 256
 const maxNumber = 2 ** 53
 const maxEnvelopeBytes = 1024 * 1024
 
-type SampleSet = {
+export type SampleSet = {
   /** Returns the sample of a kind and time, or undefined if there are too many. Without a time: the time of receipt. */
   sampleAt(kind: Kind, tsMs: number | undefined): AdapterSample | undefined
   samples(): AdapterSample[]

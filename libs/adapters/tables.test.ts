@@ -3,8 +3,9 @@ import { fieldsOf, type Kind } from '#telemetry/fields'
 import { createDroppedFields } from './dropped-fields.ts'
 import { compileTable, type MakerTable } from './mapping.ts'
 import { deviceTable, interfaceTable, modemTable } from './openwisp/table.ts'
+import { recordTable } from './teltonika/table.ts'
 
-const tables: readonly MakerTable[] = [deviceTable, modemTable, interfaceTable]
+const tables: readonly MakerTable[] = [deviceTable, modemTable, interfaceTable, recordTable]
 
 /** Returns an object with a value at a path of member names. */
 const objectWith = (path: string, value: unknown): unknown =>

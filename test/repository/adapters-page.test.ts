@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { adapters } from '#adapters/adapters'
 import type { MakerTable } from '#adapters/mapping'
 import { deviceTable, interfaceTable, modemTable } from '#adapters/openwisp/table'
+import { recordTable } from '#adapters/teltonika/table'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/adapters.md'), 'utf8')
 
@@ -18,7 +19,7 @@ function markdownOf({ title, at, source, noValue, mappings }: MakerTable): strin
   return [`**${title}**`, '', `Source: ${source}. No value: ${markers}.`, '', ...head, ...rows].join('\n')
 }
 
-test.each([deviceTable, modemTable, interfaceTable])(
+test.each([deviceTable, modemTable, interfaceTable, recordTable])(
   'docs/adapters.md has the table "$title" of the source',
   (table) => {
     expect(page).toContain(markdownOf(table))

@@ -125,6 +125,7 @@ export const entries: Record<string, Entry> = {
   'POST /telemetry': { unguarded: true },
   'POST /adapters/openwisp/api/v1/monitoring/device/{deviceId}/': { unguarded: true },
   'POST /adapters/influx/api/v2/write': { unguarded: true },
+  'POST /adapters/teltonika': { unguarded: true },
   'POST /device/enroll': { unguarded: true },
   'GET /device/jobs/next': { unguarded: true },
   'POST /device/jobs/{id}/status': { unguarded: true, id: 'jobId' },

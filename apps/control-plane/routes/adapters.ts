@@ -81,4 +81,26 @@ export const adapterRoutes: Route[] = [
     },
     example: { body: 'cellular,rat=lte rsrpDbm=-97,sinrDb=8.5 1777897800000000000' },
   }),
+  adapterRoute({
+    source: 'teltonika',
+    summary: 'Report telemetry as RUTOS "Data to Server" does',
+    description:
+      'A record, a list of records, or either of them in `data`. Members that have no field are dropped and counted. `docs/adapters.md` has the mapping.',
+    mediaTypes: [json],
+    body: z.union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown()))]),
+    answers: {
+      200: {
+        description: accepted,
+        schema: z.object({
+          accepted: z.int(),
+          rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
+          dropped: z.int().describe('Values that have no field or cannot be converted.'),
+        }),
+      },
+    },
+    example: {
+      body: { ntype: 'LTE', rsrp: -102, sinr: 8, state: 'Connected', gps: { latitude: 54.68, longitude: 25.28 } },
+      answer: { accepted: 3, rejected: [], dropped: 0 },
+    },
+  }),
 ]

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest'
+import { teltonika } from './adapter.ts'
+
+function translate(body: unknown) {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  const head = { path: '/adapters/teltonika', query: '', authorization: undefined, mediaType: '' }
+  const translated = teltonika.translate(bytes, head, 0)
+  if (!translated.ok) return { refused: translated }
+  const samples: Record<string, unknown>[] = translated.envelope
+    ? JSON.parse(translated.envelope.toString()).samples
+    : []
+  const of = (kind: string) => samples.find((sample) => sample.kind === kind)
+  return { samples, of, dropped: translated.dropped.map(({ field, reason }) => `${reason} ${field}`) }
+}
+
+test('maps a modem', () => {
+  const { of } = translate({
+    ntype: '5G-NSA',
+    state: 'Connected',
+    netstate: 'Registered, roaming',
+    signal: -62,
+    rsrp: '-102',
+    cellid: '76957227',
+    lac: '4025',
+    cell_info: [{ mcc: '222', mnc: '01', earfcn: 1350, pcid: 17 }],
+    active_sim: 2,
+    temperature: 431,
+    rxbytes: 5.0,
+  })
+  expect(of?.('cellular')).toMatchObject({
+    rat: 'nr-nsa',
+    rssiDbm: -62,
+    rsrpDbm: -102,
+    cellId: '76957227',
+    tac: '4025',
+    plmn: '22201',
+    arfcn: 1350,
+    pci: 17,
+  })
+  expect(of?.('connection')).toMatchObject({ state: 'connected', registration: 'roaming', simSlot: 2, rxBytes: 5 })
+  expect(of?.('system')).toEqual({ kind: 'system', modemTemperatureC: 43.1 })
+})
+
+test('maps a position, with the speed in m/s', () => {
+  const { samples } = translate({
+    gps: {
+      latitude: '54.68',
+      longitude: '25.28',
+      altitude: '120',
+      speed: '36',
+      angle: '90',
+      accuracy: '1.5',
+      satellites: '9',
+      fix_status: '3',
+      timestamp: '1790000000',
+    },
+  })
+  const ts = 1_790_000_000_000
+  expect(samples).toEqual([
+    {
+      kind: 'location',
+      ts,
+      fixTs: ts,
+      lat: 54.68,
+      lon: 25.28,
+      altitudeM: 120,
+      speedMps: 10,
+      headingDeg: 90,
+      accuracyM: 1.5,
+      satellites: 9,
+      fix: '3d',
+    },
+  ])
+})
+
+test('maps values of the router and gives each record its time', () => {
+  const { samples } = translate({
+    data: [
+      { timestamp: 1_790_000_000, system: { uptime: 5, fw_version: 'RUTX_R_00.07', cpu_usage: 12 } },
+      { timestamp: 1_790_000_060_000, uptime: 65 },
+    ],
+  })
+  expect(samples).toEqual([
+    { kind: 'system', ts: 1_790_000_000_000, uptimeS: 5, firmware: 'RUTX_R_00.07', cpuPct: 12 },
+    { kind: 'system', ts: 1_790_000_060_000, uptimeS: 65 },
+  ])
+})
+
+test('drops and counts what has no mapping or no usable value, but not markers of no value', () => {
+  const { samples, dropped } = translate({ rsrp: 'N/A', sinr: 'good', imei: '1', ntype: '6G', rscp: 'N/A', uptime: 1 })
+  expect(samples).toEqual([{ kind: 'system', uptimeS: 1 }])
+  expect(dropped?.toSorted()).toEqual(['unmapped imei', 'unusable ntype', 'unusable sinr'])
+})
+
+describe('refuses', () => {
+  test.each(['', '5', 'null', '"text"', '{', '['.repeat(100_000)])('the body %j', (body) => {
+    expect(translate(body).refused).toMatchObject({ status: 400 })
+  })
+  test('more than 1,000 samples', () => {
+    const records = Array.from({ length: 1_001 }, (_, index) => ({ timestamp: 1_790_000_000 + index, uptime: 1 }))
+    expect(translate(records).refused).toMatchObject({ status: 413 })
+  })
+})
+
+test('accepts an empty report', () => {
+  expect(translate({ success: true, data: [] })).toMatchObject({ samples: [], dropped: [] })
+})
