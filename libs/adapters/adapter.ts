@@ -15,8 +15,16 @@ export type AdapterHead = {
 export type DroppedField = { field: string; reason: DropReason; count: number }
 export type DropReason = 'unmapped' | 'unusable'
 
-/** Something in the body that was not accepted. Must not be sent again. `index` counts from 0. */
-export type AdapterRejection = { index: number; code: 'invalid_sample' | 'unknown_kind'; detail: string }
+/**
+ * Something in the body that was not accepted. Must not be sent again. `index` counts from 0. `count`: how many units of the
+ * protocol it stands for, 1 by default.
+ */
+export type AdapterRejection = {
+  index: number
+  code: 'invalid_sample' | 'unknown_kind'
+  detail: string
+  count?: number
+}
 
 /** The body in the format of `POST /telemetry`. `envelope` is undefined if the body has no sample. */
 type Translated = {
@@ -34,7 +42,7 @@ export type Translation = Translated | Refused
 /** What became of a report. `dropped` counts the values that were dropped. */
 export type Outcome = {
   accepted: number
-  rejected: readonly { index: number; code: string; detail: string }[]
+  rejected: readonly { index: number; code: string; detail: string; count?: number }[]
   dropped: number
 }
 

@@ -1,11 +1,12 @@
 import type { Adapter } from './adapter.ts'
 import { influx } from './influx/adapter.ts'
 import { openwisp } from './openwisp/adapter.ts'
+import { otlp } from './otlp/adapter.ts'
 import type { SourceName } from './source-names.ts'
 import { teltonika } from './teltonika/adapter.ts'
 
 /** All adapters. */
-export const adapters: readonly Adapter[] = [openwisp, influx, teltonika]
+export const adapters: readonly Adapter[] = [openwisp, influx, teltonika, otlp]
 
 const bySource = new Map<SourceName, Adapter>(adapters.map((adapter) => [adapter.source, adapter]))
 

@@ -3,7 +3,7 @@ import type { DroppedFields } from './dropped-fields.ts'
 import { type AdapterSample, setField } from './sample-set.ts'
 
 /** Returns whether a protocol that uses our own names can set the field. Lists have no form in such protocols. */
-function isOwnField(kind: Kind, name: string): boolean {
+export function isOwnField(kind: Kind, name: string): boolean {
   if (name === 'ageMs') return kind === 'location'
   return Object.hasOwn(fieldTable[kind], name) && name !== 'cells'
 }

@@ -126,6 +126,7 @@ export const entries: Record<string, Entry> = {
   'POST /adapters/openwisp/api/v1/monitoring/device/{deviceId}/': { unguarded: true },
   'POST /adapters/influx/api/v2/write': { unguarded: true },
   'POST /adapters/teltonika': { unguarded: true },
+  'POST /adapters/otlp/v1/metrics': { unguarded: true },
   'POST /device/enroll': { unguarded: true },
   'GET /device/jobs/next': { unguarded: true },
   'POST /device/jobs/{id}/status': { unguarded: true, id: 'jobId' },

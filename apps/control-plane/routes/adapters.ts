@@ -33,6 +33,7 @@ const adapterRoute = ({ source, body, mediaTypes, answers, ...described }: Adapt
 }
 
 const json = 'application/json'
+const protobuf = 'application/x-protobuf'
 
 /** The routes for routers and tools that speak another protocol. The device edge handles them. */
 export const adapterRoutes: Route[] = [
@@ -101,6 +102,43 @@ export const adapterRoutes: Route[] = [
     example: {
       body: { ntype: 'LTE', rsrp: -102, sinr: 8, state: 'Connected', gps: { latitude: 54.68, longitude: 25.28 } },
       answer: { accepted: 3, rejected: [], dropped: 0 },
+    },
+  }),
+  adapterRoute({
+    source: 'otlp',
+    summary: 'Export metrics with OTLP',
+    description:
+      'An `ExportMetricsServiceRequest` in protobuf or JSON. Gauges and cumulative sums are named after telemetry fields, such as `cellular.rsrpDbm`; text fields are attributes of data points. Other metrics are rejected in `partialSuccess`. Errors are a `google.rpc.Status`.',
+    mediaTypes: [json, protobuf],
+    body: z.looseObject({ resourceMetrics: z.array(z.looseObject({})).optional() }),
+    errorForm: { contentType: [json, protobuf], schema: z.object({ code: z.int(), message: z.string() }) },
+    answers: {
+      200: {
+        description: 'The accepted data points are stored durably. `partialSuccess` is present if some were rejected.',
+        contentType: [json, protobuf],
+        schema: z.object({
+          partialSuccess: z.object({ rejectedDataPoints: z.string(), errorMessage: z.string() }).optional(),
+        }),
+      },
+    },
+    example: {
+      body: {
+        resourceMetrics: [
+          {
+            scopeMetrics: [
+              {
+                metrics: [
+                  {
+                    name: 'cellular.rsrpDbm',
+                    gauge: { dataPoints: [{ asDouble: -97, timeUnixNano: '1777897800000000000' }] },
+                  },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+      answer: {},
     },
   }),
 ]

@@ -57,7 +57,7 @@ export function createReportMetrics(http: HttpMetrics): (protocol: { source: str
       countReport(checked, sentBytes) {
         counts.bytes += sentBytes
         counts.unknownFields += checked.unknownFields
-        for (const { code } of checked.rejected) rejected.inc({ code, source })
+        for (const rejection of checked.rejected) rejected.inc({ code: rejection.code, source }, unitsOf(rejection))
         for (const { field, reason, count } of checked.droppedFields) {
           dropped.inc({ source, field: nameOf(field), reason }, count)
         }
@@ -69,6 +69,10 @@ export function createReportMetrics(http: HttpMetrics): (protocol: { source: str
     }
   }
 }
+
+/** A rejection can stand for several data points of another protocol. */
+const unitsOf = (rejection: CheckedReport['rejected'][number]): number =>
+  'count' in rejection ? (rejection.count ?? 1) : 1
 
 /** Field names of one source that become labels. Devices choose the names, so their number must be bounded. */
 const maxFieldNames = 200

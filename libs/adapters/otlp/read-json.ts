@@ -1,0 +1,64 @@
+import { isRecord, listOf, parseJson } from '../json.ts'
+import { cumulative, MalformedRequest, noRecordedValue, type OnPoint, type Shape } from './points.ts'
+
+/**
+ * Reads the data points of an `ExportMetricsServiceRequest` in the JSON encoding of protobuf. Unknown members are ignored.
+ * Throws MalformedRequest. https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+ */
+export function readJson(body: Buffer, onPoint: OnPoint): void {
+  const parsed = parseJson(body)
+  if (!parsed.ok) throw new MalformedRequest(parsed.detail)
+  if (!isRecord(parsed.value)) throw new MalformedRequest('The body is not an ExportMetricsServiceRequest in JSON.')
+  for (const resource of recordsIn(parsed.value.resourceMetrics)) {
+    for (const scope of recordsIn(resource.scopeMetrics)) {
+      for (const metric of recordsIn(scope.metrics)) readMetric(metric, onPoint)
+    }
+  }
+}
+
+const recordsIn = (value: unknown) => listOf(value).filter(isRecord)
+
+function readMetric(metric: Record<string, unknown>, onPoint: OnPoint): void {
+  const name = typeof metric.name === 'string' ? metric.name : ''
+  const { shape, data } = dataOf(metric)
+  for (const point of recordsIn(data.dataPoints)) {
+    const { timeUnixNano, asDouble, asInt, flags, attributes } = point
+    onPoint({
+      name,
+      shape,
+      timeUnixNano: nanosOf(timeUnixNano),
+      value: numberOf(asDouble) ?? numberOf(asInt),
+      isAbsent: (Number(flags ?? 0) & noRecordedValue) !== 0,
+      attributes: recordsIn(attributes).flatMap(readAttribute),
+    })
+  }
+}
+
+function dataOf({ gauge, sum, histogram, exponentialHistogram, summary }: Record<string, unknown>): {
+  shape: Shape
+  data: Record<string, unknown>
+} {
+  if (isRecord(gauge)) return { shape: 'gauge', data: gauge }
+  if (isRecord(sum)) return { shape: sum.aggregationTemporality === cumulative ? 'cumulative sum' : 'other', data: sum }
+  return { shape: 'other', data: [histogram, exponentialHistogram, summary].find(isRecord) ?? {} }
+}
+
+/** 64-bit integers are decimal text, other numbers are numbers. */
+const integer = /^-?\d{1,20}$/
+
+function nanosOf(value: unknown): bigint {
+  if (typeof value === 'string' && integer.test(value)) return BigInt(value)
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : 0n
+}
+
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && integer.test(value) ? Number(value) : undefined
+}
+
+function readAttribute({ key, value }: Record<string, unknown>): [string, string | number][] {
+  if (typeof key !== 'string' || !isRecord(value)) return []
+  const { stringValue, intValue, doubleValue } = value
+  const read = typeof stringValue === 'string' ? stringValue : (numberOf(intValue) ?? numberOf(doubleValue))
+  return read === undefined ? [] : [[key, read]]
+}
