@@ -30,6 +30,12 @@ export async function startAdapterService() {
     // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests assert.
     return (await answer.json()) as any
   }
+  /** Returns the lines of a metric with these labels. */
+  async function seriesOf(name: string, labels: readonly string[]): Promise<string[]> {
+    const answer = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${service.adminKey}` } })
+    const lines = (await answer.text()).split('\n')
+    return lines.filter((line) => line.startsWith(`${name}{`) && labels.every((label) => line.includes(label)))
+  }
   const organization = await admin('POST', '/orgs', { name: 'Buses', plan: 'enterprise' })
   let serial = 0
 
@@ -66,12 +72,10 @@ export async function startAdapterService() {
         const latest = await admin('GET', `/api/router/${router.id}/telemetry/latest`)
         return kinds.every((kind) => latest[kind] !== null) && (latest as Latest)
       }),
+    seriesOf,
     /** Returns the value of a metric, 0 if there is none. `labels` as in the exposition, such as `source="influx"`. */
     async metric(name: string, labels: readonly string[]): Promise<number> {
-      const answer = await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${service.adminKey}` } })
-      const line = (await answer.text())
-        .split('\n')
-        .find((candidate) => candidate.startsWith(`${name}{`) && labels.every((label) => candidate.includes(label)))
+      const [line] = await seriesOf(name, labels)
       return Number(line?.split(' ').at(-1) ?? 0)
     },
   }

@@ -1,4 +1,4 @@
-import type { AdapterHead, AdapterRejection, DroppedField } from '#adapters/adapter'
+import type { AdapterHead, AdapterRejection, DroppedField, Translation } from '#adapters/adapter'
 import { adapterOf } from '#adapters/adapters'
 import type { SourceName } from '#adapters/source-names'
 import { decodeBatch, type Rejection } from '#telemetry/accept'
@@ -34,13 +34,22 @@ export type Check = { body: Buffer; checked: CheckedReport | RefusedBatch }
 /** Checks a decompressed report. Translates it first if it is in another protocol. A pure function. */
 export function checkReport(body: Buffer, { foreign, ...context }: CheckContext): Check {
   if (!foreign) return { body, checked: checkOwn(body, context) }
-  const translated = adapterOf(foreign.source).translate(body, foreign.head, context.receivedAtMs)
+  const translated = translate(body, foreign, context.receivedAtMs)
   if (!translated.ok) return { body, checked: translated }
   const { envelope, rejected, dropped } = translated
   const checked = envelope ? checkOwn(envelope, context) : nothing
   if (!checked.ok) return { body, checked }
   const all = { ...checked, rejected: [...rejected, ...checked.rejected], droppedFields: dropped }
   return { body: envelope ?? Buffer.alloc(0), checked: all }
+}
+
+/** An unexpected error refuses the report. In the check thread, it would end the process, and a device could repeat it. */
+function translate(body: Buffer, { source, head }: ForeignReport, receivedAtMs: number): Translation {
+  try {
+    return adapterOf(source).translate(body, head, receivedAtMs)
+  } catch {
+    return { ok: false, status: 400, code: 'untranslatable', detail: 'The report cannot be translated.' }
+  }
 }
 
 const nothing: CheckedReport = {

@@ -99,6 +99,17 @@ test('a large report is translated in another thread', async () => {
   expect(system).toMatchObject({ cpuPct: 9 })
 })
 
+test('names that a device invents make a bounded number of series', async () => {
+  const router = await service.newRouter()
+  for (let round = 0; round < 4; round += 1) {
+    const fields = Array.from({ length: 150 }, (_, index) => `invented${round}x${index}=1`)
+    expect((await write(router.token, `system cpuPct=1,${fields.join(',')}`)).status).toBe(204)
+  }
+  const dropped = 'telemetry_adapter_fields_dropped_total'
+  expect((await service.seriesOf(dropped, ['source="influx"', 'reason="unmapped"'])).length).toBeLessThanOrEqual(201)
+  expect(await service.metric(dropped, ['source="influx"', 'field="other"'])).toBeGreaterThanOrEqual(400)
+})
+
 test("errors have InfluxDB's form", async () => {
   const router = await service.newRouter()
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, '\n'))
