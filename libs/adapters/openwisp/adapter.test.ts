@@ -153,5 +153,6 @@ test('reads a report of the largest size in bounded work', () => {
 test('takes the token from the query and the device from the path', () => {
   expect(openwisp.authorizationOf(headWith('time=1&key=fld_1'))).toBe('Bearer fld_1')
   expect(openwisp.authorizationOf(headWith('time=1'))).toBeUndefined()
+  expect(openwisp.authorizationOf({ ...headWith(''), authorization: 'Bearer fld_2' })).toBe('Bearer fld_2')
   expect(openwisp.deviceIdOf?.(headWith(''))).toBe('0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f')
 })

@@ -24,9 +24,9 @@ export const openwisp: Adapter = {
   source: 'openwisp',
   path: `${prefix}:deviceId/`,
   mediaTypes: ['application/json'],
-  authorizationOf: ({ query }) => {
+  authorizationOf: ({ query, authorization }) => {
     const key = new URLSearchParams(query).get('key')
-    return key === null ? undefined : `Bearer ${key}`
+    return key === null ? authorization : `Bearer ${key}`
   },
   deviceIdOf: ({ path }) => path.slice(prefix.length).split('/', 1)[0] ?? '',
   translate,
