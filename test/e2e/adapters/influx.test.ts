@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { HttpError, InfluxDB, Point } from '@influxdata/influxdb-client'
+import { HttpError, InfluxDB, Point, setLogger } from '@influxdata/influxdb-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { issueToken } from '#core/tokens'
 import { type AdapterService, startAdapterService } from '#test/adapter-service'
@@ -11,6 +11,9 @@ beforeAll(async () => {
   service = await startAdapterService()
 }, 120_000)
 afterAll(() => service.close())
+
+// The client also prints the errors that it throws.
+setLogger({ error() {}, warn() {} })
 
 const path = '/adapters/influx/api/v2/write'
 const write = (token: string, body: string | Uint8Array, { query = '?precision=ms', headers = {} } = {}) =>
