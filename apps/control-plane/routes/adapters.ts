@@ -7,6 +7,7 @@ import { forwardToDeviceEdge } from './device-edge.ts'
 const accepted = 'The accepted samples are stored durably.'
 
 const refusals = {
+  400: { description: 'The report cannot be read. Nothing was stored.' },
   402: { description: 'The organization’s subscription ended more than 30 days ago.' },
   403: { description: 'The device is disabled.' },
 }
@@ -44,7 +45,7 @@ export const adapterRoutes: Route[] = [
       'NetJSON DeviceMonitoring. Members that have no field are dropped and counted. `docs/adapters.md` has the mapping.',
     mediaTypes: [json],
     passedQuery: z.object({
-      key: z.string().describe('The device token.'),
+      key: z.string().optional().describe('The device token, unless it is in the `Authorization` header.'),
       time: z.string().optional().describe('When the report was taken: DD-MM-YYYY_HH:MM:SS.ffffff in UTC.'),
       current: z.string().optional().describe('`true` if the report was not buffered.'),
     }),
