@@ -9,10 +9,10 @@ type FieldOf<K extends Kind> = `${K}.${Extract<keyof (typeof fieldTable)[K], str
 type FieldPath = { [K in Kind]: FieldOf<K> }[Kind]
 
 /**
- * One line of a maker's table: the value at `from` (member names joined by dots), converted, is the field `to`. If several
- * lines have the same `to`, the first one with a value is used.
+ * One line of a maker's table: the value at `from` (member names joined by dots), converted, is the value of the fields `to`.
+ * If several lines have the same field, the first one with a value is used.
  */
-type Mapping = { from: string; to: FieldPath; as: Conversion }
+type Mapping = { from: string; to: readonly FieldPath[]; as: Conversion }
 
 /** All mappings of one kind of object that a maker sends. The code, the tests and docs/adapters.md use the same table. */
 export type MakerTable = {
@@ -26,7 +26,7 @@ export type MakerTable = {
   mappings: readonly Mapping[]
 }
 
-type Line = Mapping & { kind: Kind; field: string; rank: number }
+type Line = { kind: Kind; field: string; as: Conversion; rank: number }
 type Node = { lines: Line[]; members: Map<string, Node> }
 
 /** The converted fields of an object by kind. */
@@ -37,9 +37,11 @@ export type TableReader = (object: unknown, dropped: DroppedFields, into?: Mappe
 /** Compiles a table. The reader visits each member once and does not descend into members that no line names. */
 export function compileTable({ at, noValue: markers, mappings }: MakerTable): TableReader {
   const root: Node = { lines: [], members: new Map() }
-  mappings.forEach((mapping, rank) => {
-    const [kind, field = ''] = mapping.to.split('.') as [Kind, string]
-    addLine(root, mapping.from.split('.'), { ...mapping, kind, field, rank })
+  mappings.forEach(({ from, to, as }, rank) => {
+    for (const path of to) {
+      const [kind, field = ''] = path.split('.') as [Kind, string]
+      addLine(root, from.split('.'), { kind, field, as, rank })
+    }
   })
   const isMarker = (value: unknown) =>
     value === null ||
@@ -51,12 +53,13 @@ export function compileTable({ at, noValue: markers, mappings }: MakerTable): Ta
   return (object, dropped, into = new Map()) => {
     const ranks = new Map<string, number>()
     /** Returns false if the value cannot be converted. */
-    const set = ({ kind, field, rank, to, as }: Line, sent: unknown): boolean => {
+    const set = ({ kind, field, rank, as }: Line, sent: unknown): boolean => {
       const value = isMarker(sent) ? noValue : as.read(sent)
       if (value === unusable) return false
       if (value === noValue || value === null || value === undefined) return true
-      if ((ranks.get(to) ?? Number.POSITIVE_INFINITY) < rank) return true
-      ranks.set(to, rank)
+      const path = `${kind}.${field}`
+      if ((ranks.get(path) ?? Number.POSITIVE_INFINITY) < rank) return true
+      ranks.set(path, rank)
       const fields = into.get(kind) ?? new Map<string, unknown>()
       into.set(kind, fields.set(field, value))
       return true

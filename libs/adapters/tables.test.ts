@@ -13,7 +13,9 @@ const objectWith = (path: string, value: unknown): unknown =>
 
 describe.each(tables.map((table) => ({ ...table, table })))('$source: $title', ({ table }) => {
   const read = compileTable(table)
-  const lines = table.mappings.map((mapping) => ({ ...mapping, line: `${mapping.from} is ${mapping.to}` }))
+  const lines = table.mappings.flatMap(({ from, to: fields, as }) =>
+    fields.map((to) => ({ from, to, as, line: `${from} is ${to}` })),
+  )
 
   test.each(lines)('$line: a field that exists', ({ to }) => {
     const [kind, name] = to.split('.') as [Kind, string]

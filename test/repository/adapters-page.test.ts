@@ -14,7 +14,10 @@ const cell = (text: string) => text.replaceAll('|', '\\|')
 function markdownOf({ title, at, source, noValue, mappings }: MakerTable): string {
   const markers = noValue.map((marker) => `\`${marker === '' ? '(empty)' : marker}\``).join(', ')
   const prefix = at === '' ? '' : `${at}[].`
-  const rows = mappings.map(({ from, to, as }) => `| \`${prefix}${from}\` | \`${to}\` | ${cell(as.description)} |`)
+  const rows = mappings.map(({ from, to, as }) => {
+    const fields = to.map((field) => `\`${field}\``).join(', ')
+    return `| \`${prefix}${from}\` | ${fields} | ${cell(as.description)} |`
+  })
   const head = ['| member | field | conversion |', '|---|---|---|']
   return [`**${title}**`, '', `Source: ${source}. No value: ${markers}.`, '', ...head, ...rows].join('\n')
 }

@@ -15,20 +15,20 @@ export const deviceTable: MakerTable = {
   source,
   noValue,
   mappings: [
-    { from: 'general.uptime', to: 'system.uptimeS', as: number },
+    { from: 'general.uptime', to: ['system.uptimeS'], as: number },
     {
       from: 'resources.load',
-      to: 'system.load1',
+      to: ['system.load1'],
       as: derived('first of the three averages', (value) => number.read(listOf(value)[0])),
     },
     {
       from: 'resources.memory',
-      to: 'system.memUsedPct',
+      to: ['system.memUsedPct'],
       as: derived('(total − available) / total, or (total − free) / total, in percent', usedMemory),
     },
     {
       from: 'resources.disk',
-      to: 'system.diskUsedPct',
+      to: ['system.diskUsedPct'],
       as: derived('`used_percent` of `/overlay`, else of `/`, else of the first disk', usedDisk),
     },
   ],
@@ -41,12 +41,12 @@ export const modemTable: MakerTable = {
   source,
   noValue,
   mappings: [
-    { from: 'name', to: 'connection.interface', as: text },
-    { from: 'statistics.rx_bytes', to: 'connection.rxBytes', as: number },
-    { from: 'statistics.tx_bytes', to: 'connection.txBytes', as: number },
+    { from: 'name', to: ['connection.interface'], as: text },
+    { from: 'statistics.rx_bytes', to: ['connection.rxBytes'], as: number },
+    { from: 'statistics.tx_bytes', to: ['connection.txBytes'], as: number },
     {
       from: 'addresses',
-      to: 'connection.wanIp',
+      to: ['connection.wanIp'],
       as: derived('`address` of the first element', (value) => {
         const first = listOf(value)[0]
         return isRecord(first) ? text.read(first.address) : unusable
@@ -54,7 +54,7 @@ export const modemTable: MakerTable = {
     },
     {
       from: 'mobile.connection_status',
-      to: 'connection.state',
+      to: ['connection.state'],
       as: words({
         connected: 'connected',
         connecting: 'connecting',
@@ -71,28 +71,25 @@ export const modemTable: MakerTable = {
         unknown: null,
       }),
     },
-    { from: 'mobile.operator_code', to: 'connection.plmn', as: digits },
-    { from: 'mobile.operator_code', to: 'cellular.plmn', as: digits },
-    { from: 'mobile.operator_name', to: 'connection.operatorName', as: text },
-    { from: 'mobile.operator_name', to: 'cellular.operatorName', as: text },
+    { from: 'mobile.operator_code', to: ['cellular.plmn', 'connection.plmn'], as: digits },
+    { from: 'mobile.operator_name', to: ['cellular.operatorName', 'connection.operatorName'], as: text },
     {
       from: 'mobile.signal',
-      to: 'cellular.rat',
+      to: ['cellular.rat', 'connection.rat'],
       as: derived('the technology that has values: lte with 5g → nr-nsa, 5g alone → nr-sa', ratOfSignal),
     },
-    { from: 'mobile.signal', to: 'connection.rat', as: derived('as `cellular.rat`', ratOfSignal) },
-    { from: 'mobile.signal.lte.rssi', to: 'cellular.rssiDbm', as: number },
-    { from: 'mobile.signal.lte.rsrp', to: 'cellular.rsrpDbm', as: number },
-    { from: 'mobile.signal.lte.rsrq', to: 'cellular.rsrqDb', as: number },
-    { from: 'mobile.signal.lte.snr', to: 'cellular.sinrDb', as: number },
-    { from: 'mobile.signal.5g.rsrp', to: 'cellular.nrRsrpDbm', as: number },
-    { from: 'mobile.signal.5g.rsrq', to: 'cellular.nrRsrqDb', as: number },
-    { from: 'mobile.signal.5g.snr', to: 'cellular.nrSinrDb', as: number },
-    { from: 'mobile.signal.5g-alone.rsrp', to: 'cellular.rsrpDbm', as: number },
-    { from: 'mobile.signal.5g-alone.rsrq', to: 'cellular.rsrqDb', as: number },
-    { from: 'mobile.signal.5g-alone.snr', to: 'cellular.sinrDb', as: number },
-    { from: 'mobile.signal.umts.rssi', to: 'cellular.rssiDbm', as: number },
-    { from: 'mobile.signal.gsm.rssi', to: 'cellular.rssiDbm', as: number },
+    { from: 'mobile.signal.lte.rssi', to: ['cellular.rssiDbm'], as: number },
+    { from: 'mobile.signal.lte.rsrp', to: ['cellular.rsrpDbm'], as: number },
+    { from: 'mobile.signal.lte.rsrq', to: ['cellular.rsrqDb'], as: number },
+    { from: 'mobile.signal.lte.snr', to: ['cellular.sinrDb'], as: number },
+    { from: 'mobile.signal.5g.rsrp', to: ['cellular.nrRsrpDbm'], as: number },
+    { from: 'mobile.signal.5g.rsrq', to: ['cellular.nrRsrqDb'], as: number },
+    { from: 'mobile.signal.5g.snr', to: ['cellular.nrSinrDb'], as: number },
+    { from: 'mobile.signal.5g-alone.rsrp', to: ['cellular.rsrpDbm'], as: number },
+    { from: 'mobile.signal.5g-alone.rsrq', to: ['cellular.rsrqDb'], as: number },
+    { from: 'mobile.signal.5g-alone.snr', to: ['cellular.sinrDb'], as: number },
+    { from: 'mobile.signal.umts.rssi', to: ['cellular.rssiDbm'], as: number },
+    { from: 'mobile.signal.gsm.rssi', to: ['cellular.rssiDbm'], as: number },
   ],
 }
 
@@ -105,7 +102,7 @@ export const interfaceTable: MakerTable = {
   mappings: [
     {
       from: 'wireless.clients',
-      to: 'system.clients',
+      to: ['system.clients'],
       as: derived('number of elements, added up over all interfaces', (value) =>
         Array.isArray(value) ? value.length : unusable,
       ),
