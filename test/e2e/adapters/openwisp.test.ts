@@ -129,13 +129,18 @@ test('errors have the form of the OpenWISP API', async () => {
 test('429 after the burst of the device, which it shares with its other reports', async () => {
   const router = await service.newRouter()
   const statuses: number[] = []
-  for (let round = 0; !statuses.includes(429) && round < 40; round += 1) {
+  const ownStatuses: number[] = []
+  const headers = { ...json, authorization: `Bearer ${router.token}` }
+  for (let round = 0; !ownStatuses.includes(429) && round < 60; round += 1) {
     const sent = Array.from({ length: 20 }, () => service.send(pathOf(router), '{', json))
+    const own = [1, 2].map(() => service.send('/telemetry', '{', headers))
     statuses.push(...(await Promise.all(sent)).map(({ status }) => status))
+    ownStatuses.push(...(await Promise.all(own)).map(({ status }) => status))
   }
   expect(new Set(statuses)).toEqual(new Set([400, 429]))
-  const own = await service.send('/telemetry', '{', { ...json, authorization: `Bearer ${router.token}` })
-  expect(own.status).toBe(429)
+  // Alone, these are fewer than the burst of 240.
+  expect(ownStatuses).toContain(429)
+  expect(ownStatuses.length).toBeLessThanOrEqual(120)
 })
 
 test('401 for an unknown key before the body has arrived', async () => {
