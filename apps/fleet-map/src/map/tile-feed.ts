@@ -8,7 +8,7 @@ export type TileSource = { url: string; key: string }
 type Options = {
   /** Called with everything that the view shows, after each change. */
   onItems: (items: TileItem[]) => void
-  /** Time between two checks of the tiles in view. */
+  /** Shortest time between two checks of the tiles in view. */
   refreshMs: () => number
 }
 
@@ -18,6 +18,8 @@ const maxKeptTiles = 100
 const maxKeptItems = 50_000
 /** A response that takes longer must not hold up the other tiles. */
 const maxWaitMs = 30_000
+/** Many tiles are checked less often, so that a page makes at most 80 of the 600 requests that a plan permits in a minute. */
+const perTileMs = 750
 /** Tiles that arrive together are drawn together. */
 const gatherMs = 40
 
@@ -105,16 +107,17 @@ export function openTileFeed({ onItems, refreshMs }: Options) {
     if (changes.includes(true)) show()
     schedule()
   }
+  const pauseMs = () => Math.max(refreshMs(), wanted.length * perTileMs)
   const schedule = () => {
     clearTimeout(refreshTimer)
-    refreshTimer = source ? setTimeout(refresh, Math.max(refreshMs(), retryMs)) : undefined
+    refreshTimer = source ? setTimeout(refresh, Math.max(pauseMs(), retryMs)) : undefined
   }
   const readView = () => {
     wanted = view ? tilesCovering(view.bounds, view.zoom) : []
     const ids = new Set(wanted.map(keyOf))
     abortLoads((id) => !ids.has(id))
     for (const tile of wanted)
-      if (Date.now() - (kept.get(keyOf(tile))?.checkedMs ?? 0) > refreshMs())
+      if (Date.now() - (kept.get(keyOf(tile))?.checkedMs ?? 0) > pauseMs())
         void read(tile).then((isChanged) => {
           if (isChanged) showSoon()
         })
