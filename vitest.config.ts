@@ -23,10 +23,12 @@ const unitTests = [
   'test/repository/{adapters-page,compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
 ]
 
-/** Tests that start Kafka brokers, several copies or whole installations. They would take a third of the time of `npm test`. */
+/** Tests that start Kafka brokers, several copies, partitions or whole installations. They would take a third of the time of `npm test`. */
 const clusterTests = [
+  'apps/ingest/writer/partitions.test.ts',
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
+  'test/e2e/adapters/*.test.ts',
   'libs/telemetry-log/{kafka-cluster,kafka-group-hold,kafka-log,log-kinds}.test.ts',
   'test/e2e/{arrival-orders,backup,cluster,copies,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,redis-cluster,rolling-upgrade}.test.ts',
 ]

@@ -131,7 +131,7 @@ test('429 after the burst of the device, which it shares with its other reports'
   const statuses: number[] = []
   const ownStatuses: number[] = []
   const headers = { ...json, authorization: `Bearer ${router.token}` }
-  for (let round = 0; !ownStatuses.includes(429) && round < 60; round += 1) {
+  for (let round = 0; !(statuses.includes(429) && ownStatuses.includes(429)) && round < 60; round += 1) {
     const sent = Array.from({ length: 20 }, () => service.send(pathOf(router), '{', json))
     const own = [1, 2].map(() => service.send('/telemetry', '{', headers))
     statuses.push(...(await Promise.all(sent)).map(({ status }) => status))
