@@ -16,6 +16,8 @@ export type RedisClientOptions = {
 const maxReconnectMs = 2_000
 /** How often a client of a cluster asks for the present primaries. It also asks when one does not respond. */
 const refreshMs = 5_000
+/** Without the primaries after this time, the client disconnects and starts again. A busy node needs more than the default of 1 s. */
+const refreshTimeoutMs = 5_000
 /** How often a command is sent again while the primary of its slot is replaced, and the pause between. */
 const failoverRetries = { whileRejecting: 3, whileWaiting: 50, pauseMs: 100 }
 
@@ -33,6 +35,7 @@ export function openRedisClient(url: string, { rejects, commandTimeoutMs }: Redi
     clusterRetryStrategy: retryStrategy,
     enableOfflineQueue: !rejects,
     slotsRefreshInterval: refreshMs,
+    slotsRefreshTimeout: refreshTimeoutMs,
     maxRedirections: rejects ? failoverRetries.whileRejecting : failoverRetries.whileWaiting,
     retryDelayOnFailover: failoverRetries.pauseMs,
     retryDelayOnClusterDown: failoverRetries.pauseMs,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from 'vitest'
 import { ensureAccess } from '#fleet/access/bootstrap'
 import { createBatch } from '#fleet/jobs/batches/create'
 import { getBatch } from '#fleet/jobs/batches/read'
@@ -88,6 +88,9 @@ describe('queues and rate limits in a Redis Cluster', () => {
     (await getBatch(ctx, { organizationId, batchId })).counts.dispatched === devices
 
   test('jobs are dispatched and limits are shared, also after a primary of each was killed', async () => {
+    onTestFailed(() => {
+      for (const { url, output } of [...workers, ...planes]) console.error(url, output().slice(-2_000))
+    })
     const fleet = await createJobFleet(pool, devices)
     const before = await startBatch(fleet)
     await until('the jobs are dispatched', () => isDispatched(fleet, before), waitMs)

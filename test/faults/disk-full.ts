@@ -113,6 +113,9 @@ async function fillUnderLoad(folder: string): Promise<Finding[]> {
       async () => (await fetch(`${scene.ingest.url}/readyz`)).status === 503,
       10_000,
     )
+    // Reports that were acknowledged just before may still be on their way back.
+    const refused = load.repeats()
+    await until('reports are refused', async () => load.repeats() >= refused + 3 * scene.devices.length)
     const before = load.accepted()
     await delay(1_000)
     const grown = load.accepted() - before
