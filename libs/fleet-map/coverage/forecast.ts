@@ -1,3 +1,4 @@
+import { nextSlice } from '#core/slices'
 import type { FleetContext } from '#fleet/context'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
 import { voteFilters } from '#fleet-map/coverage/vote-filters'
@@ -18,7 +19,11 @@ export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: 
   const scope = await openCoverage(ctx, request)
   const { organizations } = scope
   const nowMs = ctx.clock()
-  const segments = placeSegments(routeSegments(path, everyM))
+  // The longest route has 20,000 segments. Each of these steps takes some 50 ms for them.
+  const route = routeSegments(path, everyM)
+  await nextSlice()
+  const segments = placeSegments(route)
+  await nextSlice()
   const chains = [...new Set(segments.map(({ cells }) => cells))]
   const votes = {
     key: JSON.stringify([organizations, plmn ?? null]),
@@ -28,7 +33,9 @@ export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: 
     },
   }
   const forecasts = await fleet.routeCells.forecasts(reader, votes, chains)
+  await nextSlice()
   const forecast = forecastSegments(segments, forecasts)
+  await nextSlice()
   return {
     ...answerTime(scope, fleet.revisions, nowMs, await databaseNowMs(ctx.pool)),
     lengthM: pathLengthM(path),
