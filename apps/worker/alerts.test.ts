@@ -58,7 +58,9 @@ test('each event opens one alert, one delivery and one message, with two workers
   )
   expect(rows).toEqual([{ type: 'alert.opened', events: deviceCount, devices: deviceCount }])
   await until('the message', async () => smtp.received.length > 0)
-  expect(smtp.received.map(({ to }) => to)).toEqual([['a@example.com']])
+  // A worker that is killed while it sends may send again: the same message, which a mailbox recognizes.
+  const messages = smtp.received.map(({ to, raw }) => `${to} ${/^Message-ID: (.+)$/im.exec(raw)?.[1]}`)
+  expect([...new Set(messages)]).toEqual([expect.stringMatching(/^a@example\.com <.+>/)])
   await survivor.end('SIGTERM')
 }, 300_000)
 

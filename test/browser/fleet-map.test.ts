@@ -104,7 +104,7 @@ test('creates a group, adds devices, reboots them, and shows the batch until it 
   await expect.poll(() => states.count()).toBe(2)
 })
 
-test('keeps the API key in session storage only, and removes it on sign-out', async () => {
+test('keeps the API key in session storage only, and removes it on sign-out', { timeout: 6 * minute }, async () => {
   const { page, seesMap } = await read('', { key: undefined, expectedStatuses: [401] })
   await page.getByLabel('API key').fill('flk_nobody_knows_this_one')
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -113,8 +113,8 @@ test('keeps the API key in session storage only, and removes it on sign-out', as
   await page.getByLabel('API key').fill(product.demoKey)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await seesMap()
-  // Some devices have no position in their first minute.
-  await expect.poll(() => shownCount(page), { timeout: minute }).toBe('200')
+  // On a busy machine, some devices have no position in their first minutes.
+  await expect.poll(() => shownCount(page), { timeout: 4 * minute }).toBe('200')
   const stored = (storage: string) => page.evaluate<string>(`JSON.stringify({ ...${storage} })`)
   expect(await stored('sessionStorage')).toContain(product.demoKey)
   expect(await stored('localStorage')).not.toContain(product.demoKey)
