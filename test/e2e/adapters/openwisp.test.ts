@@ -87,7 +87,7 @@ test('the key is in no log', async () => {
     expect((await service.send(wrong, body, json)).status).toBeGreaterThanOrEqual(400)
   }
   const secret = router.token.split('_')[2] ?? router.token
-  expect(service.output()).toContain('/adapters/openwisp')
+  await expect.poll(() => service.output()).toContain('/adapters/openwisp')
   expect(service.output()).not.toContain(secret)
 })
 
