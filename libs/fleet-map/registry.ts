@@ -103,11 +103,10 @@ export async function latecomers(
   sinceMs: number,
 ): Promise<{ deviceId: string; fromMs: number }[]> {
   const { rows } = await db.query<{ device_id: string; owned_from: Date }>(
-    `SELECT owned.device_id, owned.owned_from FROM device_ownership owned
-     WHERE owned.organization_id = $1 AND owned.owned_from > $2 AND owned.owned_to IS NULL AND EXISTS (
-       SELECT FROM device_ownership earlier
-       WHERE earlier.device_id = owned.device_id AND earlier.owned_from < owned.owned_from
-     )`,
+    `SELECT owned.device_id, owned.owned_from
+     FROM (SELECT DISTINCT device_id FROM device_ownership WHERE owned_to IS NOT NULL) transferred
+     JOIN device_ownership owned USING (device_id)
+     WHERE owned.organization_id = $1 AND owned.owned_from > $2 AND owned.owned_to IS NULL`,
     [organizationId, new Date(sinceMs)],
   )
   return rows.map((row) => ({ deviceId: row.device_id, fromMs: row.owned_from.getTime() }))

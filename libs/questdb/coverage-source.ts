@@ -1,6 +1,6 @@
 import { isUuid } from '#core/ids'
 import { ofDevices } from '#questdb/device-list'
-import { longOfH3 } from '#questdb/h3-index'
+import { ancestorBits, finestResolution, longOfH3 } from '#questdb/h3-index'
 import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 
 /** Which votes to count. */
@@ -44,12 +44,12 @@ export function voteParts(filter: VoteFilter): Source[] {
 /** The votes as one source, for conditions on their sums. */
 export const voteSource = (filter: VoteFilter): Source => unionOf(voteParts(filter))
 
-/** Votes as `(h3_10, device_id)` with repetitions. */
+/** Votes as `(h3_10, device_id, votes)` with repetitions. */
 export function voterSource(filter: VoteFilter): Source {
-  const from = (view: string) => `SELECT h3_10, device_id FROM ${view}`
-  if (!filter.voterHours) return unionOf(parts(filter, from('coverage_vote_1m'), from('coverage_device_1h')))
-  const fromMs = Math.floor(filter.fromMs / hourMs) * hourMs
-  return unionOf(parts({ ...filter, fromMs }, from('coverage_vote_1m'), from('coverage_device_1h')))
+  const single = 'SELECT h3_10, device_id, 1::long votes FROM coverage_vote_1m'
+  const hourly = 'SELECT h3_10, device_id, votes FROM coverage_device_1h'
+  const fromMs = filter.voterHours ? Math.floor(filter.fromMs / hourMs) * hourMs : filter.fromMs
+  return unionOf(parts({ ...filter, fromMs }, single, hourly))
 }
 
 /** Rows of all sources, which have the same columns. Renumbers their parameters. */
@@ -141,18 +141,9 @@ export async function earlyVoters(
   return early
 }
 
-/** The resolution of the cells that are stored. */
-const finestResolution = 10
-
-/**
- * The ancestor of `h3_10` as SQL. An H3 index holds its resolution in bits 52–55 and a digit of three bits for each level
- * below them; unused digits are all ones. So an ancestor is a coarser resolution and more unused digits.
- */
+/** The ancestor of `h3_10` as SQL. */
 export function parentCell(resolution: number): string {
   if (resolution === finestResolution) return 'h3_10'
-  const digitBits = (level: number) => 0b111n << BigInt((15 - level) * 3)
-  let unused = 0n
-  for (let level = resolution + 1; level <= finestResolution; level++) unused |= digitBits(level)
-  const kept = (1n << 63n) - 1n - ((0b1111n << 52n) | unused)
-  return `((h3_10 & ${kept}) | ${(BigInt(resolution) << 52n) | unused})`
+  const { kept, set } = ancestorBits(resolution)
+  return `((h3_10 & ${kept}) | ${set})`
 }

@@ -62,29 +62,32 @@ export function createUnpacker(): Unpack {
   }
 
   return (text, placeOf, add) => {
+    // Bytes are read several times faster than the characters of a string.
+    const bytes = Buffer.from(text, 'latin1')
     let [count, row] = [0, 0]
-    for (let at = 0; at <= text.length; at++) {
-      const digit = text.charCodeAt(at) - zero
-      // False for a space, and for the end of the text.
-      if (digit >= 0) {
-        row = row * 10 + digit
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at] ?? 0
+      if (byte !== space) {
+        row = row * 10 + byte - zero
         continue
       }
       addRow(row, count, placeOf)
       count++
       row = 0
     }
+    addRow(row, count, placeOf)
     for (const place of used) add(place, takePlace(place))
     used.length = 0
   }
 }
 
 const zero = '0'.charCodeAt(0)
+const space = ' '.charCodeAt(0)
 
 /** Sums of votes by packed level. Level 0, which means missing, is not counted. */
 function createLevelVotes() {
   const votesOf = new Float64Array(levels)
-  let used: number[] = []
+  const used: number[] = []
   return {
     add(level: number, votes: number): void {
       if (level === 0) return
@@ -93,12 +96,14 @@ function createLevelVotes() {
     },
     /** Returns the sums by whole dB and starts again from zero. */
     take(): BinVotes {
-      const bins: number[] = []
-      for (const level of used) {
-        bins.push(level - levelOffset, votesOf[level] ?? 0)
+      // Of the right length at once: a route has tens of thousands of these lists.
+      const bins = new Array<number>(used.length * 2)
+      used.forEach((level, index) => {
+        bins[index * 2] = level - levelOffset
+        bins[index * 2 + 1] = votesOf[level] ?? 0
         votesOf[level] = 0
-      }
-      used = []
+      })
+      used.length = 0
       return bins
     },
   }

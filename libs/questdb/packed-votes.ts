@@ -127,14 +127,19 @@ async function tallyAround(
   unpack: Unpack,
 ): Promise<Map<string, SignalTally>> {
   const { cells, placeOf } = placeCells(chains)
-  const tallies = cells.map(emptySignalTally)
+  const tallies = new Map<string, SignalTally>()
   await forEachInSlices(groups, ([, rat, plmn, , packed]) => {
     unpack(packed, placeOf, (place, unpacked) => {
-      const tally = tallies[place]
-      if (tally) addUnpacked(tally, rat, plmn, unpacked)
+      const h3 = cells[place] ?? ''
+      let tally = tallies.get(h3)
+      if (!tally) {
+        tally = emptySignalTally()
+        tallies.set(h3, tally)
+      }
+      addUnpacked(tally, rat, plmn, unpacked)
     })
   })
-  return chainTallies(chains, new Map(cells.map((h3, place) => [h3, tallies[place] ?? emptySignalTally()])))
+  return chainTallies(chains, tallies)
 }
 
 function addUnpacked(

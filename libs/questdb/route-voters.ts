@@ -1,4 +1,3 @@
-import { addTo } from '#core/counts'
 import { parentCell, type VoteFilter, voterSource } from '#questdb/coverage-source'
 import { areasOf, enclosingCells, longOfH3 } from '#questdb/h3-index'
 import type { QuestdbSql } from '#questdb/sql'
@@ -8,27 +7,34 @@ import type { ToldCell } from '#telemetry/forecast'
 /** Statements list cells of at most this resolution. A finer one would list several times as many. */
 const listedResolution = 8
 
+/** The devices that voted in a cell, and their votes. */
+export type CellVoters = { devices: number; votes: number }
+
 /**
- * How many devices voted in each of these cells, which may have several resolutions. A device counts once for each filter it
- * matches.
+ * Counts the devices that voted in each of these cells, which may have several resolutions. A device counts once for each
+ * filter it matches. Cells without votes are left out.
  */
 export async function votersOfCells(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
   cells: readonly ToldCell[],
-): Promise<Map<string, number>> {
-  const voters = new Map<string, number>()
+): Promise<Map<string, CellVoters>> {
+  const voters = new Map<string, CellVoters>()
   const count = async (filter: VoteFilter, resolution: number, told: readonly ToldCell[]) => {
     const byLong = new Map(told.map(({ h3 }) => [longOfH3(h3), h3]))
     for (const listed of lists(told, Math.min(resolution, listedResolution))) {
       const source = voterSource({ ...filter, areas: areasOf(listed.h3), cells: listed })
-      const rows = await questdb.queryArrays<[string, string]>(
-        `SELECT ${parentCell(resolution)} cell, count_distinct(device_id) devices FROM ${source.text} GROUP BY cell`,
+      const rows = await questdb.queryArrays<[string, string, string]>(
+        `SELECT ${parentCell(resolution)} cell, count_distinct(device_id) devices, sum(votes) votes FROM ${source.text} GROUP BY cell`,
         source.values,
       )
-      for (const [cell, devices] of rows) {
+      for (const [cell, devices, votes] of rows) {
         const h3 = byLong.get(cell)
-        if (h3 !== undefined) addTo(voters, h3, Number(devices))
+        if (h3 === undefined) continue
+        const counted = voters.get(h3) ?? { devices: 0, votes: 0 }
+        counted.devices += Number(devices)
+        counted.votes += Number(votes)
+        voters.set(h3, counted)
       }
     }
   }

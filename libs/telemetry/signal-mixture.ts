@@ -38,16 +38,17 @@ export function spreadOf(votes: readonly WeightedVotes[]): Spread {
       }
     }
   }
-  const percentile = (share: number): number | null => {
-    let reached = 0
-    for (let index = first; index <= last; index++) {
-      const weight = weights[index] ?? 0
-      reached += weight
-      if (weight > 0 && reached >= share * total - rankTolerance) return index + lowestBin
-    }
-    return last < 0 ? null : last + lowestBin
+  const spread: Spread = { p10: null, p50: null, p90: null }
+  let reached = 0
+  for (let index = first; index <= last; index++) {
+    const weight = weights[index] ?? 0
+    weights[index] = 0
+    if (weight === 0) continue
+    reached += weight
+    const bin = index + lowestBin
+    if (spread.p10 === null && reached >= 0.1 * total - rankTolerance) spread.p10 = bin
+    if (spread.p50 === null && reached >= 0.5 * total - rankTolerance) spread.p50 = bin
+    if (spread.p90 === null && reached >= 0.9 * total - rankTolerance) spread.p90 = bin
   }
-  const spread = { p10: percentile(0.1), p50: percentile(0.5), p90: percentile(0.9) }
-  if (last >= 0) weights.fill(0, first, last + 1)
   return spread
 }

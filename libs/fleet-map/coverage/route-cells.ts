@@ -4,9 +4,10 @@ import { forEachInSlices } from '#core/slices'
 import type { VoteFilter } from '#questdb/coverage-source'
 import { readPackedVotes } from '#questdb/packed-votes'
 import type { Reader } from '#questdb/readers'
-import { votersOfCells } from '#questdb/route-voters'
+import { type CellVoters, votersOfCells } from '#questdb/route-voters'
 import { signalTallies } from '#questdb/signal-tallies'
 import type { QuestdbSql } from '#questdb/sql'
+import { enoughVotes } from '#telemetry/dead-zones'
 import {
   type CellForecast,
   type CellTallies,
@@ -73,21 +74,34 @@ async function readForecasts(
     await packed.addUp(forecast)
     const tallies = await countTallies(questdb, filters, packed.omitted)
     await forEachInSlices(packed.omitted, (chain) => forecast(chain, tallies))
-    const told = [...forecasts.values()].filter(({ samples }) => samples > 0)
-    return votersOfCells(
-      questdb,
-      filters,
-      told.filter(({ h3Resolution }) => h3Resolution < finestResolution),
-    )
   }
-  // Most points are described by their finest cell. QuestDB counts its devices while it reads the votes.
-  const finest = chains.map(([h3 = '']): ToldCell => ({ h3, h3Resolution: finestResolution }))
-  const [finestVoters, coarserVoters] = await Promise.all([votersOfCells(questdb, filters, finest), forecastAll()])
+  const [voters] = await Promise.all([countVoters(questdb, filters, chains), forecastAll()])
+  // Voters are counted by whole hours and may be newer than the votes, so that a few cells can be missing.
+  const missing = [...forecasts.values()].filter(({ h3, samples }) => samples > 0 && !voters.has(h3))
+  for (const [h3, counted] of await votersOfCells(questdb, filters, missing)) voters.set(h3, counted)
   const counted = new Map<string, CountedForecast>()
-  for (const [h3, told] of forecasts) {
-    counted.set(h3, { ...told, devices: coarserVoters.get(told.h3) ?? finestVoters.get(told.h3) ?? 0 })
-  }
+  for (const [h3, told] of forecasts) counted.set(h3, { ...told, devices: voters.get(told.h3)?.devices ?? 0 })
   return counted
+}
+
+/**
+ * Counts the devices of every finest cell, and those of the coarser cells where the finest has too few votes to be told.
+ * QuestDB does this while the votes are added up here.
+ */
+async function countVoters(
+  questdb: QuestdbSql,
+  filters: readonly VoteFilter[],
+  chains: readonly Chain[],
+): Promise<Map<string, CellVoters>> {
+  const cellsOf = (level: number, among: readonly Chain[]) =>
+    [...new Set(among.map((chain) => chain[level] ?? ''))].map(
+      (h3): ToldCell => ({ h3, h3Resolution: forecastResolutions[level] ?? finestResolution }),
+    )
+  const voters = await votersOfCells(questdb, filters, cellsOf(0, chains))
+  const sparse = chains.filter(([finest = '']) => (voters.get(finest)?.votes ?? 0) < enoughVotes)
+  const coarser = forecastResolutions.flatMap((_, level) => (level > 0 ? cellsOf(level, sparse) : []))
+  for (const [h3, counted] of await votersOfCells(questdb, filters, coarser)) voters.set(h3, counted)
+  return voters
 }
 
 const [finestResolution] = forecastResolutions
