@@ -56,5 +56,5 @@ export const routes: readonly Route[] = [
   ...deviceEdgeRoutes,
   ...adapterRoutes,
   ...operationRoutes,
-  ...documentationRoutes(() => createOpenApi(routes)),
+  ...documentationRoutes((baseUrl) => createOpenApi(routes, baseUrl)),
 ]

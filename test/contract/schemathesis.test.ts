@@ -31,6 +31,8 @@ test(
         `--config-file=${join(folder, 'schemathesis.toml')}`,
         'run',
         `http://127.0.0.1:${port}/openapi.json`,
+        // The document names the public address of the service.
+        `--url=http://127.0.0.1:${port}`,
         `--header=Authorization: Bearer ${world.key}`,
         `--checks=${contractChecks.join(',')}`,
         `--exclude-path-regex=${elsewhere}`,

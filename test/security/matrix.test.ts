@@ -7,7 +7,7 @@ import { entries } from './matrix-entries.ts'
 import { createWorld, type World } from './world.ts'
 
 /** Every operation of the published contract, so that a route added without an entry fails here. */
-const operations = Object.entries(createOpenApi(routes).paths).flatMap(([path, methods]) =>
+const operations = Object.entries(createOpenApi(routes, 'http://routerfleet.test').paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
     const name = `${method.toUpperCase()} ${path}`
     return { name, method: method.toUpperCase(), path, access: operation['x-access'], entry: entries[name] ?? {} }

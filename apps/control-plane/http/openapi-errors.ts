@@ -23,7 +23,8 @@ export function documentedErrors(route: Route): Record<number, AnswerDoc> {
   const authenticated = route.access !== 'public'
   const hasBody = route.body !== undefined || route.passedBody !== undefined
   const statuses: [boolean, DocumentedStatus][] = [
-    [hasBody || hasStrictQuery(route) || route.passedQuery !== undefined, 400],
+    // A public route without input can still receive a message that is not HTTP.
+    [hasBody || hasStrictQuery(route) || route.passedQuery !== undefined || !authenticated, 400],
     [authenticated, 401],
     [authenticated && route.access !== 'principal', 403],
     [route.params !== undefined, 404],

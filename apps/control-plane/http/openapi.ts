@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { documentedErrors } from './openapi-errors.ts'
 import { exampleOf } from './openapi-examples.ts'
+import { type Tag, tagDescriptions } from './openapi-tags.ts'
 import type { AnswerDoc, Route } from './route.ts'
 import { problemSchema } from './schemas.ts'
 
@@ -9,8 +10,8 @@ type Json = Record<string, unknown>
 type OpenApiOperation = {
   operationId: string
   summary: string
-  description?: string
-  tags: string[]
+  description: string
+  tags: Tag[]
   security: Record<string, string[]>[]
   'x-access': string
   parameters: Json[]
@@ -21,13 +22,18 @@ type OpenApiOperation = {
 export type OpenApiDocument = {
   openapi: string
   info: Json
-  tags: { name: string }[]
+  servers: { url: string; description: string }[]
+  tags: { name: Tag; description: string }[]
   paths: Record<string, Record<string, OpenApiOperation>>
   components: { schemas: Json; securitySchemes: Json }
 }
 
-/** The OpenAPI 3.1 document for a list of routes, generated from the schemas that validate requests. */
-export function createOpenApi(routes: readonly Route[]): OpenApiDocument {
+/**
+ * The OpenAPI 3.1 document for a list of routes, generated from the schemas that validate requests. `baseUrl` is the public
+ * address of the service.
+ */
+export function createOpenApi(routes: readonly Route[], baseUrl: string): OpenApiDocument {
+  const url = baseUrl.replace(/\/$/, '')
   const components: Json = {}
   const paths: OpenApiDocument['paths'] = {}
   for (const route of routes) {
@@ -41,8 +47,11 @@ export function createOpenApi(routes: readonly Route[]): OpenApiDocument {
       version: '1',
       description:
         'Manages fleets of cellular routers and serves their telemetry. Unknown fields in bodies and unknown query parameters return 400. Objects of other organizations return 404, like objects that do not exist.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      contact: { name: 'The operator of this service', url },
     },
-    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name })),
+    servers: [{ url, description: 'This service' }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name, description: tagDescriptions[name] })),
     paths,
     components: {
       schemas: components,
@@ -62,7 +71,7 @@ function operationOf(route: Route, components: Json): OpenApiOperation {
   return {
     operationId: operationIdOf(route),
     summary: route.summary,
-    ...(route.description ? { description: route.description } : {}),
+    description: [route.description, accessOf(route)].filter((part) => part !== undefined).join('\n\n'),
     tags: [route.tag],
     security: securityOf(route),
     'x-access': route.access,
@@ -74,6 +83,16 @@ function operationOf(route: Route, components: Json): OpenApiOperation {
     ...(body ? { requestBody: requestBodyOf(route, body, components) } : {}),
     responses: responsesOf(route, components),
   }
+}
+
+/** Who may call a route, in one sentence. */
+function accessOf({ access, path }: Route): string {
+  if (path === '/auth/token') return 'Requires the id and the secret of an API key.'
+  if (access === 'public') return 'Requires no credentials.'
+  if (access === 'device') return 'Requires a device token.'
+  if (access === 'principal') return 'Requires an API key or an access token with any scope.'
+  if (access === 'platform') return 'Requires the API key of a platform administrator.'
+  return `Requires the scope \`${access}\`.`
 }
 
 const operationIdOf = (route: Route): string =>
@@ -96,7 +115,8 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json)
     $defs,
     ...own
   } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' }) as Json
-  const moved = JSON.parse(JSON.stringify({ own, $defs: $defs ?? {} }).replaceAll('#/$defs/', '#/components/schemas/'))
+  const text = JSON.stringify({ own, $defs: $defs ?? {} }, (_key, value) => plainForm(value))
+  const moved = JSON.parse(text.replaceAll('#/$defs/', '#/components/schemas/'))
   for (const [name, definition] of Object.entries<Json>(moved.$defs)) {
     const { id: _id, ...rest } = definition
     components[name] = rest
@@ -106,6 +126,22 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', components: Json)
   const { id: _id, ...rest } = moved.own
   components[name] = rest
   return { $ref: `#/components/schemas/${name}` }
+}
+
+/**
+ * The same schema in a form that all tools understand: a record with fixed keys as properties, and a tuple with the number
+ * of its items.
+ */
+function plainForm(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { propertyNames, additionalProperties, ...rest } = schema as Json
+  const keys = (propertyNames as { enum?: string[] } | undefined)?.enum
+  if (keys && 'required' in rest) {
+    return { ...rest, properties: Object.fromEntries(keys.map((key) => [key, additionalProperties])) }
+  }
+  if (!Array.isArray(rest.prefixItems)) return schema
+  const { length } = rest.prefixItems
+  return { ...rest, items: {}, minItems: length, maxItems: length }
 }
 
 function pathParameters(route: Route, components: Json): Json[] {

@@ -6,6 +6,7 @@ import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 import type { BodyTerms } from '#http/body'
 import type { Services } from '../services.ts'
+import type { Tag } from './openapi-tags.ts'
 
 /**
  * One documented response of a route. `schema` is absent for responses without a body. The content type is JSON by
@@ -61,7 +62,7 @@ export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   summary: string
   /** Markdown for the documentation, if the summary is not sufficient. */
   description?: string
-  tag: string
+  tag: Tag
   /**
    * 'public' needs no credentials, 'device' a device token (checked by the device edge), 'principal' any authenticated
    * caller; a scope or 'platform' is documented here and checked by the verb, which knows the organization.

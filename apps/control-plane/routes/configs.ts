@@ -48,6 +48,7 @@ const settingsIn = (maxBytes: number) =>
     })
     .meta({
       type: 'object',
+      additionalProperties: {},
       description:
         'JSON of at most 64 KiB and 16 levels, keys of at most 256 characters. A secret is `{"$secret": "value"}`.',
     })

@@ -4,8 +4,11 @@ import { type Route, route } from '../http/route.ts'
 
 const tag = 'Operations'
 
-/** Routes that publish the API reference. Calls `createDocument` on the first request and keeps the document. */
-export function documentationRoutes(createDocument: () => OpenApiDocument): Route[] {
+/**
+ * Routes that publish the API reference. Calls `createDocument` with the public address of the service on the first
+ * request and keeps the document.
+ */
+export function documentationRoutes(createDocument: (baseUrl: string) => OpenApiDocument): Route[] {
   let document: OpenApiDocument | undefined
   return [
     route({
@@ -15,8 +18,8 @@ export function documentationRoutes(createDocument: () => OpenApiDocument): Rout
       tag,
       access: 'public',
       answers: { 200: { description: 'An OpenAPI document.', schema: z.looseObject({ openapi: z.string() }) } },
-      handle: async () => {
-        document ??= createDocument()
+      handle: async ({ services }) => {
+        document ??= createDocument(services.publicBaseUrl)
         return { status: 200, body: document, headers: { 'Cache-Control': 'public, max-age=300' } }
       },
     }),

@@ -49,7 +49,7 @@ const values = [
   ...['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
 ]
 
-const reads = Object.entries(createOpenApi(routes).paths).flatMap(([path, { get }]) => {
+const reads = Object.entries(createOpenApi(routes, 'http://routerfleet.test').paths).flatMap(([path, { get }]) => {
   const parameters = (get?.parameters ?? []).filter((parameter) => parameter.in === 'query')
   const isElsewhere = path.startsWith('/device/') || path === '/fleet/gps/stream'
   return get && !isElsewhere && parameters.length > 0

@@ -25,6 +25,7 @@ export async function runSchemathesis(
       [
         'run',
         `${url}/openapi.json`,
+        `--url=${url}`,
         `--header=Authorization: Bearer ${apiKey}`,
         `--checks=${contractChecks.filter((check) => check !== 'not_a_server_error').join(',')}`,
         `--exclude-path-regex=${excluded}`,
