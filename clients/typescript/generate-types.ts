@@ -1,0 +1,26 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { document, header } from './document.ts'
+
+// Writes `src/openapi.ts`, or the file that is the argument. The generator needs an older TypeScript than the one that
+// checks this repository, so npx installs both apart from it.
+const packages = ['openapi-typescript@7.13.0', 'typescript@5.9.3']
+
+const target = process.argv[2] ?? join(import.meta.dirname, 'src/openapi.ts')
+const folder = mkdtempSync(join(tmpdir(), 'routerfleet-types-'))
+try {
+  const source = join(folder, 'openapi.json')
+  const generated = join(folder, 'openapi.ts')
+  writeFileSync(source, JSON.stringify(document))
+  const options = packages.map((name) => `--package=${name}`)
+  // Away from the repository, so that npx does not take its packages.
+  execFileSync('npx', ['--yes', ...options, 'openapi-typescript', source, '--output', generated], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  writeFileSync(target, header + readFileSync(generated, 'utf8'))
+} finally {
+  rmSync(folder, { recursive: true })
+}

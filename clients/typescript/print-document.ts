@@ -1,0 +1,4 @@
+import { document } from './document.ts'
+
+// Prints the OpenAPI document without a running service, for linters.
+process.stdout.write(`${JSON.stringify(document)}\n`)

@@ -1,0 +1,81 @@
+import createApiClient, { type Client, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch'
+import { type BatchWait, type JobBatch, waitForBatch } from './batches.ts'
+import type { paths } from './openapi.ts'
+import { type ItemOf, type ListPath, listItems } from './pages.ts'
+import { problemOf } from './problem.ts'
+import { type Fetch, type RetryOptions, retryingFetch } from './retrying-fetch.ts'
+
+export type ClientOptions = RetryOptions & {
+  /** The address of the service, for example `https://fleet.example.com`. */
+  baseUrl: string
+  /** An API key `flk_…` or an access token; for the routes of routers, a device token `fld_…`. */
+  key: string
+  fetch?: Fetch
+}
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+type PathWith<Verb extends Method> = {
+  [Path in keyof paths]: paths[Path] extends { [Key in Verb]: object } ? Path : never
+}[keyof paths]
+
+type Init<Path extends keyof paths, Verb extends Method> = MaybeOptionalInit<paths[Path], Verb>
+type InitArgument<Value> = undefined extends Value ? [init?: Value] : [init: Value]
+
+// The first argument of FetchResponse is the operation with its responses.
+type Operation<Path extends keyof paths, Verb extends Method> = Extract<paths[Path][Verb & keyof paths[Path]], object>
+type Data<Path extends keyof paths, Verb extends Method, Options> = NonNullable<
+  FetchResponse<Operation<Path, Verb>, Options, 'application/json'>['data']
+>
+
+/** Sends a request and returns the body of its response. Throws a `ProblemError` for a response that is not successful. */
+type Send<Verb extends Method> = <Path extends PathWith<Verb>, Options extends Init<Path, Verb>>(
+  path: Path,
+  ...init: InitArgument<Options>
+) => Promise<Data<Path, Verb, Options>>
+
+export type Routerfleet = {
+  get: Send<'get'>
+  post: Send<'post'>
+  put: Send<'put'>
+  patch: Send<'patch'>
+  delete: Send<'delete'>
+  /** All items of a list, page by page. */
+  list<Path extends ListPath>(path: Path, init?: Init<Path, 'get'>): AsyncGenerator<ItemOf<Path>, void>
+  /** Resolves with the batch when all its jobs have ended. */
+  waitForBatch(options: BatchWait): Promise<JobBatch>
+  /** The underlying client, for headers such as `ETag`. Its responses have `data`, `error` and `response`. */
+  api: Client<paths>
+}
+
+/** A client for one service and one key. */
+export function createClient({ baseUrl, key, fetch = globalThis.fetch, ...retry }: ClientOptions): Routerfleet {
+  const api = createApiClient<paths>({
+    baseUrl: baseUrl.replace(/\/$/, ''),
+    headers: { Authorization: `Bearer ${key}` },
+    fetch: retryingFetch(fetch, retry),
+    // `tag=bus&tag=night`: the service takes repeated parameters.
+    querySerializer: { array: { style: 'form', explode: true } },
+  })
+  api.use({
+    onResponse: async ({ response }) => {
+      if (!response.ok && response.status !== 304) throw await problemOf(response)
+    },
+  })
+  const send =
+    <Verb extends Method>(verb: Verb): Send<Verb> =>
+    async (path, ...init) => {
+      const { data } = await api.request(verb, path as never, ...(init as unknown as [never]))
+      return data as never
+    }
+  const get = send('get')
+  return {
+    get,
+    post: send('post'),
+    put: send('put'),
+    patch: send('patch'),
+    delete: send('delete'),
+    list: (path, init) => listItems(get, path, init),
+    waitForBatch: (options) => waitForBatch(get, options),
+    api,
+  }
+}
