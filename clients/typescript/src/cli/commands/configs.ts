@@ -1,0 +1,71 @@
+import type { Command } from 'commander'
+import { allOf } from '../all-of.ts'
+import { CommandError, exitCodes } from '../exit-codes.ts'
+import { findDeviceId } from '../find-device.ts'
+import { collect, readJson } from '../input.ts'
+import { openSession } from '../session.ts'
+import { table } from '../table.ts'
+import { watchBatch } from '../watch-batch.ts'
+
+/** `configs`. */
+export function addConfigCommands(program: Command): void {
+  const configs = program.command('configs').description('Config profiles.')
+  configs.command('list').description('List config profiles.').action(listProfiles)
+  configs.command('get <profile>').description('Print a profile. Secrets are redacted.').action(getProfile)
+  configs
+    .command('create <name>')
+    .description('Create a profile. Prints its id.')
+    .requiredOption('--settings <json>', 'the settings: JSON, @file, or - for the standard input')
+    .option('--model <model>', 'only for routers of this model')
+    .action(createProfile)
+  configs
+    .command('apply <profile>')
+    .description('Apply a profile to a group or to devices. Prints the id of the batch.')
+    .option('--group <id>', 'all members of this group')
+    .option('--device <device>', 'this device; can be repeated', collect)
+    .option('--watch', 'follow the batch until it ends')
+    .action(applyProfile)
+}
+
+async function listProfiles(_options: object, command: Command): Promise<void> {
+  const session = openSession(command)
+  const path = { orgId: await session.organizationId() }
+  const items = await allOf(session.client.list('/orgs/{orgId}/configs', { params: { path } }))
+  session.print(items, () =>
+    table(
+      ['ID', 'NAME', 'MODEL', 'VERSION', 'UPDATED'],
+      items.map(({ id, name, model, version, updatedAt }) => [id, name, model, version, updatedAt]),
+    ),
+  )
+}
+
+async function getProfile(id: string, _options: object, command: Command): Promise<void> {
+  const session = openSession(command)
+  const path = { orgId: await session.organizationId(), id }
+  const profile = await session.client.get('/orgs/{orgId}/configs/{id}', { params: { path } })
+  session.print(profile, () => JSON.stringify(profile.settings, null, 2))
+}
+
+async function createProfile(name: string, options: { settings: string; model?: string }, command: Command) {
+  const session = openSession(command)
+  const path = { orgId: await session.organizationId() }
+  const body = { name, settings: await readJson(options.settings), ...(options.model && { model: options.model }) }
+  const profile = await session.client.post('/orgs/{orgId}/configs', { params: { path }, body })
+  session.print(profile, () => profile.id)
+}
+
+type ApplyOptions = { group?: string; device?: string[]; watch?: boolean }
+
+async function applyProfile(profileId: string, { group, device, watch }: ApplyOptions, command: Command) {
+  if ((group === undefined) === (device === undefined)) {
+    throw new CommandError('Add either --group or --device.', exitCodes.usage)
+  }
+  const session = openSession(command)
+  const path = { orgId: await session.organizationId(), profileId }
+  const deviceIds = []
+  for (const reference of device ?? []) deviceIds.push(await findDeviceId(session, reference))
+  const body = group === undefined ? { deviceIds } : { groupId: group }
+  const batch = await session.client.post('/orgs/{orgId}/configs/{profileId}/apply', { params: { path }, body })
+  if (watch) await watchBatch(session, batch.id)
+  else session.print(batch, () => batch.id)
+}

@@ -1,0 +1,155 @@
+import type { Command } from 'commander'
+import type { components } from '../../openapi.ts'
+import { CommandError, exitCodes } from '../exit-codes.ts'
+import { findDeviceId } from '../find-device.ts'
+import { collect, readInput } from '../input.ts'
+import { openSession } from '../session.ts'
+import { table } from '../table.ts'
+
+type Device = components['schemas']['Device']
+type Filter = { q?: string; tag?: string[]; status?: Status; limit?: string }
+type Status = 'provisioning' | 'online' | 'offline' | 'disabled' | 'error'
+
+/** `devices`. A device is named by its id, its serial or its name. */
+export function addDeviceCommands(program: Command): void {
+  const devices = program.command('devices').description('The registry of routers.')
+  devices
+    .command('list')
+    .description('List devices.')
+    .option('--q <text>', 'part of the name, the serial or the model')
+    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
+    .option('--status <status>', 'provisioning, online, offline, disabled or error')
+    .option('--limit <count>', 'at most so many devices')
+    .action(listDevices)
+  devices.command('get <device>').description('Show a device.').action(getDevice)
+  devices
+    .command('create')
+    .description('Register a device. Prints its id.')
+    .requiredOption('--serial <serial>', 'the serial number')
+    .requiredOption('--name <name>', 'the name')
+    .requiredOption('--model <model>', 'the model')
+    .option('--tag <tag>', 'a tag; can be repeated', collect)
+    .action(createDevice)
+  devices
+    .command('token <device>')
+    .description('Issue a device token. Prints the token, which is shown only once.')
+    .option('--revoke', 'invalidate earlier tokens immediately')
+    .action(issueToken)
+  devices
+    .command('import <file>')
+    .description('Import devices from CSV (serial,name,model,tags) or NDJSON; `-` is the standard input.')
+    .option('--atomic', 'create either all devices or none')
+    .option('--tokens', 'issue a token for each device and print it')
+    .action(importDevices)
+  devices
+    .command('export')
+    .description('Print all devices as a file.')
+    .option('--format <format>', 'csv or ndjson', 'csv')
+    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
+    .option('--status <status>', 'only devices with this status')
+    .action(exportDevices)
+}
+
+async function listDevices({ limit, ...filter }: Filter, command: Command): Promise<void> {
+  const { client, print } = openSession(command)
+  const { org } = command.optsWithGlobals<{ org?: string }>()
+  const most = limit === undefined ? Infinity : countOf(limit)
+  const query = { ...filter, ...(org && { orgId: org }), limit: Math.min(most, 200) }
+  const items: Device[] = []
+  for await (const device of client.list('/devices', { params: { query } })) {
+    items.push(device)
+    if (items.length >= most) break
+  }
+  print(items, () =>
+    table(
+      ['ID', 'SERIAL', 'NAME', 'MODEL', 'STATUS', 'LAST SEEN', 'TAGS'],
+      items.map((device) => [
+        device.id,
+        device.serial,
+        device.name,
+        device.model,
+        device.status,
+        device.lastSeenAt,
+        device.tags.join(', '),
+      ]),
+    ),
+  )
+}
+
+function countOf(text: string): number {
+  const count = Number(text)
+  if (Number.isInteger(count) && count > 0) return count
+  throw new CommandError(`--limit must be a positive number, got ${text}.`, exitCodes.usage)
+}
+
+async function getDevice(reference: string, _options: object, command: Command): Promise<void> {
+  const session = openSession(command)
+  const id = await findDeviceId(session, reference)
+  const device = await session.client.get('/devices/{id}', { params: { path: { id } } })
+  const { tags, configProfile, location, ...rest } = device
+  const facts = {
+    ...rest,
+    tags: tags.join(', '),
+    configProfile: configProfile && `${configProfile.id} version ${configProfile.version}`,
+    location: location && `${location.lat}, ${location.lon} at ${location.ts}`,
+  }
+  session.print(device, () => table(['FIELD', 'VALUE'], Object.entries(facts)))
+}
+
+type NewDevice = { serial: string; name: string; model: string; tag?: string[] }
+
+async function createDevice({ tag = [], ...fields }: NewDevice, command: Command): Promise<void> {
+  const session = openSession(command)
+  const body = { organizationId: await session.organizationId(), ...fields, tags: tag }
+  const device = await session.client.post('/devices', { body })
+  session.print(device, () => device.id)
+}
+
+async function issueToken(reference: string, { revoke = false }: { revoke?: boolean }, command: Command) {
+  const session = openSession(command)
+  const path = { id: await findDeviceId(session, reference) }
+  const issued = await session.client.post('/devices/{id}/token', { params: { path }, body: { revoke } })
+  session.print(issued, () => issued.token)
+}
+
+type ImportOptions = { atomic?: boolean; tokens?: boolean }
+
+async function importDevices(file: string, { atomic, tokens }: ImportOptions, command: Command): Promise<void> {
+  const session = openSession(command)
+  const body = await readInput(file)
+  const word = (value: boolean | undefined) => (value ? 'true' : 'false')
+  const query = { orgId: await session.organizationId(), atomic: word(atomic), tokens: word(tokens) } as const
+  const isNdjson = body.trimStart().startsWith('{')
+  const report = await session.client.post('/devices/import', {
+    params: { query },
+    body: body as never,
+    bodySerializer: (text: unknown) => text as string,
+    headers: { 'Content-Type': isNdjson ? 'application/x-ndjson' : 'text/csv' },
+  })
+  const failed = report.results.filter(({ status }) => status === 'failed')
+  session.print(report, () => {
+    const created = report.results.filter(({ token }) => token !== undefined)
+    const parts = [`Created ${report.created} devices.`]
+    if (created.length > 0)
+      parts.push(
+        table(
+          ['ROW', 'ID', 'TOKEN'],
+          created.map((row) => [row.index + 1, row.id, row.token]),
+        ),
+      )
+    return parts.join('\n')
+  })
+  if (failed.length === 0) return
+  const rows = failed.map(({ index, code, detail }) => [index + 1, code, detail])
+  throw new CommandError(`${failed.length} rows failed:\n${table(['ROW', 'CODE', 'DETAIL'], rows)}`, exitCodes.refused)
+}
+
+type ExportOptions = { format: 'csv' | 'ndjson'; tag?: string[]; status?: Status }
+
+async function exportDevices(options: ExportOptions, command: Command): Promise<void> {
+  const { client } = openSession(command)
+  const { org } = command.optsWithGlobals<{ org?: string }>()
+  const query = { ...options, ...(org && { orgId: org }) }
+  const file = await client.get('/devices/export', { params: { query }, parseAs: 'stream' })
+  for await (const chunk of file as unknown as AsyncIterable<Uint8Array>) process.stdout.write(chunk)
+}

@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import { collect } from '../input.ts'
+import { openSession } from '../session.ts'
+import { type Cell, table } from '../table.ts'
+
+type GpsOptions = { format: 'table' | 'json' | 'columnar' | 'geojson'; tag?: string[]; group?: string; bbox?: string }
+
+/** `fleet`. */
+export function addFleetCommands(program: Command): void {
+  const fleet = program.command('fleet').description('Positions and signal of many routers.')
+  fleet
+    .command('gps')
+    .description('Print the last position and signal of each device.')
+    .option('--format <format>', 'table, json, columnar or geojson', 'table')
+    .option('--tag <tag>', 'only devices with this tag; can be repeated', collect)
+    .option('--group <id>', 'only members of this group')
+    .option('--bbox <box>', 'only inside minLon,minLat,maxLon,maxLat')
+    .action(printPositions)
+}
+
+async function printPositions({ format, tag, group, bbox }: GpsOptions, command: Command): Promise<void> {
+  const { client, isJson, print } = openSession(command)
+  const { org } = command.optsWithGlobals<{ org?: string }>()
+  const filter = {
+    ...(tag && { tag }),
+    ...(group && { groupId: group }),
+    ...(bbox && { bbox }),
+    ...(org && { orgId: org }),
+  }
+  const isTable = format === 'table' && !isJson
+  const query = { ...filter, include: ['devices' as const], format: format === 'table' ? ('json' as const) : format }
+  const answer = await client.get('/fleet/gps', { params: { query } })
+  if (!isTable) return void process.stdout.write(`${JSON.stringify(answer)}\n`)
+  const devices = (answer as { devices?: unknown }).devices as Device[]
+  print(answer, () =>
+    table(
+      ['DEVICE', 'NAME', 'STATUS', 'LAT', 'LON', 'QUALITY', 'RSRP'],
+      devices.map(({ deviceId, name, status, location, signal }): Cell[] => [
+        deviceId,
+        name,
+        status,
+        location?.lat,
+        location?.lon,
+        signal?.quality,
+        signal?.rsrpDbm,
+      ]),
+    ),
+  )
+}
+
+type Device = {
+  deviceId: string
+  name?: string
+  status?: string
+  location?: { lat?: number; lon?: number } | null
+  signal?: { quality?: string | null; rsrpDbm?: number | null } | null
+}

@@ -1,0 +1,89 @@
+import type { Command } from 'commander'
+import type { components } from '../../openapi.ts'
+import { pause } from '../../retrying-fetch.ts'
+import { allOf } from '../all-of.ts'
+import { findDeviceId } from '../find-device.ts'
+import { openSession, print, type Session } from '../session.ts'
+import { table } from '../table.ts'
+
+type Item = components['schemas']['TelemetryHistory']['items'][number]
+type Kind = Item['kind']
+
+/** `telemetry`. */
+export function addTelemetryCommands(program: Command): void {
+  const telemetry = program.command('telemetry').description('What a router reported.')
+  telemetry.command('latest <device>').description('Print the newest sample of each kind.').action(printLatest)
+  telemetry
+    .command('tail <device>')
+    .description('Print samples as they arrive, until Ctrl-C.')
+    .option('--kind <kind>', 'connection, cellular, system or location')
+    .option('--since <minutes>', 'begin with the samples of the last minutes', '5')
+    .option('--once', 'end after the samples that there are')
+    .action(tail)
+}
+
+const modelSegment = process.env.ROUTERFLEET_MODEL_SEGMENT ?? 'router'
+
+async function printLatest(reference: string, _options: object, command: Command): Promise<void> {
+  const session = openSession(command)
+  const path = { modelSegment, deviceId: await findDeviceId(session, reference) }
+  const latest = await session.client.get('/api/{modelSegment}/{deviceId}/telemetry/latest', { params: { path } })
+  const { connection, cellular, system, location } = latest
+  session.print(latest, () =>
+    table(
+      ['KIND', 'AT', 'VALUES'],
+      Object.entries({ connection, cellular, system, location }).map(([kind, sample]) => [
+        kind,
+        sample?.ts,
+        sample && valuesOf(sample),
+      ]),
+    ),
+  )
+}
+
+type TailOptions = { kind?: Kind; since: string; once?: boolean }
+
+const pollMs = 2_000
+
+async function tail(reference: string, options: TailOptions, command: Command): Promise<void> {
+  const session = openSession(command)
+  const deviceId = await findDeviceId(session, reference)
+  const seen = new Set<string>()
+  let fromMs = Date.now() - Number(options.since) * 60_000
+  for (;;) {
+    const items = await readSince(session, deviceId, fromMs, options.kind)
+    for (const item of items) {
+      const key = `${item.ts} ${item.kind}`
+      if (seen.has(key)) continue
+      seen.add(key)
+      print(session.isJson ? JSON.stringify(item) : `${item.ts}  ${item.kind.padEnd(10)}  ${valuesOf(item)}`)
+    }
+    if (options.once) return
+    // Late samples of the last minute are printed too. Older keys are not needed any more.
+    fromMs = Math.max(fromMs, Date.now() - 60_000)
+    for (const key of seen) if (Date.parse(key.split(' ')[0] ?? '') < fromMs) seen.delete(key)
+    await pause(pollMs)
+  }
+}
+
+/** The samples from a time on, oldest first. */
+async function readSince(
+  { client }: Session,
+  deviceId: string,
+  fromMs: number,
+  kind: Kind | undefined,
+): Promise<Item[]> {
+  const query = { from: new Date(fromMs).toISOString(), ...(kind && { kind }) }
+  const params = { path: { modelSegment, deviceId }, query }
+  const items = await allOf(client.list('/api/{modelSegment}/{deviceId}/telemetry/history', { params }))
+  return items.reverse()
+}
+
+const hidden = new Set(['ts', 'kind', 'receivedAt', 'tsCorrected', 'ageMs'])
+
+/** The values of a sample that are not null, as `name=value`. */
+const valuesOf = (sample: object): string =>
+  Object.entries(sample)
+    .filter(([name, value]) => value !== null && !hidden.has(name))
+    .map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .join(' ')

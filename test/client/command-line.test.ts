@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type InstalledClient, installClient } from '#test/installed-client'
+import { startWholeService, type WholeService } from '#test/whole-service'
+
+const run = promisify(execFile)
+let client: InstalledClient
+let service: WholeService
+
+beforeAll(async () => {
+  ;[client, service] = await Promise.all([installClient(), startWholeService()])
+  await mkdir(join(client.folder, '.data'))
+  const access = { baseUrl: service.url, adminKey: service.adminKey }
+  await writeFile(join(client.folder, '.data/access.json'), JSON.stringify(access))
+}, 180_000)
+afterAll(async () => {
+  await client.remove()
+  await service.close()
+})
+
+type Outcome = { code: number; stdout: string; stderr: string }
+
+/** Runs a script in bash, in the folder of the project that installed the package. */
+const shell = async (script: string, environment: NodeJS.ProcessEnv = {}): Promise<Outcome> => {
+  const options = { cwd: client.folder, env: { ...client.environment, ...environment } }
+  const outcome = await run('bash', ['-euo', 'pipefail', '-c', script], options).catch((error: Outcome) => error)
+  return { code: 'code' in outcome ? outcome.code : 0, stdout: outcome.stdout, stderr: outcome.stderr }
+}
+
+const asAdmin = () => ({ ROUTERFLEET_URL: service.url, ROUTERFLEET_KEY: service.adminKey })
+
+test('the commands of the documentation run unchanged and configure the router', async () => {
+  const page = await readFile(join(import.meta.dirname, '../../docs/command-line.md'), 'utf8')
+  const script = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join('')
+  const { code, stdout, stderr } = await shell(`${script}\necho "$job"`)
+  expect([code, stderr]).toEqual([0, ''])
+  const [job = '', ...earlier] = stdout.trimEnd().split('\n').reverse()
+  const told = earlier.reverse().join('\n')
+  expect(told).toContain('for Harbour ferries. The profile is "ferries".')
+  expect(told).toMatch(/SN-0042 +Ferry 42 +RX-500/)
+  expect(told).toContain('"accepted":2')
+  expect(told).toMatch(/cellular +\S+Z +.*rsrpDbm=-97/)
+  expect(told).toMatch(/smartTag/)
+  expect(told).toMatch(/finished: 1 of 1 ended \(1 succeeded\)/)
+  expect(told).not.toContain('correct horse')
+  expect(job).toContain('correct horse')
+  const geojson = JSON.parse(await readFile(join(client.folder, 'fleet.geojson'), 'utf8'))
+  expect(geojson).toMatchObject({ type: 'FeatureCollection', features: [{ geometry: { type: 'Point' } }] })
+}, 120_000)
+
+test('profiles are in a file that only the user can read', async () => {
+  const path = join(client.environment.XDG_CONFIG_HOME ?? '', 'routerfleet/profiles.json')
+  await shell('routerfleet login --profile private <<< "$ROUTERFLEET_KEY"', asAdmin())
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  const { stdout } = await shell('routerfleet profiles')
+  expect(stdout).toMatch(/private +http/)
+  expect(stdout).not.toContain(service.adminKey)
+})
+
+describe('an import', () => {
+  test('prints tokens, and what failed with the row', async () => {
+    const { stdout: org } = await shell('routerfleet orgs create Imports --plan pro', asAdmin())
+    const csv = 'serial,name,model,tags\nI-1,Bus 1,RX-500,bus;night\nI-1,Bus 2,RX-500,\n'
+    await writeFile(join(client.folder, 'devices.csv'), csv)
+    const outcome = await shell(`routerfleet devices import devices.csv --tokens --org ${org.trim()}`, asAdmin())
+    expect(outcome.code).toBe(5)
+    expect(outcome.stdout).toMatch(/Created 1 devices\.[\s\S]*fld_/)
+    expect(outcome.stderr).toMatch(/1 rows failed:[\s\S]*2 +serial_taken/)
+    const exported = await shell(`routerfleet devices export --org ${org.trim()}`, asAdmin())
+    expect(exported.stdout).toMatch(/^id?.*serial[\s\S]*I-1/)
+  })
+})
+
+test('a forecast reads GPX and answers with distances', async () => {
+  const points = [0, 1, 2].map((step) => `<trkpt lon="${-8.29 + step / 100}" lat="51.84"><ele>3</ele></trkpt>`)
+  await writeFile(join(client.folder, 'route.gpx'), `<gpx><trk><trkseg>${points.join('')}</trkseg></trk></gpx>`)
+  const { code, stdout, stderr } = await shell('routerfleet forecast route.gpx', asAdmin())
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(/^Length 1\.4 km, with data 0\.0 km/)
+})
+
+describe('an error is a sentence with an exit code', () => {
+  const unknown = '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f'
+  test.for([
+    [2, 'devices lisst', /unknown command 'lisst'/],
+    [2, 'devices create --serial X', /required option '--name <name>' not specified/],
+    [2, 'configs create Wifi --settings "{"', /^The data is not JSON/],
+    [2, 'forecast missing.gpx', /^Cannot read missing\.gpx: it does not exist\.$/m],
+    [3, '--key flk_wrong orgs list', /^The API key or token is|^[A-Z].*\.$/m],
+    [3, '--profile nobody orgs list', /^There is no profile "nobody"\. Run `routerfleet login --profile nobody`\.$/m],
+    [4, `devices get ${unknown}`, new RegExp(`^No such device: ${unknown}\\.$`, 'm')],
+    [4, 'devices get SN-9999', /^There is no device with the id, serial or name "SN-9999"\.$/m],
+    [5, 'orgs create "" ', /name/],
+    [6, '--url http://127.0.0.1:9 --key flk_x api GET /livez', /^Cannot reach http:\/\/127\.0\.0\.1:9: .*\.$/m],
+  ] as const)('%i for %s', async ([code, command, text]) => {
+    const outcome = await shell(`routerfleet ${command}`, asAdmin())
+    expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringMatching(text)])
+    expect(outcome.stderr).not.toMatch(/\bat .*:\d+:\d+/)
+  })
+
+  test('7 if a job of a watched batch did not succeed', async () => {
+    const script = `
+      org=$(routerfleet orgs create Cancelled --plan pro)
+      routerfleet devices create --org "$org" --serial C-1 --name Bus --model RX --tag cancelled
+      group=$(routerfleet groups create All --org "$org" --tag cancelled)
+      batch=$(routerfleet jobs create reboot --org "$org" --group "$group")
+      routerfleet jobs cancel --org "$org" "$batch"
+      routerfleet jobs watch --org "$org" "$batch"`
+    const { code, stderr } = await shell(script, asAdmin())
+    expect([code, stderr]).toEqual([7, expect.stringMatching(/^1 of 1 jobs did not succeed:[\s\S]*cancelled$/m)])
+  })
+})
+
+describe('completion in bash', () => {
+  /** What bash offers after a line that ends where the cursor is. */
+  async function complete(line: string): Promise<string[]> {
+    const words = line.split(' ')
+    const script = `
+      source <(routerfleet completion bash)
+      COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}) COMP_CWORD=${words.length - 1}
+      "$(complete -p routerfleet | sed 's/.*-F \\([^ ]*\\) .*/\\1/')"
+      printf '%s\\n' "\${COMPREPLY[@]}"`
+    const { code, stdout, stderr } = await shell(script)
+    expect([code, stderr]).toEqual([0, ''])
+    return stdout.split('\n').filter((word) => word !== '')
+  }
+
+  test.for([
+    ['routerfleet de', ['devices']],
+    ['routerfleet devices ', ['list', 'get', 'create', 'token', 'import', 'export']],
+    ['routerfleet --json devices ex', ['export']],
+    ['routerfleet devices list --st', ['--status']],
+    ['routerfleet devices list --status o', ['online', 'offline']],
+    ['routerfleet fleet gps --format g', ['geojson']],
+    ['routerfleet jobs create re', ['reboot']],
+    ['routerfleet devices get --pro', ['--profile']],
+  ] as const)('%s', async ([line, expected]) => {
+    expect((await complete(line)).sort()).toEqual([...expected].sort())
+  })
+})
