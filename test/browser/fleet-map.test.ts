@@ -508,7 +508,9 @@ test.for(['', '/tools/routerfleet'])(
   'shows the API reference and sends a request from it, below "%s"',
   async (prefix) => {
     const proxy = prefix ? await serveBelow(prefix, product.url) : undefined
-    const { page, problems } = await read('docs', { key: undefined }, proxy?.url)
+    // The slash at the end redirects, so that relative addresses keep their base.
+    const { page, problems } = await read('docs/', { key: undefined }, proxy?.url)
+    expect(new URL(page.url()).pathname).toBe(`${prefix}/docs`)
     const { paths } = await product.call<{ paths: Record<string, object> }>('GET', '/openapi.json')
     const operations = page.locator('.opblock')
     await expect
@@ -520,6 +522,15 @@ test.for(['', '/tools/routerfleet'])(
     await page.getByRole('button', { name: 'Close' }).first().click()
     const listDevices = page.locator('#operations-Devices-getDevices')
     await listDevices.getByRole('button').first().click()
+    const samples = listDevices.getByRole('region', { name: 'Code samples' })
+    for (const [language, code] of [
+      ['curl', `${proxy?.url ?? product.url}/devices`],
+      ['TypeScript', "fleet.get('/devices')"],
+      ['Python', 'requests.get('],
+    ] as const) {
+      await samples.getByRole('button', { name: language }).click()
+      await expect.poll(() => samples.locator('code').textContent()).toContain(code)
+    }
     await listDevices.getByRole('button', { name: 'Try it out' }).click()
     const answered = page.waitForResponse((response) => new URL(response.url()).pathname === `${prefix}/devices`)
     await listDevices.getByRole('button', { name: 'Execute' }).click()

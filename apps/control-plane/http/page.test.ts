@@ -48,6 +48,12 @@ describe('documents', () => {
     expect([response.status, await response.text()]).toEqual([200, '<p>reference</p>'])
     expect(response.headers.get('cache-control')).toBe('no-cache')
   })
+
+  test('/docs/ redirects to /docs, also behind a path prefix', async () => {
+    const { status, headers } = await get('/docs/')
+    expect(status).toBe(308)
+    expect(new URL(headers.get('location') ?? '', 'https://example.org/tools/docs/').pathname).toBe('/tools/docs')
+  })
 })
 
 describe('assets', () => {

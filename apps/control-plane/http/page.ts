@@ -66,7 +66,10 @@ export async function openPage(folder: string, modelSegment: string): Promise<Pa
 
   return (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
-    return etags.has(new URL(request.url).pathname) ? app.fetch(request) : undefined
+    const { pathname } = new URL(request.url)
+    // The addresses in the documents are relative, so each document has only one address.
+    if (pathname === '/docs/') return new Response(null, { status: 308, headers: { Location: '../docs' } })
+    return etags.has(pathname) ? app.fetch(request) : undefined
   }
 }
 

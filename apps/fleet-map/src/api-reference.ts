@@ -2,6 +2,7 @@ import SwaggerUI from 'swagger-ui-dist/swagger-ui-es-bundle.js'
 import 'swagger-ui-dist/swagger-ui.css'
 import './styles/api-reference.css'
 import { type OpenApiDocument, prepareDocument } from './api/openapi.ts'
+import { codeSamplesPlugin } from './code-samples-plugin.ts'
 
 // The API reference at `/docs`: Swagger UI with the service's OpenAPI document.
 
@@ -17,8 +18,10 @@ const container = document.getElementById('reference')
 try {
   const response = await fetch(new URL('openapi.json', base))
   if (!response.ok) throw new Error(`The service returned status ${response.status}.`)
+  const spec = prepareDocument((await response.json()) as OpenApiDocument, base)
   SwaggerUI({
-    spec: prepareDocument((await response.json()) as OpenApiDocument, base),
+    spec,
+    plugins: [codeSamplesPlugin(spec, base.href.replace(/\/$/, ''))],
     domNode: container,
     deepLinking: true,
     docExpansion: 'list',

@@ -2,6 +2,7 @@
 declare module 'swagger-ui-dist/swagger-ui-es-bundle.js' {
   export type SwaggerUiOptions = {
     spec: object
+    plugins: unknown[]
     domNode: HTMLElement | null
     deepLinking: boolean
     docExpansion: 'list' | 'full' | 'none'
