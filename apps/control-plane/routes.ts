@@ -10,6 +10,7 @@ import { configApplyRoutes } from './routes/config-apply.ts'
 import { configRoutes } from './routes/configs.ts'
 import { deviceEdgeRoutes } from './routes/device-edge.ts'
 import { deviceFileRoutes } from './routes/device-files.ts'
+import { deviceIdentifierRoutes } from './routes/device-identifiers.ts'
 import { deviceRoutes } from './routes/devices.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { enrollmentKeyRoutes } from './routes/enrollment-keys.ts'
@@ -39,6 +40,7 @@ export const routes: readonly Route[] = [
   ...authRoutes,
   ...deviceFileRoutes,
   ...deviceRoutes,
+  ...deviceIdentifierRoutes,
   ...groupRoutes,
   ...groupMemberRoutes,
   ...placeRoutes,

@@ -45,6 +45,24 @@ export const digits: Conversion = {
   read: (value) => (typeof value === 'string' || typeof value === 'number' ? String(value).trim() : unusable),
 }
 
+/** An identifier as hexadecimal digits, which becomes decimal. */
+export const hexDigits: Conversion = {
+  description: 'hexadecimal digits',
+  read: (value) =>
+    typeof value === 'string' && /^(?:0x)?[0-9a-f]{1,12}$/i.test(value.trim())
+      ? String(Number.parseInt(value.trim(), 16))
+      : unusable,
+}
+
+/** A number whose maker reports 0 if there is none. */
+export const nonZero: Conversion = {
+  description: 'number; 0 is no value',
+  read: (value) => {
+    const sent = readNumber(value)
+    return sent === 0 ? noValue : sent
+  },
+}
+
 /** The maker's words for ours, without regard to case. A word that maps to null means "no value". */
 export function words(ours: Readonly<Record<string, string | null>>): Conversion {
   const known = new Map(Object.entries(ours).map(([word, mapped]) => [word.toLowerCase(), mapped]))

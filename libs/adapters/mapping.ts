@@ -19,6 +19,8 @@ export type MakerTable = {
   title: string
   /** The path of the object in the report, for documentation and metrics. Empty for the report itself. */
   at: string
+  /** The object is an element of a list. */
+  isListed?: true
   /** Where the maker documents the object. */
   source: string
   /** Values that mean "no value" in every field. */

@@ -1,6 +1,7 @@
 import type { Kind } from '#telemetry/fields'
 import type { Refused } from './adapter.ts'
 import type { DroppedFields } from './dropped-fields.ts'
+import type { MappedFields } from './mapping.ts'
 
 export type AdapterSample = Record<string, unknown> & { kind: Kind; ts?: number }
 
@@ -31,6 +32,21 @@ export function createSampleSet(): SampleSet {
     },
     samples: () => [...samples.values()],
   }
+}
+
+/** Adds the fields of an object to the samples of one time. Returns false if there are too many samples. */
+export function addFields(
+  set: SampleSet,
+  fields: MappedFields,
+  tsMs: number | undefined,
+  dropped: DroppedFields,
+): boolean {
+  for (const [kind, values] of fields) {
+    const sample = set.sampleAt(kind, tsMs)
+    if (!sample) return false
+    for (const [field, value] of values) setField(sample, field, value, dropped)
+  }
+  return true
 }
 
 export const tooManySamples: Refused = {

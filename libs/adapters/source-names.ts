@@ -1,2 +1,11 @@
 /** The protocols other than ours, as they are named in metrics. */
-export type SourceName = 'openwisp' | 'influx' | 'teltonika' | 'otlp'
+export type SourceName =
+  | 'cradlepoint'
+  | 'gpsd'
+  | 'influx'
+  | 'inhand'
+  | 'modemmanager'
+  | 'nmea'
+  | 'openwisp'
+  | 'otlp'
+  | 'teltonika'

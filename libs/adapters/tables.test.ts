@@ -1,17 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { fieldsOf, type Kind } from '#telemetry/fields'
 import { createDroppedFields } from './dropped-fields.ts'
-import { compileTable, type MakerTable } from './mapping.ts'
-import { deviceTable, interfaceTable, modemTable } from './openwisp/table.ts'
-import { recordTable } from './teltonika/table.ts'
-
-const tables: readonly MakerTable[] = [deviceTable, modemTable, interfaceTable, recordTable]
+import { compileTable } from './mapping.ts'
+import { makerTables } from './tables.ts'
 
 /** Returns an object with a value at a path of member names. */
 const objectWith = (path: string, value: unknown): unknown =>
   path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
 
-describe.each(tables.map((table) => ({ ...table, table })))('$source: $title', ({ table }) => {
+describe.each(makerTables.map((table) => ({ ...table, table })))('$source: $title', ({ table }) => {
   const read = compileTable(table)
   const lines = table.mappings.flatMap(({ from, to: fields, as }) =>
     fields.map((to) => ({ from, to, as, line: `${from} is ${to}` })),

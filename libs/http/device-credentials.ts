@@ -8,13 +8,13 @@ export function bearerToken(authorization: string | undefined): string | undefin
 }
 
 /**
- * Returns the device token of an `Authorization` header after a check of its form and checksum. Throws 401. The device edge
- * checks whether the token exists.
+ * Returns the device token of an `Authorization` header after a check of its form and checksum; for a gateway, its key. Throws
+ * 401. The device edge checks whether the token exists.
  */
-export function requireDeviceToken(authorization: string | undefined): string {
+export function requireDeviceToken(authorization: string | undefined, isGateway = false): string {
   const token = bearerToken(authorization)
   if (token === undefined) throw deviceTokenMissing()
-  if (parseToken(token)?.prefix !== 'fld') throw deviceTokenRefused()
+  if (parseToken(token)?.prefix !== (isGateway ? 'fle' : 'fld')) throw deviceTokenRefused()
   return token
 }
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import { LRUCache } from 'lru-cache'
+import { gatewayDeviceHeader } from '#device-edge/gateway'
 import { requireDeviceToken } from '#http/device-credentials'
 import type { DeviceEdge } from './proxy.ts'
 
@@ -29,8 +30,10 @@ export function createDeviceAdmission(deviceEdge: Pick<DeviceEdge, 'checkToken'>
   const known = new LRUCache<string, true>({ max: maxKnown, ttl: knownForMs, ttlResolution: clockEveryMs })
   return {
     async admit(c, requestId, authorization) {
-      const token = requireDeviceToken(authorization)
-      const tokenDigest = hash('sha256', token, 'base64')
+      // A gateway names the device that it speaks for.
+      const device = c.req.header(gatewayDeviceHeader)
+      const token = requireDeviceToken(authorization, device !== undefined)
+      const tokenDigest = hash('sha256', device === undefined ? token : `${token} ${device}`, 'base64')
       // Without a body, no memory is held, so the device edge's own check is sufficient.
       const hasBody = c.req.method !== 'GET' && c.req.method !== 'HEAD'
       if (!hasBody || known.has(tokenDigest)) return { tokenDigest }

@@ -5,6 +5,7 @@ import type { Context } from 'hono'
 import { ServiceError } from '#core/errors'
 import { isSliceOver, nextSlice } from '#core/slices'
 import { maxReportBytes, nextJobPath } from '#device-edge/contract'
+import { gatewayDeviceHeader } from '#device-edge/gateway'
 import { type BodyTerms, startDeadline } from '#http/body'
 import { createEdgeCopies } from './edge-copies.ts'
 
@@ -75,7 +76,7 @@ export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
         // One byte more is forwarded, so that the edge returns 413 in its own order of checks.
         const body = hasBody ? await readStart(incoming, maxBytes + 1, terms) : null
         const headers = forwardedHeaders(incoming, requestId)
-        await copies.request(authorization ?? incoming.headers.authorization, (pool) => {
+        await copies.request(credentialsOf(incoming, authorization), (pool) => {
           if (outgoing.destroyed) throw clientIsGone()
           return pool.stream(
             { method: c.req.method as 'GET' | 'POST', path: pathname + search, headers, body, signal: leaving },
@@ -98,9 +99,16 @@ export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
       return new Response(null, { status: outgoing.statusCode, headers: RESPONSE_ALREADY_SENT.headers })
     },
     async checkToken(incoming, requestId, authorization) {
-      const headers = { ...callerHeaders(incoming, requestId), authorization }
+      const device = incoming.headers[gatewayDeviceHeader]
+      const headers = {
+        ...callerHeaders(incoming, requestId),
+        authorization,
+        ...(device === undefined ? {} : { [gatewayDeviceHeader]: String(device) }),
+      }
       const answer = await copies
-        .request(authorization, (pool) => pool.request({ method: 'GET', path: tokenCheckPath, headers }))
+        .request(credentialsOf(incoming, authorization), (pool) =>
+          pool.request({ method: 'GET', path: tokenCheckPath, headers }),
+        )
         .catch(() => {
           throw edgeIsAway()
         })
@@ -115,6 +123,12 @@ export function createDeviceEdge(ingestUrls: readonly string[]): DeviceEdge {
     },
     close: copies.close,
   }
+}
+
+/** Returns what selects the copy of the device edge. A gateway has one key for all its devices, so they are told apart. */
+function credentialsOf({ headers }: IncomingMessage, authorization = headers.authorization): string | undefined {
+  const device = headers[gatewayDeviceHeader]
+  return device === undefined ? authorization : `${authorization} ${device}`
 }
 
 const noJob = () => new Response(null, { status: 204 })

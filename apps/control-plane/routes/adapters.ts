@@ -34,6 +34,13 @@ const adapterRoute = ({ source, body, mediaTypes, answers, ...described }: Adapt
 }
 
 const json = 'application/json'
+const text = 'text/plain'
+
+const outcome = z.object({
+  accepted: z.int(),
+  rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
+  dropped: z.int().describe('Values that have no field or cannot be converted.'),
+})
 const protobuf = 'application/x-protobuf'
 
 /** The routes for routers and tools that speak another protocol. The device edge handles them. */
@@ -93,11 +100,7 @@ export const adapterRoutes: Route[] = [
     answers: {
       200: {
         description: accepted,
-        schema: z.object({
-          accepted: z.int(),
-          rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
-          dropped: z.int().describe('Values that have no field or cannot be converted.'),
-        }),
+        schema: outcome,
       },
     },
     example: {
@@ -140,6 +143,66 @@ export const adapterRoutes: Route[] = [
         ],
       },
       answer: {},
+    },
+  }),
+  adapterRoute({
+    source: 'modemmanager',
+    summary: 'Report the output of ModemManager',
+    description: 'The JSON that `mmcli -J` prints, with `--signal-get`, `--location-get` or neither.',
+    mediaTypes: [json],
+    body: z.looseObject({ modem: z.record(z.string(), z.unknown()) }),
+    answers: { 200: { description: accepted, schema: outcome } },
+    example: {
+      body: { modem: { signal: { lte: { rsrp: '-92.00', rsrq: '-9.00', snr: '19.20' } } } },
+      answer: { accepted: 1, rejected: [], dropped: 0 },
+    },
+  }),
+  adapterRoute({
+    source: 'inhand',
+    summary: 'Report telemetry as InHand gateways publish it',
+    description: 'A message of FlexAPI: a flat object with names such as `gnss.latitude`.',
+    mediaTypes: [json],
+    body: z.record(z.string(), z.unknown()),
+    answers: { 200: { description: accepted, schema: outcome } },
+    example: {
+      body: { 'gnss.ts': 1777897800, 'gnss.latitude': 30.587509, 'gnss.longitude': 104.05365, 'gnss.hdop': 1.1 },
+      answer: { accepted: 1, rejected: [], dropped: 0 },
+    },
+  }),
+  adapterRoute({
+    source: 'cradlepoint',
+    summary: 'Report telemetry as Cradlepoint routers do',
+    description: 'Lines of the GPS client, or the diagnostics of a modem as JSON.',
+    mediaTypes: [text, json],
+    body: z.string(),
+    answers: { 200: { description: accepted, schema: outcome } },
+    example: {
+      body: '352099001761481,162658,4333.62404,N,11636.23469,W,0.0,277.2,Verizon,LTE,-107,-74,-16,,100.68.169.178',
+      answer: { accepted: 3, rejected: [], dropped: 0 },
+    },
+  }),
+  adapterRoute({
+    source: 'nmea',
+    summary: 'Report NMEA 0183 sentences',
+    description: 'One sentence a line, with its checksum. The sentences of one time become one position.',
+    mediaTypes: [text],
+    body: z.string(),
+    answers: { 200: { description: accepted, schema: outcome } },
+    example: {
+      body: '$GPRMC,123519.00,A,4807.038,N,01131.000,E,022.4,084.4,040526,,,A*58',
+      answer: { accepted: 1, rejected: [], dropped: 0 },
+    },
+  }),
+  adapterRoute({
+    source: 'gpsd',
+    summary: 'Report the objects of gpsd',
+    description: 'One object a line, as gpsd sends them to its clients. TPV and SKY are read.',
+    mediaTypes: [text, 'application/x-ndjson'],
+    body: z.string(),
+    answers: { 200: { description: accepted, schema: outcome } },
+    example: {
+      body: '{"class":"TPV","mode":3,"time":"2026-05-04T12:30:00.000Z","lat":50.074,"lon":14.466,"eph":9.5}',
+      answer: { accepted: 1, rejected: [], dropped: 0 },
     },
   }),
 ]

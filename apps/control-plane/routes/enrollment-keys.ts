@@ -12,6 +12,7 @@ const enrollmentKeySchema = z
     id: z.string(),
     name: z.string(),
     autoCreate: z.boolean(),
+    allowGateway: z.boolean().describe('A gateway may report with the key for registered devices.'),
     models: z.array(z.string()).nullable().describe('Allowed models; null for any model.'),
     maxDevices: z.int().nullable(),
     enrolledCount: z.int(),
@@ -28,13 +29,17 @@ export const enrollmentKeyRoutes: Route[] = [
     path: '/orgs/:orgId/enrollment-keys',
     summary: 'Create an enrollment key',
     description:
-      'Routers use the key to enroll. With `autoCreate`, unknown serials are registered; otherwise, only registered serials can enroll.',
+      'Routers use the key to enroll. With `autoCreate`, unknown serials are registered; otherwise, only registered serials can enroll. With `allowGateway`, `apps/gateway` can use the key.',
     tag,
     access: 'org:write',
     params: orgParams,
     body: z.strictObject({
       name: text(),
       autoCreate: z.boolean(),
+      allowGateway: z
+        .boolean()
+        .default(false)
+        .describe('Lets a gateway report for registered devices of the organization that have no token.'),
       models: distinct(text(), 100, 1).optional(),
       maxDevices: z.int().min(1).max(2_147_483_647).optional(),
       expiresAt: instantIn().optional(),

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { Clock } from '#core/clock'
 import { badRequest, ServiceError } from '#core/errors'
 import { maxJsonBodyBytes } from '#device-edge/contract'
+import { gatewayDeviceHeader, gatewayReceivedHeader } from '#device-edge/gateway'
 import { type BodyTerms, decodeJson, readBody, requireMediaType } from '#http/body'
 import type { DeviceTraffic } from '../report/device-traffic.ts'
 import type { DeviceAccess } from './device-access.ts'
@@ -16,9 +17,16 @@ export type AdmissionParts = {
   traffic: DeviceTraffic
 }
 
+/** Returns the device that a gateway speaks for; undefined if the caller is a device. */
+export function gatewayDeviceOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
+  const sent = headers[gatewayDeviceHeader]
+  return typeof sent === 'string' ? sent : undefined
+}
+
 /**
- * Returns the grant of the request's device token. `authorization`: the credentials, if they are not in that header. Throws
- * 401, 429 after too many failures, and 503.
+ * Returns the grant of the request's device token, or of a gateway's key for the device that it names. `authorization`: the
+ * credentials, if they are not in that header. Throws 401, 429 after too many failures, and 503; for a gateway also 400 and
+ * 404.
  */
 export async function authenticateDevice(
   { access, failedAuthentications }: Pick<AdmissionParts, 'access' | 'failedAuthentications'>,
@@ -26,7 +34,7 @@ export async function authenticateDevice(
   authorization = request.headers.authorization,
 ): Promise<DeviceGrant> {
   try {
-    const grant = access.authenticate(authorization)
+    const grant = access.authenticate(authorization, gatewayDeviceOf(request))
     return grant instanceof Promise ? await grant : grant
   } catch (error) {
     await failedAuthentications.count(request, error)
@@ -47,6 +55,22 @@ export async function admitDevice(
   const receivedAtMs = parts.clock()
   parts.traffic.admit(grant.deviceId, receivedAtMs)
   return { grant, receivedAtMs }
+}
+
+/** A gateway keeps what it cannot deliver in its broker, so a report can arrive this late. */
+const longestDeliveryMs = 24 * 60 * 60 * 1_000
+/** How far the clock of a gateway may be ahead. */
+const aheadMs = 60_000
+
+/**
+ * Returns the time of receipt of a report: when its gateway received it, so that a repeated delivery gives the same rows.
+ * Without a gateway, and if the gateway's clock is wrong, it is `nowMs`.
+ */
+export function receiptTime(request: Pick<IncomingMessage, 'headers'>, nowMs: number): number {
+  if (gatewayDeviceOf(request) === undefined) return nowMs
+  const sentMs = Number(request.headers[gatewayReceivedHeader] ?? Number.NaN)
+  const isPlausible = Number.isInteger(sentMs) && sentMs > nowMs - longestDeliveryMs && sentMs < nowMs + aheadMs
+  return isPlausible ? sentMs : nowMs
 }
 
 /** Throws 403 `device_disabled`. */

@@ -2,15 +2,19 @@ import { hash } from 'node:crypto'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
 import { parseToken } from '#core/tokens'
+import { parseIdentityHeader } from '#device-edge/gateway'
 import { bearerToken, deviceTokenMissing, deviceTokenRefused } from '#http/device-credentials'
 import type { Queryable } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
-import { type DeviceGrant, findGrants } from './device-grants.ts'
+import { type DeviceGrant, findGrants, gatewayCredential, isGatewayCredential } from './device-grants.ts'
 
 export type DeviceAccess = {
-  /** Returns the grant of an `Authorization` header: at once if it is cached, otherwise after a query. Throws 401 or 503. */
-  authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant>
-  /** Returns the current version of a grant. Undefined if its token was revoked or has expired. */
+  /**
+   * Returns the grant of an `Authorization` header: at once if it is cached, otherwise after a query. `device`: the device that
+   * a gateway speaks for, as in its header. Throws 401 or 503; for a gateway also 400, and 404 `device_unknown`.
+   */
+  authenticate(authorization: string | undefined, device?: string): DeviceGrant | Promise<DeviceGrant>
+  /** Returns the current version of a grant. Undefined if its credentials were revoked or have expired. */
   current(grant: DeviceGrant): DeviceGrant | undefined
   /** Reloads the cached grants of these devices and organizations, or all. Visits every cached grant. */
   refresh(subjects?: readonly AccessSubject[]): Promise<void>
@@ -30,66 +34,72 @@ const lookedUpTogether = 500
  */
 export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock }): DeviceAccess {
   const grants = new Map<string, DeviceGrant>()
-  const unknownUntilMs = new Map<string, number>()
+  const refusedUntilMs = new Map<string, { untilMs: number; isUnknownDevice: boolean }>()
   const lookups = new Map<string, Promise<DeviceGrant>>()
   let refreshes = 0
 
-  const find = coalesce(async (tokenHashes: readonly string[]) => {
-    const found = new Map((await findGrants(db, tokenHashes)).map((grant) => [grant.tokenHash, grant]))
-    return (tokenHash: string) => found.get(tokenHash)
+  const find = coalesce(async (credentials: readonly string[]) => {
+    const found = new Map((await findGrants(db, credentials)).map((grant) => [grant.credential, grant]))
+    return (credential: string) => found.get(credential)
   }, lookedUpTogether)
 
-  async function lookUp(tokenHash: string): Promise<DeviceGrant> {
+  async function lookUp(credential: string): Promise<DeviceGrant> {
     const refreshesBefore = refreshes
-    const found = await find(tokenHash).catch(() => {
+    const found = await find(credential).catch(() => {
       throw new ServiceError(503, 'unavailable', 'Device tokens cannot be checked. Retry later.', {
         headers: { 'Retry-After': '2' },
       })
     })
-    if (found) {
-      grants.set(found.tokenHash, found)
+    if (found && 'deviceId' in found) {
+      grants.set(credential, found)
       // A notice may have announced a newer state during the query, before this token was cached.
-      if (refreshes !== refreshesBefore) void reload(tokenHash).catch(() => {})
+      if (refreshes !== refreshesBefore) void reload(credential).catch(() => {})
       return found
     }
-    if (unknownUntilMs.size >= maxUnknown) unknownUntilMs.clear()
-    unknownUntilMs.set(tokenHash, clock() + unknownLifetimeMs)
-    throw deviceTokenRefused()
+    if (refusedUntilMs.size >= maxUnknown) refusedUntilMs.clear()
+    const isUnknownDevice = found !== undefined
+    refusedUntilMs.set(credential, { untilMs: clock() + unknownLifetimeMs, isUnknownDevice })
+    throw isUnknownDevice ? deviceUnknown() : deviceTokenRefused()
   }
 
-  /** Reloads this token only, in a batch with others. A refresh would visit all tokens for each of thousands. */
-  async function reload(tokenHash: string): Promise<void> {
+  function keep(credential: string, found: Awaited<ReturnType<typeof find>>): void {
+    if (found && 'deviceId' in found) grants.set(credential, found)
+    else grants.delete(credential)
+  }
+
+  /** Reloads these credentials only, in a batch with others. A refresh would visit all for each of thousands. */
+  async function reload(credential: string): Promise<void> {
     let refreshesBefore: number
-    let found: DeviceGrant | undefined
+    let found: Awaited<ReturnType<typeof find>>
     do {
       refreshesBefore = refreshes
-      found = await find(tokenHash)
+      found = await find(credential)
     } while (refreshes !== refreshesBefore)
-    if (found) grants.set(tokenHash, found)
-    else grants.delete(tokenHash)
+    keep(credential, found)
   }
 
-  function authenticate(authorization: string | undefined): DeviceGrant | Promise<DeviceGrant> {
+  function authenticate(authorization: string | undefined, device?: string): DeviceGrant | Promise<DeviceGrant> {
     const token = bearerToken(authorization)
     if (token === undefined) throw deviceTokenMissing()
     const tokenHash = hash('sha256', token, 'base64')
-    const known = grants.get(tokenHash)
+    const credential = device === undefined ? tokenHash : gatewayCredential(tokenHash, parseIdentityHeader(device))
+    const known = grants.get(credential)
     if (known) {
       if (known.expiresAtMs > clock()) return known
-      grants.delete(tokenHash)
+      grants.delete(credential)
     }
-    if (parseToken(token)?.prefix !== 'fld' || (unknownUntilMs.get(tokenHash) ?? 0) > clock()) {
-      throw deviceTokenRefused()
-    }
-    const pending = lookups.get(tokenHash)
+    if (parseToken(token)?.prefix !== (isGatewayCredential(credential) ? 'fle' : 'fld')) throw deviceTokenRefused()
+    const refused = refusedUntilMs.get(credential)
+    if (refused && refused.untilMs > clock()) throw refused.isUnknownDevice ? deviceUnknown() : deviceTokenRefused()
+    const pending = lookups.get(credential)
     if (pending) return pending
-    const lookup = lookUp(tokenHash).finally(() => lookups.delete(tokenHash))
-    lookups.set(tokenHash, lookup)
+    const lookup = lookUp(credential).finally(() => lookups.delete(credential))
+    lookups.set(credential, lookup)
     return lookup
   }
 
-  function current({ tokenHash }: DeviceGrant): DeviceGrant | undefined {
-    const known = grants.get(tokenHash)
+  function current({ credential }: DeviceGrant): DeviceGrant | undefined {
+    const known = grants.get(credential)
     return known && known.expiresAtMs > clock() ? known : undefined
   }
 
@@ -97,21 +107,20 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     refreshes += 1
     const ids = subjects && new Set(subjects.map(idOf))
     const affected: string[] = []
-    for (const [tokenHash, { deviceId, organizationId }] of grants) {
-      if (!ids || ids.has(deviceId) || ids.has(organizationId)) affected.push(tokenHash)
+    for (const [credential, { deviceId, organizationId }] of grants) {
+      if (!ids || ids.has(deviceId) || ids.has(organizationId)) affected.push(credential)
     }
     for (let start = 0; start < affected.length; start += refreshBatch) {
       const batch = affected.slice(start, start + refreshBatch)
-      const found = new Map((await findGrants(db, batch)).map((grant) => [grant.tokenHash, grant]))
-      for (const tokenHash of batch) {
-        const grant = found.get(tokenHash)
-        if (grant) grants.set(tokenHash, grant)
-        else grants.delete(tokenHash)
-      }
+      const found = new Map((await findGrants(db, batch)).map((grant) => [grant.credential, grant]))
+      for (const credential of batch) keep(credential, found.get(credential))
     }
   }
 
   return { authenticate, current, refresh }
 }
+
+const deviceUnknown = () =>
+  new ServiceError(404, 'device_unknown', "The organization of the gateway's key has no such device.")
 
 const idOf = (subject: AccessSubject) => ('deviceId' in subject ? subject.deviceId : subject.organizationId)

@@ -1,15 +1,56 @@
-import { findTokenGrants, type TokenGrant } from '#fleet/devices/token-grants'
+import { type DeviceIdentity, identityHeader, parseIdentityHeader } from '#device-edge/gateway'
+import { findGatewayGrants } from '#fleet/devices/gateway-grants'
+import { type DeviceAccessFacts, findTokenGrants } from '#fleet/devices/token-grants'
 import type { Queryable } from '#postgres/pool'
 import type { DeviceClass } from '#telemetry/dwell'
 
-/** What a device token permits, and the class of its device. */
-export type DeviceGrant = Omit<TokenGrant, 'tags'> & { deviceClass: DeviceClass }
+/**
+ * What the credentials of a device permit, and the class of the device. `credential` identifies them: the hash of a device
+ * token, or the hash of a gateway's key and the device that the gateway names.
+ */
+export type DeviceGrant = Omit<DeviceAccessFacts, 'tags'> & { credential: string; deviceClass: DeviceClass }
 
-/** Returns the grants of these token hashes (base64 of SHA-256). Unknown, expired and revoked tokens are left out. */
-export async function findGrants(db: Queryable, tokenHashes: readonly string[]): Promise<DeviceGrant[]> {
-  const grants = await findTokenGrants(db, tokenHashes)
-  return grants.map(({ tags, ...grant }) => ({ ...grant, deviceClass: deviceClassOf(tags) }))
+/** A valid key of a gateway whose organization has no such device. */
+export type UnknownDevice = { credential: string; isUnknownDevice: true }
+
+/** Returns the credential of a gateway's key (its SHA-256 in base64) and a device. */
+export const gatewayCredential = (keyHash: string, device: DeviceIdentity): string =>
+  `${keyHash} ${identityHeader(device)}`
+
+export const isGatewayCredential = (credential: string): boolean => credential.includes(' ')
+
+/** Returns the grants of these credentials. Unknown, expired and revoked credentials are left out. */
+export async function findGrants(
+  db: Queryable,
+  credentials: readonly string[],
+): Promise<(DeviceGrant | UnknownDevice)[]> {
+  const claims = credentials.filter(isGatewayCredential).map(claimOf)
+  const [tokens, gateways] = await Promise.all([
+    findTokenGrants(
+      db,
+      credentials.filter((credential) => !isGatewayCredential(credential)),
+    ),
+    findGatewayGrants(db, claims),
+  ])
+  return [
+    ...tokens.map(({ tokenHash, device }) => grantOf(tokenHash, device)),
+    ...gateways.map(({ claim, device }) => {
+      const credential = gatewayCredential(claim.keyHash, claim)
+      return device ? grantOf(credential, device) : { credential, isUnknownDevice: true as const }
+    }),
+  ]
 }
+
+function claimOf(credential: string) {
+  const [keyHash = '', device = ''] = credential.split(' ', 2)
+  return { keyHash, ...parseIdentityHeader(device) }
+}
+
+const grantOf = (credential: string, { tags, ...facts }: DeviceAccessFacts): DeviceGrant => ({
+  credential,
+  ...facts,
+  deviceClass: deviceClassOf(tags),
+})
 
 /** A device is a vehicle unless it has the tag `class:ship` or `class:fixed`. The class selects the dwell policy. */
 function deviceClassOf(tags: readonly string[]): DeviceClass {

@@ -4,7 +4,14 @@ import { createFairTurns } from '#core/fair-turns'
 import type { BodyBudget } from '#http/body-budget'
 import type { Logger } from '#http/request-log'
 import type { TelemetryLog } from '#telemetry-log/log'
-import { type AdmissionParts, admitDevice, refuseDisabled, refuseEndedSubscription } from '../access/admission.ts'
+import {
+  type AdmissionParts,
+  admitDevice,
+  gatewayDeviceOf,
+  receiptTime,
+  refuseDisabled,
+  refuseEndedSubscription,
+} from '../access/admission.ts'
 import type { DeviceGrant } from '../access/device-grants.ts'
 import type { OpenJobs } from '../jobs/open-jobs.ts'
 import { toServiceError } from '../to-service-error.ts'
@@ -30,6 +37,9 @@ export type ReportParts = AdmissionParts & {
   retentionMs: number
   onAccepted: (grant: DeviceGrant, receivedAtMs: number) => void
 }
+
+/** The label `source` of reports in our own format that a gateway delivered. */
+const gatewaySource = 'gateway'
 
 /** Time for checking reports before the event loop serves connections again. */
 const turnMs = 20
@@ -67,7 +77,10 @@ export function createReportRoutes(parts: ReportParts): (protocol?: ReportProtoc
       })
       if (sent === undefined) return undefined
       account.arrived()
-      const times = { receivedAtMs, oldestTsMs: receivedAtMs - parts.retentionMs }
+      const times = {
+        receivedAtMs: receiptTime(request, receivedAtMs),
+        oldestTsMs: receivedAtMs - parts.retentionMs,
+      }
       const context = { format, ...times, ...(foreign ? { foreign } : {}) }
       const isGone = () => request.socket.destroyed
       /** Charges before and after decompression, so that a device over its rate causes no further work. */
@@ -118,8 +131,11 @@ export function createReportRoutes(parts: ReportParts): (protocol?: ReportProtoc
   }
 
   return (protocol = ownProtocol) => {
-    const metrics = parts.metrics(protocol)
+    const direct = parts.metrics(protocol)
+    // Of our own format, the label says that a gateway delivered the report. Other protocols have their own label.
+    const delivered = protocol === ownProtocol ? parts.metrics({ ...protocol, source: gatewaySource }) : direct
     return (request, response) => {
+      const metrics = gatewayDeviceOf(request) === undefined ? direct : delivered
       const startedMs = performance.now()
       const requestId = requestIdOf(request)
       accept(request, protocol, metrics).then(

@@ -38,6 +38,7 @@ export const deviceTable: MakerTable = {
 export const modemTable: MakerTable = {
   title: 'The interface of the modem (the element of `interfaces` with `mobile`)',
   at: 'interfaces',
+  isListed: true,
   source,
   noValue,
   mappings: [
@@ -97,6 +98,7 @@ export const modemTable: MakerTable = {
 export const interfaceTable: MakerTable = {
   title: 'Other interfaces (elements of `interfaces` without `mobile`)',
   at: 'interfaces',
+  isListed: true,
   source,
   noValue,
   mappings: [

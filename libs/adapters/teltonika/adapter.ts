@@ -1,12 +1,14 @@
-import { type Adapter, jsonReply, refuse, type Translation } from '../adapter.ts'
+import { type Adapter, refuse, type Translation } from '../adapter.ts'
 import { createDroppedFields, type DroppedFields } from '../dropped-fields.ts'
 import { isRecord, parseJson } from '../json.ts'
 import { compileTable } from '../mapping.ts'
+import { problemReplies } from '../problem-replies.ts'
 import { createSampleSet, envelopeOf, type SampleSet, setField, tooManySamples } from '../sample-set.ts'
-import { epochMs } from './derived.ts'
-import { recordTable } from './table.ts'
+import { epochMs } from '../times.ts'
+import { publisherTable, recordTable } from './table.ts'
 
 const readRecord = compileTable(recordTable)
+const readParameter = compileTable(publisherTable)
 
 /** Members that group the values of a record. */
 const sections = ['mobile', 'gsm', 'modem', 'connection', 'gps', 'system']
@@ -17,14 +19,8 @@ export const teltonika: Adapter = {
   path: '/adapters/teltonika',
   // The router's HTTP client sends the type of a form unless the operator sets a header.
   mediaTypes: undefined,
-  authorizationOf: ({ authorization }) => authorization,
   translate,
-  answer: ({ accepted, rejected, dropped }) => jsonReply(200, { accepted, rejected, dropped }),
-  answerProblem: (problem) => ({
-    status: problem.status,
-    headers: { 'Content-Type': 'application/problem+json' },
-    body: JSON.stringify(problem),
-  }),
+  ...problemReplies,
 }
 
 function translate(body: Buffer): Translation {
@@ -49,14 +45,14 @@ function recordsOf(body: unknown): readonly unknown[] | undefined {
 }
 
 /** Returns false if there are too many samples. */
-function addRecord(record: Record<string, unknown>, set: SampleSet, dropped: DroppedFields): boolean {
+function addRecord({ mqtt, ...record }: Record<string, unknown>, set: SampleSet, dropped: DroppedFields): boolean {
   const grouped = sections.flatMap((name) => {
     const section = record[name]
     return isRecord(section) ? [[name, section] as const] : []
   })
   const names = new Set<string>(grouped.map(([name]) => name))
   const own = Object.fromEntries(Object.entries(record).filter(([name]) => !names.has(name)))
-  const fields = new Map()
+  const fields = mqtt === undefined ? new Map() : readParameter(mqtt, dropped)
   for (const part of [own, ...grouped.map(([, section]) => section)]) readRecord(part, dropped, fields)
   const sentMs = [record, ...grouped.map(([, section]) => section)].map(({ timestamp }) => epochMs(timestamp))
   const tsMs = sentMs.find((ms) => typeof ms === 'number')

@@ -35,13 +35,3 @@ export function degreesC(value: unknown): unknown {
   if (typeof sent !== 'number') return unusable
   return Math.abs(sent) > 150 ? sent / 10 : sent
 }
-
-/** The first millisecond timestamp that is not a plausible number of seconds: 1973 in ms, the year 5138 in s. */
-const firstMs = 1e11
-
-/** Returns epoch milliseconds of a timestamp in seconds or milliseconds. */
-export function epochMs(value: unknown): unknown {
-  const sent = readNumber(value)
-  if (typeof sent !== 'number' || sent <= 0) return unusable
-  return Math.trunc(sent < firstMs ? sent * 1_000 : sent)
-}

@@ -1,6 +1,7 @@
 import { derived, digits, number, scaled, text, words } from '../conversions.ts'
 import type { MakerTable } from '../mapping.ts'
-import { arfcnOfCells, degreesC, epochMs, pciOfCells, plmnOfCells } from './derived.ts'
+import { epochMs } from '../times.ts'
+import { arfcnOfCells, degreesC, pciOfCells, plmnOfCells } from './derived.ts'
 
 const technologies = words({
   '5G-SA': 'nr-sa',
@@ -124,5 +125,30 @@ export const recordTable: MakerTable = {
       to: ['location.fixTs'],
       as: derived('epoch in s or ms; also the time of the record', epochMs),
     },
+  ],
+}
+
+/** A parameter of the MQTT publisher. The gateway sends its name and its value in `mqtt`. */
+export const publisherTable: MakerTable = {
+  title: 'A parameter of the MQTT publisher',
+  at: 'mqtt',
+  source: 'RUTOS wiki: Monitoring via MQTT',
+  noValue: ['N/A', 'n/a', '-', ''],
+  mappings: [
+    { from: 'temperature', to: ['system.modemTemperatureC'], as: scaled(0.1, 'tenths of °C') },
+    { from: 'operator', to: ['cellular.operatorName', 'connection.operatorName'], as: text },
+    { from: 'signal', to: ['cellular.rssiDbm'], as: number },
+    {
+      from: 'network',
+      to: ['cellular.rat', 'connection.rat'],
+      as: words({ '2G': 'gsm', '3G': 'umts', '4G': 'lte', LTE: 'lte', '5G-SA': 'nr-sa', '5G-NSA': 'nr-nsa' }),
+    },
+    {
+      from: 'connection',
+      to: ['connection.state'],
+      as: words({ Connected: 'connected', Connecting: 'connecting', Disconnected: 'disconnected' }),
+    },
+    { from: 'wan', to: ['connection.wanIp'], as: text },
+    { from: 'uptime', to: ['system.uptimeS'], as: number },
   ],
 }

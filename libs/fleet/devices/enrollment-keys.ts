@@ -15,6 +15,8 @@ type EnrollmentKey = {
   name: string
   /** Registers unknown serials. Otherwise only registered devices may enroll. */
   autoCreate: boolean
+  /** A gateway may report with the key for registered devices of the organization. */
+  allowGateway: boolean
   /** Null: any model. */
   models: string[] | null
   maxDevices: number | null
@@ -27,6 +29,7 @@ type NewEnrollmentKey = {
   organizationId: string
   name: string
   autoCreate: boolean
+  allowGateway?: boolean | undefined
   models?: string[] | undefined
   maxDevices?: number | undefined
   expiresAt?: Date | undefined
@@ -36,6 +39,7 @@ type EnrollmentKeyRow = {
   id: string
   name: string
   auto_create: boolean
+  allow_gateway: boolean
   models: string[] | null
   max_devices: number | null
   enrolled_count: number
@@ -45,12 +49,13 @@ type EnrollmentKeyRow = {
 }
 
 const columns =
-  'id, name, auto_create, models, max_devices, enrolled_count, created_at, created_at::text AS created_text, expires_at'
+  'id, name, auto_create, allow_gateway, models, max_devices, enrolled_count, created_at, created_at::text AS created_text, expires_at'
 
 const toEnrollmentKey = (row: EnrollmentKeyRow): EnrollmentKey => ({
   id: row.id,
   name: row.name,
   autoCreate: row.auto_create,
+  allowGateway: row.allow_gateway,
   models: row.models,
   maxDevices: row.max_devices,
   enrolledCount: row.enrolled_count,
@@ -69,8 +74,8 @@ export async function createEnrollmentKey(
   const issued = issueToken('fle')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rows } = await connection.query<EnrollmentKeyRow>(
-      `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, models, max_devices, created_by, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING ${columns}`,
+      `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, models, max_devices, created_by, expires_at, allow_gateway)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ${columns}`,
       [
         issued.id,
         organizationId,
@@ -81,10 +86,14 @@ export async function createEnrollmentKey(
         input.maxDevices ?? null,
         ctx.principal.id,
         input.expiresAt ?? null,
+        input.allowGateway ?? false,
       ],
     )
     if (!rows[0]) throw new Error('The key was not inserted.')
-    await audit(ctx, connection, 'enrollment_key.created', organizationId, issued.id, { name: input.name })
+    await audit(ctx, connection, 'enrollment_key.created', organizationId, issued.id, {
+      name: input.name,
+      ...(input.allowGateway ? { allowGateway: true } : {}),
+    })
     return { ...toEnrollmentKey(rows[0]), key: issued.token }
   })
 }

@@ -22,8 +22,8 @@ type Transfer = ConditionalChange & { toOrgId: string; reason?: string | undefin
 
 /**
  * Transfers a device to another organization (`device:transfer` in both; 403 for any other destination, whether it exists or
- * not). The device loses its groups, profile, open jobs, tokens and last location. Its history remains with the old owner,
- * whose ownership interval ends.
+ * not). The device loses its groups, profile, open jobs, tokens, identifiers and last location. Its history remains with the
+ * old owner, whose ownership interval ends.
  */
 export async function transferDevice(ctx: FleetContext, transfer: Transfer): Promise<TaggedDevice> {
   const { deviceId, toOrgId, precondition } = transfer
@@ -65,6 +65,7 @@ async function leaveOrganization(connection: Connection, device: DeviceRow): Pro
   const key = [device.organization_id, device.id]
   await connection.query('DELETE FROM device_group_member WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query('DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2', key)
+  await connection.query('DELETE FROM device_identifier WHERE organization_id = $1 AND device_id = $2', key)
   await connection.query(
     'UPDATE device_ownership SET owned_to = now() WHERE organization_id = $1 AND device_id = $2 AND owned_to IS NULL',
     key,

@@ -1,0 +1,41 @@
+import { parseRfc3339 } from '#telemetry/times'
+import { derived, number, unusable, words } from '../conversions.ts'
+import type { MakerTable } from '../mapping.ts'
+
+const source = 'gpsd JSON protocol (`gpsd_json(5)`)'
+
+/** Returns epoch milliseconds of an ISO 8601 time. */
+export function gpsdTime(value: unknown): unknown {
+  return typeof value === 'string' ? (parseRfc3339(value) ?? unusable) : unusable
+}
+
+/** A report of a time, position and velocity. */
+export const tpvTable: MakerTable = {
+  title: 'TPV: time, position and velocity',
+  at: 'TPV',
+  source,
+  noValue: ['n/a', ''],
+  mappings: [
+    { from: 'mode', to: ['location.fix'], as: words({ 0: null, 1: 'none', 2: '2d', 3: '3d' }) },
+    { from: 'time', to: ['location.fixTs'], as: derived('ISO 8601; also the time of the position', gpsdTime) },
+    { from: 'lat', to: ['location.lat'], as: number },
+    { from: 'lon', to: ['location.lon'], as: number },
+    { from: 'altMSL', to: ['location.altitudeM'], as: number },
+    { from: 'alt', to: ['location.altitudeM'], as: number },
+    { from: 'speed', to: ['location.speedMps'], as: number },
+    { from: 'track', to: ['location.headingDeg'], as: number },
+    { from: 'eph', to: ['location.accuracyM'], as: number },
+  ],
+}
+
+/** The satellites in view. Belongs to the next position. */
+export const skyTable: MakerTable = {
+  title: 'SKY: satellites',
+  at: 'SKY',
+  source,
+  noValue: ['n/a', ''],
+  mappings: [
+    { from: 'hdop', to: ['location.hdop'], as: number },
+    { from: 'uSat', to: ['location.satellites'], as: number },
+  ],
+}

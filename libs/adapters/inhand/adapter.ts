@@ -1,0 +1,66 @@
+import type { Kind } from '#telemetry/fields'
+import { type Adapter, refuse, type Translation } from '../adapter.ts'
+import { createDroppedFields } from '../dropped-fields.ts'
+import { isRecord, parseJson } from '../json.ts'
+import { compileTable } from '../mapping.ts'
+import { problemReplies } from '../problem-replies.ts'
+import { createSampleSet, envelopeOf, setField, tooManySamples } from '../sample-set.ts'
+import { epochMs } from '../times.ts'
+import { flexApiTable } from './table.ts'
+
+const readMessage = compileTable(flexApiTable)
+
+/** InHand vehicle gateways, which publish flat objects whose names have the prefix of their group. */
+export const inhand: Adapter = {
+  source: 'inhand',
+  path: '/adapters/inhand',
+  mediaTypes: undefined,
+  translate,
+  ...problemReplies,
+}
+
+/** The members with the time of each kind. */
+const timesOf: Readonly<Record<Kind, readonly string[]>> = {
+  cellular: ['modem1.ts'],
+  connection: ['modem1.ts'],
+  location: ['gnss.ts', 'time'],
+  system: ['sysinfo.ts'],
+}
+const timeMembers = new Set(['modem1.ts', 'sysinfo.ts', 'summary.ts'])
+
+function translate(body: Buffer): Translation {
+  const parsed = parseJson(body)
+  if (!parsed.ok) return parsed
+  const message = parsed.value
+  if (!isRecord(message)) return refuse('The body must be an object.')
+  const [set, dropped] = [createSampleSet(), createDroppedFields()]
+  const fields = readMessage(grouped(message), dropped)
+  for (const [kind, values] of fields) {
+    const sentMs = [...timesOf[kind], 'summary.ts'].map((name) => epochMs(message[name]))
+    const sample = set.sampleAt(
+      kind,
+      sentMs.find((ms) => typeof ms === 'number'),
+    )
+    if (!sample) return tooManySamples
+    for (const [field, value] of values) setField(sample, field, value, dropped)
+  }
+  const translated = envelopeOf(set.samples())
+  return translated.ok ? { ...translated, rejected: [], dropped: dropped.list() } : translated
+}
+
+/** Returns `{"gnss.hdop": 1}` as `{"gnss": {"hdop": 1}}`, without the times. */
+function grouped(message: Record<string, unknown>): Record<string, unknown> {
+  const groups = new Map<string, Map<string, unknown>>()
+  const single = new Map<string, unknown>()
+  for (const [name, value] of Object.entries(message)) {
+    if (timeMembers.has(name)) continue
+    const dot = name.indexOf('.')
+    if (dot < 0) single.set(name, value)
+    else {
+      const group = groups.get(name.slice(0, dot)) ?? new Map<string, unknown>()
+      groups.set(name.slice(0, dot), group.set(name.slice(dot + 1), value))
+    }
+  }
+  const inner = [...groups].map(([name, members]) => [name, Object.fromEntries(members)] as const)
+  return Object.fromEntries([...single, ...inner])
+}

@@ -1,0 +1,24 @@
+/** A sentence of NMEA 0183. `type`: its three letters, without the talker. */
+export type Sentence = { type: string; fields: string[] }
+
+export type BrokenSentence = { reason: string }
+
+/** The standard allows 82 characters; some receivers send more. */
+const maxCharacters = 120
+const form = /^[$!]([A-Z]{2})([A-Z]{3}),([^*]*)\*([0-9A-F]{2})$/i
+
+/** Parses a line. The checksum is required: without it, a damaged position cannot be recognized. */
+export function parseSentence(line: string): Sentence | BrokenSentence {
+  if (line.length > maxCharacters) return { reason: `more than ${maxCharacters} characters` }
+  const [, talker, type = '', fields = '', checksum = ''] = form.exec(line) ?? []
+  if (talker === undefined) return { reason: 'not a sentence with a checksum' }
+  if (checksumOf(line) !== Number.parseInt(checksum, 16)) return { reason: 'wrong checksum' }
+  return { type: type.toUpperCase(), fields: fields.split(',') }
+}
+
+/** Returns the exclusive or of all characters between `$` and `*`. */
+function checksumOf(line: string): number {
+  let sum = 0
+  for (let index = 1; index < line.length && line[index] !== '*'; index += 1) sum ^= line.charCodeAt(index)
+  return sum
+}
