@@ -1,5 +1,5 @@
 # One image for all services. The command selects the service: node apps/control-plane/main.ts, apps/ingest/main.ts,
-# apps/worker/main.ts or apps/writer/main.ts. Node runs TypeScript directly, so only the web page is built.
+# apps/worker/main.ts, apps/writer/main.ts or apps/gateway/main.ts. Node runs TypeScript directly, so only the web page is built.
 FROM node:26-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

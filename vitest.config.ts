@@ -15,6 +15,7 @@ const unitTests = [
   'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,packed-states,realign-device,realign-turns,stored-times}.test.ts',
   'libs/{queue/coalesce,redis/address}.test.ts',
   'apps/control-plane/{devices/import-rows,http/csv,http/openapi}.test.ts',
+  'apps/gateway/**/*.test.ts',
   'clients/typescript/test/*.test.ts',
   'apps/ingest/{access/device-access,report/device-traffic,report/report-cost}.test.ts',
   'apps/router-agent/{backoff,drive-source,job-runner,sample-buffer}.test.ts',
@@ -29,7 +30,7 @@ const clusterTests = [
   'apps/ingest/writer/partitions.test.ts',
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
-  'test/e2e/adapters/*.test.ts',
+  'test/e2e/{adapters,gateway}/*.test.ts',
   'libs/telemetry-log/{kafka-cluster,kafka-group-hold,kafka-log,log-kinds}.test.ts',
   'test/e2e/{arrival-orders,backup,cluster,copies,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,redis-cluster,rolling-upgrade}.test.ts',
 ]

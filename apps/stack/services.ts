@@ -11,6 +11,8 @@ export type Services = {
   writer: App[]
   worker: App[]
   controlPlane: App[]
+  /** Only with a key, and a broker or a port for receivers. */
+  gateway: App[]
 }
 
 type Plan = {
@@ -39,11 +41,14 @@ export async function planServices(plan: Plan): Promise<Services> {
     await planCopies('worker', plan.copies),
     await planCopies('control-plane', plan.copies),
   ]
+  const { GATEWAY_KEY, MQTT_URL, NMEA_PORT } = plan.environment
+  const gateways = GATEWAY_KEY && (MQTT_URL || NMEA_PORT) ? await planCopies('gateway', 1) : []
   const writers = plan.environment.KAFKA_BROKERS ? await planWriters(plan) : []
   return {
     ingest: ingest.map((copy) => internalApp('ingest', copy, plan, { LOG_DIR: plan.folder.telemetryLog })),
     writer: writers.map(({ added, ...copy }) => internalApp('writer', copy, plan, added)),
     worker: worker.map((copy) => internalApp('worker', copy, plan, {})),
+    gateway: gateways.map((copy) => internalApp('gateway', copy, plan, { SERVICE_URL: plan.localUrl })),
     controlPlane: controlPlane.map((copy) => ({
       name: copy.name,
       script: 'apps/control-plane/main.ts',

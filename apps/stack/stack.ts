@@ -25,6 +25,7 @@ const copiesOf = (options: Pick<Options, 'cluster'>) => (options.cluster ? 2 : 1
 export const startOrder = (options: Pick<Options, 'cluster'>): string[] => [
   ...engines,
   ...apps.flatMap((app) => copyNames(app, copiesOf(options))),
+  'gateway',
   'demo-fleet',
 ]
 
@@ -86,10 +87,11 @@ export async function startStack(
   const keepApp = (app: App) => parts.keep(app.name, (signal) => startApp(app, folder, signal))
   const { questdbCopies } = databases
   const plan = { environment, folder, host, port, localUrl, baseUrl, copies: copiesOf(options), questdbCopies }
-  const { controlPlane, ...inner } = await planServices(plan)
+  const { controlPlane, gateway, ...inner } = await planServices(plan)
   await Promise.all(Object.values(inner).flat().map(keepApp))
   await Promise.all(controlPlane.map(keepApp))
   await untilReady(`${localUrl}/readyz`, progress)
+  await Promise.all(gateway.map(keepApp))
   // The apps have created the tables.
   await Promise.all([folder.questdb, folder.questdbB].map(spreadPartitions))
   const { demoKey: apiKey, demoOrganizationId: organizationId } = access

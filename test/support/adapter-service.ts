@@ -13,7 +13,7 @@ export const payloadsMissing: string | null = existsSync(payloadFolder)
 /** Returns a recorded payload. */
 export const readPayload = (file: string): string => readFileSync(join(payloadFolder, file), 'utf8')
 
-export type AdapterRouter = { id: string; token: string }
+export type AdapterRouter = { id: string; token: string; serial: string }
 
 /** Fields by name of one kind of telemetry. */
 export type Latest = Record<'cellular' | 'connection' | 'location' | 'system', Record<string, unknown> | null>
@@ -46,8 +46,14 @@ export async function startAdapterService() {
       serial += 1
       const device = { organizationId: organization.id, serial: `SN-${serial}`, name: 'Router', model: 'R1' }
       const { id } = await admin('POST', '/devices', device)
-      return { id, token: (await admin('POST', `/devices/${id}/token`, {})).token }
+      return { id, serial: device.serial, token: (await admin('POST', `/devices/${id}/token`, {})).token }
     },
+    /** Creates a key with which a gateway reports for the routers. */
+    async newGatewayKey(): Promise<string> {
+      const path = `/orgs/${organization.id}/enrollment-keys`
+      return (await admin('POST', path, { name: 'Gateway', autoCreate: false, allowGateway: true })).key
+    },
+    admin,
     /** Sends a request and returns its status, headers and body, also as text. */
     async send(path: string, body: string | Uint8Array, headers: Record<string, string> = {}) {
       const answer = await fetch(service.url + path, {
@@ -67,7 +73,7 @@ export async function startAdapterService() {
       }
     },
     /** Returns the newest telemetry of a router as soon as it has these kinds. */
-    latest: (router: AdapterRouter, ...kinds: (keyof Latest)[]): Promise<Latest> =>
+    latest: (router: Pick<AdapterRouter, 'id'>, ...kinds: (keyof Latest)[]): Promise<Latest> =>
       until(`${kinds.join(' and ')} can be read`, async () => {
         const latest = await admin('GET', `/api/router/${router.id}/telemetry/latest`)
         return kinds.every((kind) => latest[kind] !== null) && (latest as Latest)

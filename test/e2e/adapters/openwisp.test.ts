@@ -26,7 +26,7 @@ function agentTime(ms: number): string {
   return `${date.split('-').reverse().join('-')}_${time.slice(0, 8)}.000000`
 }
 
-const pathOf = ({ id, token }: AdapterRouter, more = '') =>
+const pathOf = ({ id, token }: Pick<AdapterRouter, 'id' | 'token'>, more = '') =>
   `/adapters/openwisp/api/v1/monitoring/device/${id}/?key=${token}${more}`
 
 const uptime = (uptimeS: number) => JSON.stringify({ type: 'DeviceMonitoring', general: { uptime: uptimeS } })

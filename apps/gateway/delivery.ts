@@ -1,0 +1,60 @@
+import { pause } from '#core/schedule'
+import type { ServiceAnswer } from './service-client.ts'
+
+/** What became of a call. `refused`: the service will not accept it however often it is repeated. */
+export type Delivered = { outcome: 'accepted' | 'refused'; answer: ServiceAnswer }
+
+export type Delivery = {
+  /**
+   * Calls until the service has answered for good, with pauses. Returns undefined if `signal` aborts first; the call may then
+   * have been accepted.
+   */
+  deliver(call: (signal: AbortSignal) => Promise<ServiceAnswer>, signal: AbortSignal): Promise<Delivered | undefined>
+  /** Returns why the last call was not answered for good; undefined if it was. */
+  problem(): string | undefined
+  retries(): number
+}
+
+const firstPauseMs = 250
+const longestPauseMs = 10_000
+/** Answers that another attempt can change: the key can be replaced, and a limit passes. */
+const temporary = (status: number): boolean => status === 401 || status === 408 || status === 429 || status >= 500
+
+/** Creates the delivery of calls to the service. */
+export function createDelivery(): Delivery {
+  let problem: string | undefined
+  let retries = 0
+
+  async function attempt(call: (signal: AbortSignal) => Promise<ServiceAnswer>, signal: AbortSignal) {
+    try {
+      return await call(signal)
+    } catch (error) {
+      if (!signal.aborted) problem = `The service does not answer: ${codeOf(error)}.`
+      return undefined
+    }
+  }
+
+  return {
+    async deliver(call, signal) {
+      for (let tried = 0; !signal.aborted; tried += 1) {
+        const answer = await attempt(call, signal)
+        if (answer && !temporary(answer.status)) {
+          problem = undefined
+          return { outcome: answer.status < 300 ? 'accepted' : 'refused', answer }
+        }
+        // One device over its rate says nothing about the service.
+        if (answer && answer.status !== 429) problem = `The service answers with status ${answer.status}.`
+        retries += 1
+        const doubledMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(tried, 10))
+        const least = Math.min(longestPauseMs, answer?.retryAfterMs ?? 0)
+        await pause(Math.max(least, doubledMs) * (0.75 + Math.random() / 2), signal)
+      }
+      return undefined
+    },
+    problem: () => problem,
+    retries: () => retries,
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no connection'

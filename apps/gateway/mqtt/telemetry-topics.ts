@@ -1,0 +1,71 @@
+import type { DeviceIdentity } from '#device-edge/gateway'
+import type { Delivered, Delivery } from '../delivery.ts'
+import type { GatewayMetrics } from '../metrics.ts'
+import type { ServiceClient } from '../service-client.ts'
+import type { Message } from './broker.ts'
+import { reasonCodeOf } from './reason-codes.ts'
+import { createReceipts } from './receipts.ts'
+import { compileTopic, type TopicMatch, type TopicRule } from './topic-rules.ts'
+
+/** A message of telemetry that the service has answered. */
+export type AnsweredReport = { match: TopicMatch; rule: TopicRule; message: Message; delivered: Delivered }
+
+type Parts = {
+  rules: readonly TopicRule[]
+  service: Pick<ServiceClient, 'report'>
+  delivery: Delivery
+  metrics: Pick<GatewayMetrics, 'count'>
+  nowMs: () => number
+  onAnswered: (report: AnsweredReport) => void
+}
+
+/**
+ * Creates the handler of telemetry topics. It returns undefined for another topic. The handling resolves with the reason code
+ * when the service has the report durably, or has refused it.
+ */
+export function createTelemetryTopics({ rules, service, delivery, metrics, nowMs, onAnswered }: Parts) {
+  const compiled = rules.map((rule) => ({ rule, matches: compileTopic(rule) }))
+  const receivedAt = createReceipts(nowMs)
+
+  async function report(
+    { device }: { device: DeviceIdentity },
+    rule: TopicRule,
+    body: Buffer,
+    { topic, payload, isRepeated }: Message,
+    signal: AbortSignal,
+  ): Promise<Delivered | undefined> {
+    const receivedAtMs = receivedAt(topic, payload, isRepeated)
+    const { protocol } = rule
+    const delivered = await delivery.deliver(
+      (until) => service.report({ device, protocol, body, receivedAtMs }, until),
+      signal,
+    )
+    const outcome = delivered?.outcome ?? 'abandoned'
+    metrics.count('mqtt', protocol, outcome, outcome === 'refused' ? codeOf(delivered) : undefined)
+    return delivered
+  }
+
+  return (message: Message, signal: AbortSignal): Promise<number | undefined> | undefined => {
+    for (const { rule, matches } of compiled) {
+      const match = matches(message.topic)
+      if (!match) continue
+      const body = rule.parameter ? parameterBody(match, message.payload) : message.payload
+      return report(match, rule, body, message, signal).then((delivered) => {
+        if (!delivered) return undefined
+        onAnswered({ match, rule, message, delivered })
+        return reasonCodeOf(delivered)
+      })
+    }
+    return undefined
+  }
+}
+
+/** The value of one parameter, as an adapter reads it. */
+const parameterBody = ({ parameter = '' }: TopicMatch, payload: Buffer): Buffer =>
+  Buffer.from(JSON.stringify({ mqtt: { [parameter]: payload.toString('utf8') } }))
+
+function codeOf(delivered: Delivered | undefined): string {
+  const body = delivered?.answer.body
+  const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+  return typeof code === 'string' ? code : `status_${delivered?.answer.status}`
+}

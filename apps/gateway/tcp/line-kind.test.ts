@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { kindOf } from './line-kind.ts'
+import { createLineReader, maxLineBytes } from './lines.ts'
+
+const imei = { kind: 'imei', value: '352099001761481' }
+
+test.each([
+  ['352099001761481', { is: 'identity', device: imei }],
+  ['IMEI:352099001761481', { is: 'identity', device: imei }],
+  ['imei=352099001761481', { is: 'identity', device: imei }],
+  ['SERIAL: SN-1', { is: 'identity', device: { kind: 'serial', value: 'SN-1' } }],
+  ['$PCPTI,IBR900-1d3,152933,152933*3B', { is: 'identity', device: { kind: 'serial', value: 'IBR900-1d3' } }],
+  ['$FRLIN,,352099001761481,*5C', { is: 'identity', device: imei }],
+  ['$GPRMC,123519.00,A,4807.038,N,01131.000,E,022.4,084.4,040526,,,A*58', { is: 'position', protocol: 'nmea' }],
+  ['{"class":"TPV","mode":1}', { is: 'position', protocol: 'gpsd' }],
+  ['000000000000000,170515,3613.25,N,11559.14,W,0.0,,,,,,,,', { is: 'position', protocol: 'cradlepoint' }],
+  [
+    '+10000000000,162658,4333.62404,N,11636.23469,W,0.0,,Verizon,LTE,-107,-74,-16,,100.68.169.178',
+    { is: 'position', protocol: 'cradlepoint', device: { kind: 'serial', value: '+10000000000' } },
+  ],
+  ['GET / HTTP/1.1', { is: 'unknown' }],
+  ['000000000000000', { is: 'unknown' }],
+])('%s', (line, kind) => {
+  expect(kindOf(line)).toEqual(kind)
+})
+
+test('lines are joined over chunks, and a line without an end is bounded', () => {
+  const reader = createLineReader()
+  expect(reader.read(Buffer.from('$GP'))).toEqual([])
+  expect(reader.read(Buffer.from('RMC\r\n\r\n{"a"'))).toEqual(['$GPRMC'])
+  expect(reader.read(Buffer.from(': 1}\n'))).toEqual(['{"a": 1}'])
+  expect(() => reader.read(Buffer.alloc(maxLineBytes + 1, 'x'))).toThrow(RangeError)
+})

@@ -1,0 +1,37 @@
+import { type DeviceIdentity, normalizeIdentity } from '#device-edge/gateway'
+import type { Protocol } from '../protocol.ts'
+
+/** What a line of a receiver is. `device`: the line names the device, alone or beside a position. */
+export type LineKind =
+  | { is: 'identity'; device: DeviceIdentity }
+  | { is: 'position'; protocol: Extract<Protocol, 'cradlepoint' | 'gpsd' | 'nmea'>; device?: DeviceIdentity }
+  | { is: 'unknown' }
+
+const imeiLine = /^(?:imei[:=\s]\s*)?(\d{15})$/i
+const serialLine = /^(?:serial|sn|id)[:=\s]\s*(\S{1,64})$/i
+/** Proprietary sentences that name the sender: `$PCPTI,name,…` of Cradlepoint, `$FRLIN,,imei,…` of GpsGate clients. */
+const nameSentence = /^\$P?(?:CPTI|FRLIN),,?([^,*]{1,64})/
+const cradlepointLine = /^([^,]{1,64}),\d{1,6},\d+\.\d+,[NS],\d+\.\d+,[EW],/
+
+/** Returns what a line is. */
+export function kindOf(line: string): LineKind {
+  if (line.startsWith('{')) return { is: 'position', protocol: 'gpsd' }
+  const named = imeiLine.exec(line)?.[1] ?? serialLine.exec(line)?.[1] ?? nameSentence.exec(line)?.[1]
+  if (named !== undefined) return identityOf(named)
+  if (line.startsWith('$') || line.startsWith('!')) return { is: 'position', protocol: 'nmea' }
+  const id = cradlepointLine.exec(line)?.[1]
+  if (id === undefined) return { is: 'unknown' }
+  const device = deviceOf(id)
+  return { is: 'position', protocol: 'cradlepoint', ...(device ? { device } : {}) }
+}
+
+function identityOf(name: string): LineKind {
+  const device = deviceOf(name)
+  return device ? { is: 'identity', device } : { is: 'unknown' }
+}
+
+/** 15 digits are an IMEI, anything else is a serial. Some routers send zeros instead of an IMEI. */
+function deviceOf(name: string): DeviceIdentity | undefined {
+  if (/^0*$/.test(name)) return undefined
+  return normalizeIdentity('imei', name) ?? normalizeIdentity('serial', name)
+}

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AdapterService, payloadsMissing, readPayload, startAdapterService } from '#test/adapter-service'
+import { startTestGateway, type TestGateway } from '#test/gateway'
+import { type Mosquitto, mosquittoMissing, startMosquitto } from '#test/mosquitto'
+import { until } from '#test/until'
+
+let service: AdapterService
+let broker: Mosquitto
+let gateway: TestGateway
+beforeAll(async () => {
+  if (mosquittoMissing !== null) return
+  ;[service, broker] = await Promise.all([startAdapterService(), startMosquitto()])
+  gateway = await startTestGateway(service, {
+    MQTT_URL: broker.url,
+    MQTT_CLIENT_ID: 'gateway-test',
+    MQTT_TOPICS: 'fleet/{imei}/modem=modemmanager',
+  })
+  await gateway.untilReady()
+}, 120_000)
+afterAll(async () => {
+  await gateway?.stop()
+  await broker?.close()
+  await service?.close()
+})
+
+const test_ = test.skipIf(mosquittoMissing !== null)
+const accepted = () => gateway.metric('gateway_messages_total', ['outcome="accepted"'])
+const refused = (reason: string) =>
+  gateway.metric('gateway_messages_total', ['outcome="refused"', `reason="${reason}"`])
+
+describe(`MQTT through Mosquitto${mosquittoMissing === null ? '' : ` (skipped: ${mosquittoMissing})`}`, () => {
+  test_('a report in our own format can be read, and the answer comes back', async () => {
+    const router = await service.newRouter()
+    const ts = Date.now() - 5_000
+    const body = JSON.stringify({ samples: [{ kind: 'cellular', ts, rat: 'lte', rsrpDbm: -97 }, { kind: 'pigeon' }] })
+    const answers = `routerfleet/${router.serial}/answers`
+    const answer = broker.subscribe(answers, 1, ['-V', '5'])
+    await until('the answer arrives', async () => {
+      await broker.publish(`routerfleet/${router.serial}/telemetry`, body, [
+        '-V',
+        '5',
+        '-D',
+        'publish',
+        'response-topic',
+        answers,
+      ])
+      return Promise.race([answer.then(() => true), new Promise<false>((done) => setTimeout(done, 1_000, false))])
+    })
+    expect(JSON.parse(await answer)).toMatchObject({
+      httpStatus: 202,
+      accepted: 1,
+      rejected: [{ index: 1, code: 'unknown_kind' }],
+      jobsPending: 0,
+    })
+    const { cellular } = await service.latest(router, 'cellular')
+    expect(cellular).toMatchObject({ ts: new Date(ts).toISOString(), rat: 'lte', rsrpDbm: -97 })
+    expect(await service.metric('telemetry_report_bytes_total', ['source="gateway"'])).toBeGreaterThan(0)
+  })
+
+  test_('unknown devices, other topics and broken bodies are acknowledged and counted', async () => {
+    const router = await service.newRouter()
+    const topic = `routerfleet/${router.serial}/telemetry`
+    await broker.publish('routerfleet/NOBODY/telemetry', '{"samples": [{"kind": "system", "cpuPct": 5}]}')
+    await until('the unknown device is counted', async () => (await refused('device_unknown')) === 1)
+    await broker.publish(topic, '{')
+    await until('the broken body is counted', async () => (await refused('invalid_request')) === 1)
+    await broker.publish(topic, JSON.stringify({ samples: [{ kind: 'system', cpuPct: 41 }] }))
+    expect((await service.latest(router, 'system')).system).toMatchObject({ cpuPct: 41 })
+    await until('nothing waits', async () => (await gateway.metric('gateway_waiting_messages')) === 0)
+  })
+
+  test_('a parameter of the Teltonika publisher', async () => {
+    const router = await service.newRouter()
+    await broker.publish(`router/${router.serial}/temperature`, '415')
+    await broker.publish(`router/${router.serial}/signal`, '-67')
+    const { system, cellular } = await service.latest(router, 'system', 'cellular')
+    expect([system, cellular]).toMatchObject([{ modemTemperatureC: 41.5 }, { rssiDbm: -67 }])
+  })
+
+  test_('the recorded status of a Teltonika modem', async ({ skip }) => {
+    if (payloadsMissing !== null) return skip(payloadsMissing)
+    const router = await service.newRouter()
+    await broker.publish(`teltonika/${router.serial}/data`, readPayload('teltonika-rutos-status_full.json'))
+    const { cellular, connection } = await service.latest(router, 'cellular', 'connection')
+    expect(cellular).toMatchObject({ rat: 'lte', plmn: '22201', rsrpDbm: -102, rsrqDb: -12, cellId: '76957227' })
+    expect(connection).toMatchObject({ state: 'connected', registration: 'home', iccid: '8939000000000000000' })
+  })
+
+  test_('the recorded messages of InHand gateways', async ({ skip }) => {
+    if (payloadsMissing !== null) return skip(payloadsMissing)
+    const router = await service.newRouter()
+    const seconds = Math.floor(Date.now() / 1_000) - 60
+    const times = ['gnss.ts', 'modem1.ts', 'sysinfo.ts', 'time']
+    for (const line of readPayload('inhand-flexapi.ndjson').trim().split('\n').slice(2)) {
+      const { topic, payload } = JSON.parse(line)
+      for (const name of times) if (name in payload) payload[name] = seconds
+      await broker.publish(topic.replace('VF3102021111601', router.serial), JSON.stringify(payload))
+    }
+    const latest = await service.latest(router, 'cellular', 'connection', 'location', 'system')
+    const ts = new Date(seconds * 1_000).toISOString()
+    expect(latest.location).toMatchObject({
+      ...{ ts, fixTs: ts, lat: 30.587942, lon: 104.053543, altitudeM: 480.399994 },
+      ...{ headingDeg: 0, hdop: 0.9, satellites: 11 },
+    })
+    expect(latest.cellular).toMatchObject({
+      ...{ ts, rat: 'lte', plmn: '46011', tac: '59904', cellId: '242719617' },
+      ...{ rssiDbm: null, rsrpDbm: null, rsrqDb: null },
+    })
+    expect(latest.connection).toMatchObject({
+      ...{ registration: 'home', plmn: '46011', rat: 'lte', wanIp: '10.136.143.193' },
+      ...{ imsi: '460110000000000', iccid: '89860000000000000000' },
+    })
+    expect(latest.system).toMatchObject({ firmware: 'VT3_V1.1.32' })
+  })
+
+  test_('the recorded outputs of ModemManager, for a device by its IMEI', async ({ skip }) => {
+    if (payloadsMissing !== null) return skip(payloadsMissing)
+    const router = await service.newRouter()
+    await service.admin('PUT', `/devices/${router.id}/identifiers`, { imei: ['352099001761481'] })
+    const [lte = '', , location = ''] = readPayload('modemmanager.ndjson').trim().split('\n')
+    await broker.publish('fleet/352099001761481/modem', lte)
+    const { cellular } = await service.latest(router, 'cellular')
+    expect(cellular).toMatchObject({ rat: 'lte', rsrpDbm: -92, rsrqDb: -9, rssiDbm: -64, sinrDb: 19.2 })
+    await broker.publish(`modemmanager/${router.serial}/location`, location)
+    await until(
+      'the cell can be read',
+      async () => (await service.latest(router, 'cellular')).cellular?.cellId ?? false,
+    )
+    const latest = await service.latest(router, 'cellular')
+    expect(latest.cellular).toMatchObject({ plmn: '26203', cellId: '26703422', tac: '51525' })
+    expect(latest.location).toBeNull()
+  })
+
+  test_('a job reaches a device that reports, and its result comes back', async () => {
+    const router = await service.newRouter()
+    const topic = (rest: string) => `routerfleet/${router.serial}/${rest}`
+    const job = await service.admin('POST', `/devices/${router.id}/jobs`, { kind: 'collect_diagnostics' })
+    const offered = broker.subscribe(topic('jobs'), 1)
+    await until('the job is offered', async () => {
+      await broker.publish(topic('telemetry'), JSON.stringify({ samples: [{ kind: 'system', cpuPct: 5 }] }))
+      return Promise.race([offered.then(() => true), new Promise<false>((done) => setTimeout(done, 500, false))])
+    })
+    const handed = JSON.parse(await offered)
+    expect(handed).toMatchObject({ id: job.id, kind: 'collect_diagnostics', attempt: 1, cancelRequested: false })
+    const report = (status: string) => JSON.stringify({ attempt: handed.attempt, status, detail: 'All is well.' })
+    await broker.publish(topic(`jobs/${job.id}/status`), report('inProgress'))
+    await broker.publish(topic(`jobs/${job.id}/status`), report('succeeded'))
+    const state = () => service.admin('GET', `/orgs/${service.organizationId}/jobs/${job.id}`)
+    const ended = await until('the job has ended', async () => {
+      const found = await state()
+      return found.status === 'succeeded' && found
+    })
+    expect(ended.history.map(({ status }: { status: string }) => status)).toEqual(
+      expect.arrayContaining(['queued', 'dispatched', 'inProgress', 'succeeded']),
+    )
+    const asked = broker.subscribe(topic('jobs'), 1)
+    const second = await service.admin('POST', `/devices/${router.id}/jobs`, { kind: 'collect_diagnostics' })
+    await until('the next job is offered when the device asks', async () => {
+      await broker.publish(topic('jobs/next'), '')
+      return Promise.race([asked.then(() => true), new Promise<false>((done) => setTimeout(done, 500, false))])
+    })
+    expect(JSON.parse(await asked)).toMatchObject({ id: second.id })
+  })
+
+  test_('a killed broker loses and doubles nothing that was acknowledged', async () => {
+    const router = await service.newRouter()
+    const topic = `routerfleet/${router.serial}/telemetry`
+    const startMs = Date.now() - 60_000
+    const before = await accepted()
+    for (let round = 0; round < 3; round += 1) {
+      const sent = Array.from({ length: 10 }, (_, index) => {
+        const sample = { kind: 'system', ts: startMs + (round * 10 + index) * 1_000, cpuPct: index }
+        return broker.publish(topic, JSON.stringify({ samples: [sample] }))
+      })
+      await Promise.all(sent)
+      await until('the gateway has them', async () => (await accepted()) >= before + (round + 1) * 10)
+      await broker.kill()
+      await broker.start()
+      await gateway.untilReady()
+    }
+    await until('all rows can be read', async () => (await times(router)).length >= 30)
+    expect(await times(router)).toEqual([...new Set(await times(router))])
+  })
+})
+
+async function times(router: { id: string }): Promise<string[]> {
+  const path = `/api/router/${router.id}/telemetry/history?sinceMinutes=10&kind=system&limit=1000`
+  return (await service.admin('GET', path)).items.map(({ ts }: { ts: string }) => ts)
+}

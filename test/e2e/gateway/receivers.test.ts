@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AdapterService, payloadsMissing, readPayload, startAdapterService } from '#test/adapter-service'
+import { startTestGateway, type TestGateway } from '#test/gateway'
+import { until } from '#test/until'
+import { freePort } from '../../../apps/stack/engines/process.ts'
+
+let service: AdapterService
+let gateway: TestGateway
+let port: number
+beforeAll(async () => {
+  service = await startAdapterService()
+  port = await freePort()
+  gateway = await startTestGateway(service, { NMEA_PORT: String(port) })
+  await gateway.untilReady()
+}, 120_000)
+afterAll(async () => {
+  await gateway?.stop()
+  await service?.close()
+})
+
+async function open(): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+async function sendLines(lines: readonly string[]): Promise<void> {
+  const socket = await open()
+  socket.end(`${lines.join('\r\n')}\r\n`)
+  socket.resume()
+  await once(socket, 'close')
+}
+
+/** Returns the sentence with its checksum. */
+function sentence(text: string): string {
+  let sum = 0
+  for (const character of text) sum ^= character.charCodeAt(0)
+  return `$${text}*${sum.toString(16).padStart(2, '0').toUpperCase()}`
+}
+
+const ignored = (reason: string) => gateway.metric('gateway_messages_total', ['transport="tcp"', `reason="${reason}"`])
+
+test('a receiver names its device by IMEI, and its sentences become one position', async () => {
+  const router = await service.newRouter()
+  await service.admin('PUT', `/devices/${router.id}/identifiers`, { imei: ['352099001761481'] })
+  const now = new Date(Math.floor(Date.now() / 1_000) * 1_000)
+  const [date = '', time = ''] = now.toISOString().slice(2, 19).split('T')
+  const [year, month, day] = date.split('-')
+  const hhmmss = time.replaceAll(':', '')
+  await sendLines([
+    'IMEI:352099001761481',
+    sentence(`GPGGA,${hhmmss}.00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,`),
+    sentence(`GPRMC,${hhmmss}.00,A,4807.038,N,01131.000,E,010.0,084.4,${day}${month}${year},,,A`),
+  ])
+  const { location } = await service.latest(router, 'location')
+  expect(location).toMatchObject({
+    ...{ ts: now.toISOString(), lat: 48.1173, lon: 11.516666667, altitudeM: 545.4, satellites: 8 },
+    ...{ hdop: 0.9, headingDeg: 84.4, source: 'gnss', usable: true },
+  })
+})
+
+test('gpsd is asked to send its objects', async () => {
+  const router = await service.newRouter()
+  const socket = await open()
+  socket.write(`SERIAL:${router.serial}\n{"class":"VERSION","release":"3.25"}\n`)
+  const [asked] = await once(socket, 'data')
+  expect(String(asked)).toBe('?WATCH={"enable":true,"json":true}\n')
+  const time = new Date(Date.now() - 1_000).toISOString()
+  socket.write(`${JSON.stringify({ class: 'TPV', mode: 3, time, lat: 50.07, lon: 14.46, eph: 9.5 })}\n`)
+  const { location } = await service.latest(router, 'location')
+  expect(location).toMatchObject({ ts: time, lat: 50.07, lon: 14.46, accuracyM: 9.5, fix: '3d' })
+  socket.destroy()
+})
+
+test('the recorded lines of a Cradlepoint router', async ({ skip }) => {
+  if (payloadsMissing !== null) return skip(payloadsMissing)
+  const router = await service.newRouter()
+  const lines = readPayload('cradlepoint-nmea-tcp.txt').split('\n')
+  const recorded = lines.find((line) => line.includes('Verizon Wireless')) ?? ''
+  const hhmmss = new Date(Date.now() - 1_000).toISOString().slice(11, 19).replaceAll(':', '')
+  await sendLines([recorded.replace('+10000000000', router.serial).replace('162658', hhmmss)])
+  const { location, cellular, connection } = await service.latest(router, 'location', 'cellular', 'connection')
+  expect(location).toMatchObject({ lat: 43.560400667, lon: -116.6039115, speedMps: 0 })
+  expect(cellular).toMatchObject({
+    ...{ operatorName: 'Verizon Wireless', rat: 'lte', rsrpDbm: -107, rssiDbm: -74, rsrqDb: -16 },
+  })
+  expect(connection).toMatchObject({ wanIp: '100.68.169.178' })
+})
+
+test('the recorded objects of gpsd, without a fix', async ({ skip }) => {
+  if (payloadsMissing !== null) return skip(payloadsMissing)
+  const router = await service.newRouter()
+  const [, none = ''] = readPayload('gpsd.ndjson').trim().split('\n')
+  await sendLines([`SERIAL:${router.serial}`, none])
+  const path = `/api/router/${router.id}/telemetry/history?kind=location`
+  const row = await until('the row can be read', async () => (await service.admin('GET', path)).items[0])
+  expect(row).toMatchObject({ fix: 'none', lat: null, usable: false })
+})
+
+test('bad input is counted by name and closes the connection', async () => {
+  const router = await service.newRouter()
+  const [lines, nameless] = [await ignored('line'), await ignored('no_device')]
+  await sendLines([sentence('GPGLL,4807.038,N,01131.000,E,123519,A'), `SERIAL:${router.serial}`, 'GET / HTTP/1.1'])
+  await until('both are counted', async () => {
+    return (await ignored('line')) === lines + 1 && (await ignored('no_device')) === nameless + 1
+  })
+  const endless = await open()
+  endless.on('error', () => {})
+  endless.write(Buffer.alloc(64 * 1024, 'x'))
+  await once(endless, 'close')
+  expect(await ignored('line_too_long')).toBe(1)
+  const noisy = await open()
+  noisy.on('error', () => {})
+  noisy.write('nonsense\n'.repeat(200))
+  await once(noisy, 'close')
+  await until('no connection is left', async () => (await gateway.metric('gateway_tcp_connections')) === 0)
+})
