@@ -4,8 +4,8 @@ type PackableRecord = { [name: string]: Packable }
 
 /**
  * Packs plain data into strings. A string of one-byte characters takes 16 bytes more than its content, less than any other
- * object. The names of an object's members are not packed: the packer keeps each list of names once. Only pack objects whose
- * names come from the code.
+ * object. The names of an object's members are not packed: the packer keeps each list of names once. After 1,000 different
+ * lists, which only names from outside the code can have, it packs further names with their object.
  */
 export type ValuePacker = {
   pack(value: Packable): string
@@ -14,7 +14,7 @@ export type ValuePacker = {
 }
 
 const [isNull, isFalse, isTrue, isInt32, isInt48, isDouble, isLatin1, isWideText, isList] = [0, 1, 2, 3, 4, 5, 6, 7, 8]
-const [isUndefined, isRecord] = [9, 10]
+const [isUndefined, isRecord, isNamedRecord] = [9, 10, 11]
 /** From this tag on, the tag is the number itself plus this offset. */
 const firstSmall = 16
 const maxSmall = 255 - firstSmall
@@ -63,9 +63,23 @@ export function createValuePacker(): ValuePacker {
   }
   const writeRecord = (record: PackableRecord): void => {
     const names = Object.keys(record)
+    const number = shapes.numberOf(record, names)
+    if (number === undefined) {
+      writeNamedRecord(record, names)
+      return
+    }
     writeTag(isRecord)
-    at = bytes.writeUInt16LE(shapes.numberOf(record, names), at)
+    at = bytes.writeUInt16LE(number, at)
     for (const name of names) write(record[name])
+  }
+  const writeNamedRecord = (record: PackableRecord, names: readonly string[]): void => {
+    writeTag(isNamedRecord)
+    at = bytes.writeUInt32LE(names.length, at)
+    for (const name of names) {
+      reserve(headBytes)
+      writeText(name)
+      write(record[name])
+    }
   }
   const write = (value: Packable): void => {
     reserve(headBytes)
@@ -104,6 +118,14 @@ export function createValuePacker(): ValuePacker {
     for (const name of names) record[name] = read()
     return record
   }
+  const readNamedRecord = (): Packable => {
+    const members: [name: string, value: Packable][] = []
+    for (let left = bytes.readUInt32LE(take(4)); left > 0; left--) {
+      const isWide = bytes[take(1)] === isWideText
+      members.push([readText(isWide), read()])
+    }
+    return Object.fromEntries(members)
+  }
   const read = (): Packable => {
     const tag = bytes[take(1)] ?? 0
     if (tag >= firstSmall) return tag - firstSmall
@@ -115,6 +137,7 @@ export function createValuePacker(): ValuePacker {
     if (tag === isInt32) return bytes.readInt32LE(take(4))
     if (tag === isRecord) return readRecord()
     if (tag === isUndefined) return undefined
+    if (tag === isNamedRecord) return readNamedRecord()
     return tag === isTrue
   }
 
@@ -144,7 +167,7 @@ const isReadonlyArray = (value: Packable): value is readonly Packable[] => Array
 const maxShapes = 1_000
 
 /**
- * Numbers lists of names. A tree of names finds a list without joining them. Objects are copies of a template, because
+ * Numbers up to `maxShapes` lists of names. A tree of names finds a list without joining them. Objects are copies of a template, because
  * objects that get many members one by one are slower and larger.
  */
 function createShapes() {
@@ -157,25 +180,31 @@ function createShapes() {
   const isLast = (names: readonly string[]): boolean =>
     names.length > 0 && names.length === last.names.length && names.every((name, index) => name === last.names[index])
   const add = (record: PackableRecord, names: readonly string[]): number => {
-    if (shapes.length >= maxShapes) throw new Error('The packed objects have too many different lists of names.')
     const template = { ...record }
     for (const name of names) template[name] = null
     return shapes.push({ names, template }) - 1
   }
   return {
-    numberOf(record: PackableRecord, names: readonly string[]): number {
+    /** Undefined for a new list when there are too many. */
+    numberOf(record: PackableRecord, names: readonly string[]): number | undefined {
       // The items of a list usually have the same names.
       if (isLast(names)) return last.number
+      const isFull = shapes.length >= maxShapes
       let node = root
       for (const name of names) {
         let next = node.next.get(name)
         if (!next) {
+          // Assigning a member with this name would set the prototype.
+          if (isFull || name === '__proto__') return undefined
           next = { next: new Map(), number: undefined }
           node.next.set(name, next)
         }
         node = next
       }
-      node.number ??= add(record, names)
+      if (node.number === undefined) {
+        if (isFull) return undefined
+        node.number = add(record, names)
+      }
       last = { names, number: node.number }
       return node.number
     },
