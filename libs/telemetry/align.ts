@@ -165,12 +165,19 @@ export function alignSample(row: CellularRow, track: Track): AlignedPosition {
   )
 }
 
+/** The last cell and its row values. Vehicles stay in a cell for seconds, and the conversion takes as long as the search. */
+let lastCell = { index: '', cells: noCells }
+
 /** Returns the coverage cells of a position, or none if its error is too large. */
 export function coverageCells({ alignedLat, alignedLon, alignErrorM }: AlignedPosition): CoverageCells {
   if (alignedLat === null || alignedLon === null || alignErrorM === null || alignErrorM > maxCoverageErrorM)
     return noCells
-  const h3Res10 = BigInt(`0x${latLngToCell(alignedLat, alignedLon, 10)}`)
-  return { h3Res10, h3Res5: resolution5Parent(h3Res10) }
+  const index = latLngToCell(alignedLat, alignedLon, 10)
+  if (index !== lastCell.index) {
+    const h3Res10 = BigInt(`0x${index}`)
+    lastCell = { index, cells: { h3Res10, h3Res5: resolution5Parent(h3Res10) } }
+  }
+  return lastCell.cells
 }
 
 const resolutionBits = 0xfn << 52n

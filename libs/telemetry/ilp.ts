@@ -4,7 +4,6 @@ import {
   createLineBuffer,
   escapeSymbol,
   type LineBuffer,
-  putAscii,
   putChunk,
   putDouble,
   putLineEnd,
@@ -33,7 +32,15 @@ export type RowEncoder = {
   take: () => EncodedRows
 }
 
-type PlannedColumn = { name: string; key: string; type: ColumnType; prefix: Chunk; symbols: Map<unknown, Chunk> }
+type PlannedColumn = {
+  name: string
+  key: string
+  type: ColumnType
+  prefix: Chunk
+  symbols: Map<unknown, Chunk>
+  /** The last LONG: consecutive rows of a device often have the same cell. */
+  long: { value: unknown; chunk: Chunk }
+}
 
 /** Longest value of fixed size: a LONG in decimal, its unit and the end of the line. */
 const maxFixedValueBytes = 64
@@ -44,10 +51,12 @@ const maxRememberedSymbols = 4096
 const yes = chunkOf('t')
 const no = chunkOf('f')
 
+const noLong = () => ({ value: undefined, chunk: chunkOf('') })
+
 function planColumn({ name, key, type }: Column): PlannedColumn {
   // Protocol version 2: a second `=` and the entity type announce a binary double.
   const binaryMark = type === 'DOUBLE' ? '=\x10' : ''
-  return { name, key, type, prefix: chunkOf(`,${name}=${binaryMark}`), symbols: new Map() }
+  return { name, key, type, prefix: chunkOf(`,${name}=${binaryMark}`), symbols: new Map(), long: noLong() }
 }
 
 function symbolChunk({ name, symbols }: PlannedColumn, value: unknown): Chunk {
@@ -56,6 +65,14 @@ function symbolChunk({ name, symbols }: PlannedColumn, value: unknown): Chunk {
   const chunk = chunkOf(`,${name}=${escapeSymbol(String(value))}`)
   if (symbols.size < maxRememberedSymbols) symbols.set(value, chunk)
   return chunk
+}
+
+function putLong(buffer: LineBuffer, { long }: PlannedColumn, value: unknown): void {
+  if (value !== long.value) {
+    long.value = value
+    long.chunk = refillChunk(long.chunk, `${value as number | bigint}i`)
+  }
+  putChunk(buffer, long.chunk)
 }
 
 function putField(buffer: LineBuffer, column: PlannedColumn, value: unknown, tailBytes: number): void {
@@ -71,7 +88,7 @@ function putField(buffer: LineBuffer, column: PlannedColumn, value: unknown, tai
       putChunk(buffer, value ? yes : no)
       break
     case 'LONG':
-      putAscii(buffer, `${value as number | bigint}i`)
+      putLong(buffer, column, value)
       break
     default:
       putQuoted(buffer, value as string, tailBytes)

@@ -65,13 +65,6 @@ export function putDouble(buffer: LineBuffer, value: number): void {
   buffer.at += 8
 }
 
-/** Text of ASCII only, that needs no escape: a number in decimal with its unit. */
-export function putAscii(buffer: LineBuffer, text: string): void {
-  const { memory, at } = buffer
-  for (let index = 0; index < text.length; index++) memory[at + index] = text.charCodeAt(index)
-  buffer.at = at + text.length
-}
-
 /** Epoch milliseconds as microseconds with their unit: `1700000000000000t`. */
 export function putTimestamp(buffer: LineBuffer, epochMs: number): void {
   const { memory } = buffer
