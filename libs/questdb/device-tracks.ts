@@ -3,7 +3,7 @@ import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql
 import type { TimeRange } from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
 import type { CellularRow } from '#telemetry/rows'
-import { tables } from '#telemetry/tables'
+import { type Column, tables } from '#telemetry/tables'
 import { fixAccuracyM } from '#telemetry/usable'
 
 /** The origin of a stored row. It is kept when the row is written again. */
@@ -111,9 +111,11 @@ export async function readCellularRows(
   )
   return byDevice(found, ([deviceId, tsMs, organizationId, ...members]) => {
     const row: Record<string, unknown> = { ...emptyRow, tsMs, organizationId }
-    for (const [index, { key, type }] of cellularColumns.entries()) {
+    for (let index = 0; index < cellularColumns.length; index++) {
       const value = members[index]
-      if (value !== null && value !== undefined) row[key] = type === 'LONG' ? BigInt(String(value)) : value
+      if (value === null || value === undefined) continue
+      const { key, type } = cellularColumns[index] as Column
+      row[key] = type === 'LONG' ? BigInt(String(value)) : value
     }
     return [String(deviceId), row as StoredCellularRow]
   })

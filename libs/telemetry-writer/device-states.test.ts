@@ -115,3 +115,18 @@ test('a device that was loaded again after hours is not removed before its repor
   states.evict(nowMs + 2 * 3_600_000)
   expect(states.of(deviceId).usedAtMs).toBe(nowMs)
 })
+
+test('after many devices were loaded from the database, they are packed without waiting', {
+  timeout: 60_000,
+}, async () => {
+  const { states, deviceId, report } = await loadedDevice()
+  states.packIdle(0)
+  report(0)
+  const before = states.of(deviceId)
+  states.packIdle(1 * secondMs)
+  states.packIdle(2 * secondMs)
+  expect(states.of(deviceId)).toBe(before)
+  await states.load(new Map(Array.from({ length: 1_000 }, () => [newId(), 'vehicle'])), nowMs)
+  for (let second = 3; second < 10; second++) states.packIdle(second * secondMs)
+  expect(states.of(deviceId)).not.toBe(before)
+})

@@ -28,8 +28,9 @@ export type DeviceStates = {
    */
   settle(nowMs: number, most: number): [string, DeviceState][]
   /**
-   * Packs states that were not loaded for 15 to 30 s, some at each call. `monotonicMs`: the time of the call. States that
-   * `of` has returned must not be used afterwards, unless they have something to realign.
+   * Packs states that were not loaded for 15 to 30 s, or sooner after many were read from the database. Packs some at each
+   * call. `monotonicMs`: the time of the call. States that `of` has returned must not be used afterwards, unless they have
+   * something to realign.
    */
   packIdle(monotonicMs: number): void
   /** Removes devices that were not used for an hour and have nothing to realign, except those that were just loaded. */
@@ -47,6 +48,11 @@ const loadBatch = 500
 const packAfterMs = 15_000
 /** States of one call. It takes about 20 ms. */
 const packBatch = 2_000
+/**
+ * After a restart, the states of the whole fleet are loaded within seconds, and most devices report only minutes later.
+ * Unpacked, they would take 7 KB each, and garbage collection would copy them several times.
+ */
+const packAfterLoaded = 1_000
 
 /**
  * States of recently active devices. A state is packed between two reports, because most devices report every few minutes.
@@ -64,6 +70,7 @@ export function createDeviceStates(
   let idle = new Map<string, DeviceState>()
   const packed = new Map<string, PackedState>()
   let turnedAtMs = Number.NEGATIVE_INFINITY
+  let loadedSinceTurn = 0
 
   /** Returns the state of a device in memory. Unpacks it if necessary. */
   function find(deviceId: string): DeviceState | undefined {
@@ -88,6 +95,7 @@ export function createDeviceStates(
     receivedBeforeMs: number,
   ): Promise<void> {
     const deviceIds = devices.map(([deviceId]) => deviceId)
+    loadedSinceTurn += devices.length
     const tracks = new Map(devices.map(([deviceId, deviceClass]) => [deviceId, createDeviceTrack(deviceClass)]))
     const sinceMs = receivedBeforeMs - lookBackMs
     for (const [deviceId, track] of tracks) {
@@ -175,8 +183,9 @@ export function createDeviceStates(
         if (resting) packed.set(deviceId, resting)
         else states.set(deviceId, state)
       }
-      if (monotonicMs - turnedAtMs < packAfterMs) return
+      if (monotonicMs - turnedAtMs < packAfterMs && loadedSinceTurn < packAfterLoaded) return
       turnedAtMs = monotonicMs
+      loadedSinceTurn = 0
       idle = states
       states = new Map()
     },

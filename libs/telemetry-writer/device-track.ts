@@ -198,15 +198,14 @@ export function startAfterPast(track: DeviceTrack, past: Position): void {
 
 export type StoredTrack = {
   knownFromMs: number
-  droppedUntilMs: number
   reports: readonly (FixReport & Arrival)[]
   rows: readonly StoredCellularRow[]
 }
 
 /** Restores the track from the newest stored fixes and rows, both ordered by time. */
-export function restoreTrack(track: DeviceTrack, { knownFromMs, droppedUntilMs, reports, rows }: StoredTrack): void {
+export function restoreTrack(track: DeviceTrack, { knownFromMs, reports, rows }: StoredTrack): void {
   const state = own(track)
-  state.alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs, droppedUntilMs })
+  state.alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs })
   for (const report of reports) {
     state.owners = withFixes(state.owners, report, [report])
     state.interval = withReport(state.interval, report.receivedAtMs)
@@ -216,7 +215,7 @@ export function restoreTrack(track: DeviceTrack, { knownFromMs, droppedUntilMs, 
   if (!open) return
   state.written = versionOf(open)
   // The stored rows of the open dwell may lag behind its newest fixes. Realign them when the device is quiet or departs.
-  state.alignment = alignmentFrom(track.deviceClass, { ...state.alignment.state(), openDwellRows: 'stale' })
+  state.alignment.distrustOpenDwell()
 }
 
 /** Takes over the unfinished realignments of a track that this one replaces. */

@@ -10,6 +10,7 @@ import type { OnFailure } from './failing-reports.ts'
 import { createFlushScheduler } from './flush-scheduler.ts'
 import { createQuietReports } from './quiet-reports.ts'
 import { createRealignmentRunner } from './realignment-runner.ts'
+import { groupsOf } from './recovery-shares.ts'
 import { createReportProcessor } from './report-processor.ts'
 import { createReportRows, type ReportCounts } from './report-rows.ts'
 import { createRowBatch } from './row-batch.ts'
@@ -60,6 +61,8 @@ export type PipelineParts = {
 /** If more bytes than this wait in the log, the size and not the time determines when rows are sent. */
 const backlogBytes = 4 * 1024 ** 2
 const chunkBytes = 2 * 1024 ** 2
+/** After a restart, each of these reports has a state of 7 KB, which garbage collection copies unless it is packed soon. */
+const preparedTogether = 500
 /** The event loop handles network events after this many bytes of reports. */
 const sliceBytes = 256 * 1024
 /** With more bytes waiting, or when this far behind the end of the log, reports of quiet devices are processed first. */
@@ -137,18 +140,21 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   async function process(batches: readonly LoggedBatch[]): Promise<void> {
     isTaking = true
-    const addReport = await processor.prepare(batches.filter(({ position }) => !quiet.has(position)))
     let bytes = 0
-    for (const batch of batches) {
-      ledger.expect(batch)
-      ledger.addRowless(quiet.pass(batch.position) ?? rowlessIn(await addReport(batch)))
-      flushes.noteAdded()
-      takenPosition = batch.nextPosition
-      bytes += batch.body.length
-      if (bytes < sliceBytes) continue
-      bytes = 0
-      await flushes.flushWhenDue()
-      await yieldToLoop()
+    for (const some of groupsOf(batches, preparedTogether)) {
+      const addReport = await processor.prepare(some.filter(({ position }) => !quiet.has(position)))
+      for (const batch of some) {
+        ledger.expect(batch)
+        ledger.addRowless(quiet.pass(batch.position) ?? rowlessIn(await addReport(batch)))
+        flushes.noteAdded()
+        takenPosition = batch.nextPosition
+        bytes += batch.body.length
+        if (bytes < sliceBytes) continue
+        bytes = 0
+        await flushes.flushWhenDue()
+        await yieldToLoop()
+      }
+      states.packIdle(performance.now())
     }
     isTaking = false
   }

@@ -69,6 +69,50 @@ test('a recovered track places a late row like the original track, or marks it f
   expect(placed).toBeGreaterThan(100)
 })
 
+test('recovered tracks keep the RF rows that tracks without a restart keep', { timeout: 60_000 }, async () => {
+  const nowMs = Date.now()
+  const startMs = nowMs - 15 * minuteMs
+  const [moving, standing, slow] = [newId(), newId(), newId()]
+  // Metres per minute. The dwell of the second device begins in its first minute.
+  const drives = [
+    { deviceId: moving, northM: 900 },
+    { deviceId: standing, northM: 0.5 },
+    { deviceId: slow, northM: 30 },
+  ].map(({ deviceId, northM }) => {
+    const reports = Array.from({ length: 30 }, (_, half): FixReport => {
+      const lat = 50 + (half * northM) / 2 / 111_195
+      return { tsMs: startMs + half * 30_000, lat, lon: 8, fixTs: null, accuracyM: 10, speedMps: 10, headingDeg: null }
+    })
+    const rows = Array.from({ length: 90 }, (_, index) => cellularRow(startMs + 3_000 + index * 10_000))
+    return { deviceId, reports, rows }
+  })
+  for (const { deviceId, reports, rows } of drives) {
+    const stored = reports.map((fix) => ({ ...fix, usable: true }))
+    await sendRows('location', deviceId, stored, nowMs - minuteMs)
+    await sendRows('cellular', deviceId, rows, nowMs - minuteMs)
+  }
+  const tracks = new Map(drives.map(({ deviceId }) => [deviceId, createDeviceTrack('vehicle')]))
+  await recoverTracks(questdb, tracks, { receivedBeforeMs: nowMs, onFailure })
+  for (const { deviceId, reports, rows } of drives) {
+    const uninterrupted = createDeviceAlignment(dwellPolicies.vehicle)
+    for (const report of reports) {
+      uninterrupted.apply([report], [])
+      const until = report.tsMs + 30_000
+      uninterrupted.apply(
+        [],
+        rows.filter(({ tsMs }) => tsMs > report.tsMs && tsMs <= until),
+      )
+    }
+    const track = tracks.get(deviceId)
+    const [kept, recovered] = [uninterrupted.state(), track?.alignment.state()]
+    const timesOf = (state: typeof kept | undefined) => state?.trailing.map(({ tsMs }) => tsMs)
+    expect(timesOf(recovered)).toEqual(timesOf(kept))
+    expect(recovered?.dwell).toEqual(kept.dwell)
+    expect(recovered?.droppedUntilMs).toBe(0)
+    expect(track?.dirty).toEqual([])
+  }
+})
+
 /** The same database, which also collects the texts of its statements. */
 function recorded(texts: string[]): QuestdbSql {
   return {

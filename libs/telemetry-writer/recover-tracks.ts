@@ -53,9 +53,10 @@ async function recoverGroup(
   { receivedBeforeMs, onFailure }: Recovery,
 ): Promise<void> {
   const recent = { fromMs: receivedBeforeMs - lookBackMs, toMs: Number.POSITIVE_INFINITY, receivedBeforeMs }
+  const policyOf = (deviceId: string) => dwellPolicies[tracks.get(deviceId)?.deviceClass ?? 'vehicle']
   const missing: MissingPasts = new Map()
   for (const share of await planShares(questdb, [...tracks.keys()], recent)) {
-    for (const [deviceId, stored] of await readShare(questdb, share, recent)) {
+    for (const [deviceId, stored] of await readShare(questdb, share, { recent, policyOf })) {
       const track = tracks.get(deviceId)
       if (!track) continue
       let isComplete = false
@@ -76,11 +77,7 @@ function recoverTrack(track: DeviceTrack, { reports, rows, ofDwell }: StoredPast
   const policy = dwellPolicies[track.deviceClass]
   const startMs = ofDwell ? ofDwell[0]?.tsMs : oldestStartMs(reports, policy)
   const knownFromMs = startMs ?? (isCut(reports) ? reports[0]?.tsMs : undefined) ?? recent.fromMs
-  // Rows before the start have their final position: only late data moves them.
-  const before = startMs === undefined ? [] : rows.filter(({ tsMs }) => tsMs < startMs)
-  const droppedUntilMs = before.at(-1)?.tsMs ?? 0
-  const known = ofDwell ? [...ofDwell, ...reports] : reports
-  restoreTrack(track, { knownFromMs, droppedUntilMs, reports: known, rows: rows.slice(before.length) })
+  restoreTrack(track, { knownFromMs, reports: ofDwell ? [...ofDwell, ...reports] : reports, rows })
   return ofDwell !== undefined || startMs !== undefined
 }
 

@@ -8,6 +8,9 @@ import {
 import type { QuestdbSql } from '#questdb/sql'
 import { openTrackStore } from '#questdb/track-store'
 import { countCellularRows, countFixReports, readLastDwells } from '#questdb/track-summaries'
+import { distinctFixes } from '#telemetry/distinct-fixes'
+import type { DwellPolicy } from '#telemetry/dwell'
+import { undecidedFromMs } from '#telemetry/dwell-detector'
 import { groupsOf, limitsAlone, limitsTogether, sharesOf } from './recovery-shares.ts'
 
 /** Devices that are read together. `openSinceMs`: the arrivals of the open dwells that began before the recent data. */
@@ -17,7 +20,7 @@ export type Share = { deviceIds: readonly string[]; openSinceMs: ReadonlyMap<str
 export type StoredPast = {
   /** The newest recent fixes. */
   reports: StoredFixReport[]
-  /** The newest recent RF rows. */
+  /** The newest recent RF rows that later data can move if it arrives in order. */
   rows: StoredCellularRow[]
   /** The fixes of the open dwell before the recent ones. Undefined if there is no such dwell or it has too many fixes. */
   ofDwell: StoredFixReport[] | undefined
@@ -25,8 +28,8 @@ export type StoredPast = {
 
 /** A dwell that began earlier is found when the track is rebuilt. */
 const longestDwellMs = 24 * 60 * 60_000
-/** The fixes of dwells are read from the first arrival among these devices, so few devices with similar arrivals. */
-const standingTogether = 64
+/** Data is read from the first of the times of these devices, so few devices with similar times. */
+const readTogether = 64
 /** A dwell with more pages of fixes is rebuilt when its device is quiet. */
 const dwellPages = 20
 
@@ -54,7 +57,7 @@ export async function planShares(
   const moving = deviceIds.filter((deviceId) => !openSinceMs.has(deviceId))
   const shares = sharesWith(moving, new Map())
   const standing = [...openSinceMs].sort(([, a], [, b]) => a - b)
-  for (const group of groupsOf(standing, standingTogether)) {
+  for (const group of groupsOf(standing, readTogether)) {
     const ids = group.map(([deviceId]) => deviceId)
     shares.push(...sharesWith(ids, await countFixReports(questdb, ids, dwellRange(ids, openSinceMs, recent))))
   }
@@ -65,32 +68,63 @@ export async function planShares(
 export async function readShare(
   questdb: QuestdbSql,
   share: Share,
-  recent: TrackQuery,
+  { recent, policyOf }: { recent: TrackQuery; policyOf: (deviceId: string) => DwellPolicy },
 ): Promise<Map<string, StoredPast>> {
   const { deviceIds, openSinceMs } = share
   const [deviceId] = deviceIds
   if (deviceIds.length === 1 && deviceId !== undefined) {
-    return new Map([[deviceId, await readAlone(questdb, deviceId, openSinceMs.get(deviceId), recent)]])
+    const { rows, ...fixes } = await readAlone(questdb, deviceId, openSinceMs.get(deviceId), recent)
+    const movableFromMs = movableFrom(fixes, policyOf(deviceId))
+    return new Map([[deviceId, { ...fixes, rows: rows.filter(({ tsMs }) => tsMs >= movableFromMs) }]])
   }
   const standing = deviceIds.filter((id) => openSinceMs.has(id))
   // More than was counted, because rows may have arrived since.
-  const [fixesPage, rowsPage] = [{ limit: 2 * limitsTogether.fixes }, { limit: 2 * limitsTogether.rows }]
-  const [reports, rows, ofDwells] = await Promise.all([
+  const fixesPage = { limit: 2 * limitsTogether.fixes }
+  const [reports, ofDwells] = await Promise.all([
     readFixReports(questdb, deviceIds, recent, fixesPage),
-    readCellularRows(questdb, deviceIds, recent, rowsPage),
     standing.length === 0
       ? undefined
       : readFixReports(questdb, standing, dwellRange(standing, openSinceMs, recent), fixesPage),
   ])
-  const pastOf = (id: string): StoredPast => {
+  const found = deviceIds.map((id) => {
     const sinceMs = openSinceMs.get(id)
-    return {
-      reports: reports.get(id) ?? [],
-      rows: rows.get(id) ?? [],
-      ofDwell: sinceMs === undefined ? undefined : (ofDwells?.get(id) ?? []).filter(({ tsMs }) => tsMs >= sinceMs),
+    const ofDwell = sinceMs === undefined ? undefined : (ofDwells?.get(id) ?? []).filter(({ tsMs }) => tsMs >= sinceMs)
+    return { id, reports: reports.get(id) ?? [], ofDwell }
+  })
+  const movableFromMs = found.map(({ id, ...fixes }): [string, number] => [
+    id,
+    Math.max(movableFrom(fixes, policyOf(id)), recent.fromMs),
+  ])
+  const rows = await readMovableRows(questdb, movableFromMs, recent)
+  return new Map(found.map(({ id, reports, ofDwell }) => [id, { reports, ofDwell, rows: rows.get(id) ?? [] }]))
+}
+
+/** Returns the time from which data in order can move RF rows of a device with these fixes. */
+const movableFrom = ({ ofDwell, reports }: Omit<StoredPast, 'rows'>, policy: DwellPolicy): number =>
+  undecidedFromMs(distinctFixes(ofDwell ? [...ofDwell, ...reports] : reports), policy)
+
+/**
+ * Reads the RF rows of devices from a time on. The others have their final position, and a row has three times as many
+ * columns as a fix.
+ */
+async function readMovableRows(
+  questdb: QuestdbSql,
+  movableFromMs: [deviceId: string, fromMs: number][],
+  recent: TrackQuery,
+): Promise<Map<string, StoredCellularRow[]>> {
+  const found = new Map<string, StoredCellularRow[]>()
+  movableFromMs.sort(([, a], [, b]) => a - b)
+  for (const group of groupsOf(movableFromMs, readTogether)) {
+    const range = { ...recent, fromMs: group[0]?.[1] ?? recent.fromMs }
+    const ids = group.map(([deviceId]) => deviceId)
+    // More than was counted, because rows may have arrived since.
+    const rows = await readCellularRows(questdb, ids, range, { limit: 2 * limitsTogether.rows })
+    for (const [deviceId, fromMs] of group) {
+      const movable = rows.get(deviceId)?.filter(({ tsMs }) => tsMs >= fromMs)
+      if (movable) found.set(deviceId, movable)
     }
   }
-  return new Map(deviceIds.map((id) => [id, pastOf(id)]))
+  return found
 }
 
 /** Returns the time from the first arrival of these devices to the recent data. */

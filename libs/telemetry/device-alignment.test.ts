@@ -8,8 +8,9 @@ import {
   initialAlignmentState,
   type TimeRange,
 } from './device-alignment.ts'
-import type { FixReport } from './distinct-fixes.ts'
+import { distinctFixes, type FixReport } from './distinct-fixes.ts'
 import { dwellPolicies } from './dwell.ts'
+import { undecidedFromMs } from './dwell-detector.ts'
 import { createFixScan, createRowPlacer } from './realign.ts'
 import { createStartSearch, type RealignStart } from './realign-start.ts'
 import type { CellularRow } from './rows.ts'
@@ -290,4 +291,31 @@ it('keeps at most 1 MiB of RF rows and marks the others for realignment', () => 
   expect(droppedUntilMs).toBe(start + 400_000)
   const { dirty } = alignment.apply([{ ...fix, tsMs: start + 500_000, lat: 50.001 }], [])
   expect(dirty).toEqual([{ fromMs: start, toMs: start + 400_000 }])
+})
+
+it('continues the same without the rows that data in order cannot move', { timeout: propertyTimeoutMs }, () => {
+  fc.assert(
+    fc.property(track, fc.nat(), fc.integer({ min: 1, max: 9 }), (data, at, size) => {
+      const cutMs = data.reports[at % data.reports.length]?.tsMs ?? 0
+      const past = data.reports.filter(({ tsMs }) => tsMs <= cutMs)
+      const rows = data.sampleTimes.filter((tsMs) => tsMs <= cutMs).map((tsMs) => cellularRow(tsMs))
+      const movableFromMs = undecidedFromMs(distinctFixes(past), policy)
+      const continued = [rows, rows.filter(({ tsMs }) => tsMs >= movableFromMs)].map((some) => {
+        const alignment = createDeviceAlignment(policy)
+        alignment.apply(past, some)
+        const state = alignment.state()
+        // A restored track does not know whether rows of its open dwell were written.
+        return createDeviceAlignment(policy, { ...state, openDwellRows: state.dwell.open ? 'stale' : 'none' })
+      })
+      const later = {
+        reports: data.reports.filter(({ tsMs }) => tsMs > cutMs),
+        sampleTimes: data.sampleTimes.filter((tsMs) => tsMs > cutMs),
+      }
+      for (const { reports, samples } of inChunks(later, size)) {
+        const [all, movable] = continued.map((alignment) => alignment.apply(reports, samples))
+        expect(movable).toEqual(all)
+      }
+    }),
+    { numRuns: 300 },
+  )
 })

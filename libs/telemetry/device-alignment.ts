@@ -61,6 +61,8 @@ export type DeviceAlignment = {
   unsettled: () => TimeRange | null
   /** Marks the unsettled rows as being realigned. */
   settled: () => void
+  /** Assumes that rows of the open dwell were written with an earlier centre. */
+  distrustOpenDwell: () => void
   /** The oldest fix in memory. */
   firstFix: () => DistinctFix | undefined
   /** Marks the fixes from this time on for a rebuild, because older data may affect them. */
@@ -242,6 +244,9 @@ export function createDeviceAlignment(
       open !== null && openDwellRows === 'stale' ? { fromMs: open.arrivedAtMs, toMs: open.lastInsideAtMs } : null,
     settled: () => {
       if (openDwellRows === 'stale') openDwellRows = 'settled'
+    },
+    distrustOpenDwell: () => {
+      if (open !== null) openDwellRows = 'stale'
     },
     firstFix: () => fixes[0],
     distrust: (fromMs) => {

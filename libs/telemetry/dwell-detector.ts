@@ -123,3 +123,10 @@ export function detectDwells(fixes: readonly DistinctFix[], policy: DwellPolicy)
   const open = detector.open()
   return open === null ? dwells : [...dwells, open]
 }
+
+/** Returns the time before which data after these fixes cannot change dwells, or move RF rows, if it arrives in order. */
+export function undecidedFromMs(fixes: readonly DistinctFix[], policy: DwellPolicy): number {
+  const detector = createDwellDetector(policy)
+  for (const fix of fixes) detector.takeFix(fix)
+  return detector.undecidedFromMs()
+}

@@ -23,20 +23,18 @@ export type NearbyPoints<P extends Point> = {
 }
 
 const compactFrom = 1_024
-const fewPoints = 8
 
 export function createNearbyPoints<P extends Point>(radiusM: number): NearbyPoints<P> {
   const limit = (2 * Math.sin(radiusM / (2 * earthRadiusM))) ** 2
   const [surelyInside, surelyOutside] = [limit * (1 - uncertainShare), limit * (1 + uncertainShare)]
   let points: P[] = []
-  /** x, y and z of each point. */
-  let vectors = new Float64Array(3 * fewPoints)
+  /** x, y and z of each point. Not a typed array, because each device has a list, and most have few points. */
+  let vectors: number[] = []
   let head = 0
 
   function compact(): void {
-    vectors.copyWithin(0, 3 * head, 3 * points.length)
+    vectors = vectors.slice(3 * head)
     points = points.slice(head)
-    if (vectors.length > 3 * fewPoints && points.length <= fewPoints) vectors = vectors.slice(0, 3 * fewPoints)
     head = 0
   }
 
@@ -53,16 +51,8 @@ export function createNearbyPoints<P extends Point>(radiusM: number): NearbyPoin
     push(point) {
       const [lat, lon] = [point.lat * radians, point.lon * radians]
       const cosLat = Math.cos(lat)
-      const at = 3 * points.length
-      if (at === vectors.length) {
-        const larger = new Float64Array(2 * vectors.length)
-        larger.set(vectors)
-        vectors = larger
-      }
       points.push(point)
-      vectors[at] = cosLat * Math.cos(lon)
-      vectors[at + 1] = cosLat * Math.sin(lon)
-      vectors[at + 2] = Math.sin(lat)
+      vectors.push(cosLat * Math.cos(lon), cosLat * Math.sin(lon), Math.sin(lat))
     },
     replaceLast(point) {
       points[points.length - 1] = point
@@ -73,7 +63,11 @@ export function createNearbyPoints<P extends Point>(radiusM: number): NearbyPoin
     },
     isCentreOfRest(index) {
       const centre = head + index
-      const [x, y, z] = vectors.subarray(3 * centre, 3 * centre + 3) as unknown as [number, number, number]
+      const [x, y, z] = [
+        vectors[3 * centre] as number,
+        vectors[3 * centre + 1] as number,
+        vectors[3 * centre + 2] as number,
+      ]
       // The newest first: it is the one that has just put an anchor next to this one out of reach.
       for (let other = points.length - 1; other > centre; other--) {
         const dx = (vectors[3 * other] as number) - x
