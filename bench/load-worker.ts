@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { createStatusCounter } from './status-counter.ts'
 
 /**
  * A process that sends prepared requests over raw sockets as fast as the server responds, `pipeline` at a time per
@@ -13,22 +14,6 @@ export type LoadOrder = {
   total: number
 }
 export type LoadReport = { accepted: number; refused: number; seconds: number; cpuSeconds: number }
-
-const statusLine = Buffer.from('HTTP/1.1 ')
-
-/** Counts the status lines in a stream of responses, including those split between chunks. */
-function statusCounter(onStatus: (status: number) => void) {
-  let rest: Buffer = Buffer.alloc(0)
-  return (chunk: Buffer) => {
-    const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
-    let at = bytes.indexOf(statusLine)
-    while (at >= 0 && at + 12 <= bytes.length) {
-      onStatus(Number(bytes.toString('latin1', at + 9, at + 12)))
-      at = bytes.indexOf(statusLine, at + 12)
-    }
-    rest = at >= 0 ? bytes.subarray(at) : bytes.subarray(Math.max(0, bytes.length - statusLine.length + 1))
-  }
-}
 
 async function run(order: LoadOrder): Promise<LoadReport> {
   const requests = order.requests.map((request) => Buffer.from(request, 'base64'))
@@ -57,7 +42,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
           resolve()
         }
       }
-      const count = statusCounter((status) => {
+      const count = createStatusCounter((status) => {
         open -= 1
         if (status === 202) accepted += 1
         else refused += 1

@@ -5,6 +5,7 @@ import { createRevisions } from '#fleet-map/revisions'
 import type { CoverageCell } from '#questdb/coverage-cells'
 import { resolutionForZoom } from '#questdb/coverage-resolution'
 import { qualities } from '#telemetry/quality'
+import { place } from './places.ts'
 
 export type MapSize = { devices: number; cells: number }
 
@@ -13,12 +14,6 @@ const chunk = 10_000
 /** Devices report every minute, and move every five seconds. */
 const shareMoved = 1 / 12
 const cellResolution = 6
-
-/** Returns a deterministic, even distribution over Europe, with multiples of the golden ratio and the plastic number. */
-const place = (index: number) => ({
-  lat: Math.round((38 + ((index * 0.7548776662466927) % 1) * 22) * 1e5) / 1e5,
-  lon: Math.round((-8 + ((index * 0.6180339887498949) % 1) * 36) * 1e5) / 1e5,
-})
 
 /** Returns the live map of this many devices, as the service has it. */
 export function generatedFleet(devices: number): OrganizationMap {

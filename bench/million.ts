@@ -1,11 +1,121 @@
+import { fork } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { hasRedis, startRedis } from '#test/redis'
 import { memoryFigures } from './device-memory.ts'
-import type { Bench } from './report.ts'
+import { type MillionFleet, seedMillion } from './million-fleet.ts'
+import { restartFigures, steadyFigures } from './million-ingest.ts'
+import { groupJobFigures } from './million-jobs.ts'
+import { pageFigures } from './million-page.ts'
+import { mapFigures, registryFigures } from './million-reads.ts'
+import { tileFigures } from './million-tiles.ts'
+import { ownMegabytes, stopChild } from './processes.ts'
+import type { Bench, Figure } from './report.ts'
+import { type ServedApi, serveApi } from './served-api.ts'
+import { type AppProcess, type BenchStack, startIngestProcess, withBenchStack } from './stack.ts'
+import { sendReports } from './steady-load.ts'
+import { pathCpuFigures } from './whole-path.ts'
 
-/** What a device costs when a million of them share one machine. */
+const intervalS = 300
+const samplesPerReport = 4
+const secondMs = 1_000
+
+type Size = { devices: number; memoryDevices: number; rounds: number; steadyS: number; warmS: number }
+const quickSize: Size = { devices: 20_000, memoryDevices: 10_000, rounds: 10, steadyS: 15, warmS: 0 }
+const fullSize: Size = { devices: 1_000_000, memoryDevices: 40_000, rounds: 100, steadyS: 60, warmS: intervalS }
+
+/** What a fleet of a million devices costs on one machine. */
 export const million: Bench = {
   name: 'million',
   byNameOnly: true,
   about:
-    'Memory of the parts that keep something of each device, filled in a process of their own without databases: a device reports one sample of each kind every five minutes, three times (--devices N: N devices instead of 100,000; --quick: 20,000).',
-  run: ({ quick, devices }) => memoryFigures(devices ?? (quick ? 20_000 : 100_000)),
+    'One organization of 1,000,000 devices on one machine. Each device reports one sample of each kind every five minutes during all measurements. The memory of a device is measured in processes of their own, without databases (--devices N: another number of devices; --quick: 20,000).',
+  async run({ quick, devices }) {
+    const usual = quick ? quickSize : fullSize
+    const size = { ...usual, devices: devices ?? usual.devices }
+    const memory = await section('memory of a device', () => memoryFigures(size.memoryDevices))
+    const served = await withBenchStack((stack) => onOneMachine(stack, size))
+    const path = await section('CPU of ingest and writer for a row', () => withBenchStack(pathCpuFigures))
+    return [...memory, ...served, ...path]
+  },
+}
+
+async function onOneMachine(own: BenchStack, size: Size): Promise<Figure[]> {
+  const redis = (await hasRedis()) ? await startRedis() : undefined
+  const stack = { ...own, environment: { ...own.environment, ...(redis && { REDIS_URL: redis.url }) } }
+  const fleet = await seedMillion(stack, size.devices)
+  let ingest = await startIngestProcess(stack)
+  const api = await serveApi(stack, ingest.port)
+  const worker = fork(fileURLToPath(new URL('../apps/worker/main.ts', import.meta.url)), {
+    env: { ...process.env, ...stack.environment, PORT: '0' },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const reportsPerSecond = size.devices / intervalS
+  const samplesPerSecond = reportsPerSecond * samplesPerReport
+  const { tokens } = fleet
+  const load = sendReports({ port: ingest.port, tokens, reportsPerSecond, shape: 'spread' })
+  const loadedMs = performance.now()
+  try {
+    const figures = await readFigures(stack, api, fleet, size)
+    // Each device has then reported, so ingest holds all states.
+    await pause(Math.max(0, size.warmS * secondMs - (performance.now() - loadedMs)))
+    const steady = { samplesPerSecond, forMs: size.steadyS * secondMs, refused: load.refused }
+    figures.push(...(await section('freshness', () => steadyFigures(stack, ingest, steady))))
+    figures.push(...processFigures({ ingest, api, size }))
+    figures.push(
+      ...(await section('restart of ingest', async () => {
+        const restarted = await restartFigures(stack, ingest, samplesPerSecond)
+        ingest = restarted.ingest
+        return restarted.figures
+      })),
+    )
+    return figures
+  } finally {
+    await load.stop()
+    await stopChild(worker)
+    await api.close()
+    await ingest.stop()
+    await redis?.stop()
+  }
+}
+
+async function readFigures(stack: BenchStack, api: ServedApi, fleet: MillionFleet, size: Size): Promise<Figure[]> {
+  const { organizationId } = fleet
+  const { rounds } = size
+  const few = Math.max(2, rounds / 20)
+  const sections: [name: string, work: () => Promise<Figure[]>][] = [
+    ['map', () => mapFigures(api, fleet, rounds)],
+    ['tiles', () => tileFigures(api, organizationId, few)],
+    ['page', () => pageFigures(api, few)],
+    ['registry', () => registryFigures(api, fleet, rounds)],
+    ['group job', () => groupJobFigures(stack, api, fleet, rounds * 50)],
+  ]
+  const figures: Figure[] = []
+  for (const [name, work] of sections) figures.push(...(await section(name, work)))
+  return figures
+}
+
+/** Memory of the whole processes, with garbage and caches. */
+function processFigures(run: { ingest: AppProcess; api: ServedApi; size: Size }): Figure[] {
+  const of = (name: string, pid: number): Figure => {
+    const megabytes = ownMegabytes(pid)
+    const each = Math.round((megabytes * 1024 ** 2) / run.size.devices).toLocaleString('en')
+    return {
+      name: `${name}: memory of the process with garbage and caches`,
+      value: `${megabytes} MB, ${each} bytes a device`,
+    }
+  }
+  return [of('ingest', run.ingest.pid), of('control plane', run.api.pid)]
+}
+
+/** A section that fails does not end the run. */
+async function section(name: string, work: () => Promise<Figure[]>): Promise<Figure[]> {
+  const startMs = performance.now()
+  try {
+    return await work()
+  } catch (error) {
+    return [{ name, value: `failed: ${error instanceof Error ? error.message : String(error)}` }]
+  } finally {
+    console.error(`${name}: ${Math.round((performance.now() - startMs) / secondMs)} s`)
+  }
 }

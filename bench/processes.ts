@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { LoadOrder, LoadReport } from './load-worker.ts'
 
@@ -74,4 +74,33 @@ export function cpuSecondsOfTree(pid: number): number {
   const sum = (id: number): number =>
     (ticks.get(id) ?? 0) + (parents.get(id) ?? []).reduce((total, child) => total + sum(child), 0)
   return sum(pid) / ticksPerSecond
+}
+
+/**
+ * Returns the memory of a process and its children: heaps and shared buffers (Linux; NaN elsewhere). Data files that QuestDB
+ * maps are not counted, because they grow with the data and the system can evict them. Memory that several processes share,
+ * such as the buffers of Postgres, counts once. 0 if the process has exited.
+ */
+export function ownMegabytes(pid: number): number {
+  if (!existsSync('/proc/self/smaps_rollup')) return Number.NaN
+  const kilobytes = treeOf(pid).flatMap((one) =>
+    [...textOf(`/proc/${one}/smaps_rollup`).matchAll(/^Pss_(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, size]) =>
+      Number(size),
+    ),
+  )
+  return Math.round(kilobytes.reduce((sum, size) => sum + size, 0) / 1024)
+}
+
+const treeOf = (pid: number): number[] => {
+  const children = textOf(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
+  return [pid, ...children.flatMap(treeOf)]
+}
+
+/** Empty if the process has exited. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
 }

@@ -37,8 +37,12 @@ export function driveSamples(count: number, startMs: number, seed: number): Reco
   return samples
 }
 
-/** Returns one sample of each kind, as a moving router reports them once per minute. */
-export function minuteSamples(ts: number, seed: number): Record<string, unknown>[] {
+/** Returns one sample of each kind, as a moving router reports them once per minute, within 3 km of `start`. */
+export function minuteSamples(
+  ts: number,
+  seed: number,
+  start: { lat: number; lon: number } = { lat: 51.5 + (seed % 317) * 0.002, lon: -8.9 + (seed % 311) * 0.003 },
+): Record<string, unknown>[] {
   const minute = Math.floor(ts / 60_000)
   const leg = (minute + seed) % 40
   return [
@@ -55,8 +59,8 @@ export function minuteSamples(ts: number, seed: number): Record<string, unknown>
     {
       kind: 'location',
       ts,
-      lat: 51.5 + (seed % 317) * 0.002 + leg * 7e-4,
-      lon: -8.9 + (seed % 311) * 0.003 + leg * 4e-4,
+      lat: start.lat + leg * 7e-4,
+      lon: start.lon + leg * 4e-4,
       fix: '3d',
       accuracyM: 4,
       speedMps: 14,

@@ -32,18 +32,22 @@ const searchIndexes = {
 
 const chunk = 100_000
 
-/**
- * Fills an empty database with `devices` routers, distributed evenly over `organizations`. Drops the inverted indexes and
- * creates them again at the end, which is faster for a bulk load.
- */
+/** Fills an empty database with `devices` routers, distributed evenly over `organizations`. */
 export async function seedFleet(pool: Pool, size: { organizations: number; devices: number }): Promise<void> {
-  for (const name of Object.keys(searchIndexes)) await pool.query(`DROP INDEX ${name}`)
-  await pool.query(statements.organizations, [size.organizations])
-  for (let from = 1; from <= size.devices; from += chunk) {
-    await pool.query(statements.devices, [from, Math.min(from + chunk - 1, size.devices)])
-  }
-  await pool.query(statements.ownership)
-  await pool.query(statements.usage)
-  for (const sql of Object.values(searchIndexes)) await pool.query(`SET LOCAL statement_timeout = 0; ${sql}`)
+  await withoutSearchIndexes(pool, async () => {
+    await pool.query(statements.organizations, [size.organizations])
+    for (let from = 1; from <= size.devices; from += chunk) {
+      await pool.query(statements.devices, [from, Math.min(from + chunk - 1, size.devices)])
+    }
+    await pool.query(statements.ownership)
+    await pool.query(statements.usage)
+  })
   await pool.query('ANALYZE device, organization')
+}
+
+/** Drops the inverted indexes of devices and creates them again after `insert`, which is faster for a bulk load. */
+export async function withoutSearchIndexes(pool: Pool, insert: () => Promise<void>): Promise<void> {
+  for (const name of Object.keys(searchIndexes)) await pool.query(`DROP INDEX ${name}`)
+  await insert()
+  for (const sql of Object.values(searchIndexes)) await pool.query(`SET LOCAL statement_timeout = 0; ${sql}`)
 }

@@ -26,14 +26,15 @@ export async function seedRegistry({ pool }: BenchStack, devices: number): Promi
 
 const idsAtOnce = 2_000
 
-/** Inserts the devices and their positions around a city into QuestDB, so that SQL can generate their rows. */
-export async function seedDeviceTable(questdb: QuestdbSql, fleet: SeededFleet): Promise<void> {
+const aroundCity = (n: number) => ({ lat: 51.5 + (n % 317) * 0.002, lon: -8.9 + (n % 311) * 0.003 })
+
+/** Inserts the devices and their positions into QuestDB, so that SQL can generate their rows. */
+export async function seedDeviceTable(questdb: QuestdbSql, fleet: SeededFleet, placeOf = aroundCity): Promise<void> {
   await questdb.query(
     'CREATE TABLE bench_device (n INT, id SYMBOL CAPACITY 131072, lat DOUBLE, lon DOUBLE, h3_10 LONG, h3_5 LONG)',
   )
   const tuples = fleet.deviceIds.map((id, n) => {
-    const lat = 51.5 + (n % 317) * 0.002
-    const lon = -8.9 + (n % 311) * 0.003
+    const { lat, lon } = placeOf(n)
     const h3 = latLngToCell(lat, lon, 10)
     return `(${n}, '${id}', ${lat}, ${lon}, ${BigInt(`0x${h3}`)}, ${BigInt(`0x${cellToParent(h3, 5)}`)})`
   })

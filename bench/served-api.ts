@@ -10,6 +10,8 @@ import { openWireClient, type WireClient } from './wire.ts'
 export type ServedApi = {
   port: number
   pid: number
+  /** The key of all requests. */
+  key: string
   get: WireClient['get']
   post: WireClient['post']
   close(): Promise<void>
@@ -48,6 +50,7 @@ export async function serveApi(stack: BenchStack, ingestPort = 9): Promise<Serve
   return {
     port,
     pid: child.pid ?? 0,
+    key: issued.token,
     get: client.get,
     post: client.post,
     close: async () => {

@@ -1,8 +1,7 @@
 import { fork } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { stopChild } from './processes.ts'
+import { ownMegabytes, stopChild } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
 import { type ServedApi, serveApi } from './served-api.ts'
 import { type BenchStack, withBenchStack } from './stack.ts'
@@ -93,34 +92,5 @@ async function readOn(api: ServedApi, deviceIds: readonly string[], isOver: () =
       await api.get(path, { 'accept-encoding': 'zstd' })
     }
     await pause(readEveryMs)
-  }
-}
-
-/**
- * Returns the memory of a process and its children: heaps and shared buffers (Linux; NaN elsewhere). Data files that QuestDB
- * maps are not counted, because they grow with the data and the system can evict them. Memory that several processes share,
- * such as the buffers of Postgres, counts once. 0 if the process has exited.
- */
-function ownMegabytes(pid: number): number {
-  if (!existsSync('/proc/self/smaps_rollup')) return Number.NaN
-  const kilobytes = treeOf(pid).flatMap((one) =>
-    [...textOf(`/proc/${one}/smaps_rollup`).matchAll(/^Pss_(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, size]) =>
-      Number(size),
-    ),
-  )
-  return Math.round(kilobytes.reduce((sum, size) => sum + size, 0) / 1024)
-}
-
-const treeOf = (pid: number): number[] => {
-  const children = textOf(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
-  return [pid, ...children.flatMap(treeOf)]
-}
-
-/** Empty if the process has exited. */
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
   }
 }

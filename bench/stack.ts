@@ -70,7 +70,7 @@ async function openBenchStack(): Promise<BenchStack> {
   }
 }
 
-export type AppOptions = { environment?: Record<string, string>; nodeArguments?: string[] }
+export type AppOptions = { environment?: Record<string, string>; nodeArguments?: string[]; port?: number }
 
 /** A running process of an app. */
 export type AppProcess = {
@@ -95,9 +95,9 @@ export async function startIngestProcess(stack: BenchStack, options: AppOptions 
 export async function spawnApp(
   stack: BenchStack,
   app: 'ingest' | 'writer',
-  { environment = {}, nodeArguments = [] }: AppOptions = {},
+  { environment = {}, nodeArguments = [], port: wanted }: AppOptions = {},
 ): Promise<AppProcess> {
-  const port = await freePort()
+  const port = wanted ?? (await freePort())
   const child = fork(fileURLToPath(new URL(`../apps/${app}/main.ts`, import.meta.url)), {
     execArgv: nodeArguments,
     env: {

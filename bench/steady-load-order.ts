@@ -3,7 +3,8 @@ export type SteadyLoadOrder = {
   port: number
   tokens: string[]
   reportsPerSecond: number
-  shape: 'drive' | 'minute'
+  /** `spread`: as `minute`, with positions all over Europe. */
+  shape: 'drive' | 'minute' | 'spread'
 }
 
 export const samplesPerReport = 100

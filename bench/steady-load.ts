@@ -38,6 +38,21 @@ async function startLoad(
   const organizationId = await newOrganization(stack.pool)
   const reporting = await newReportingDevices(stack.pool, organizationId, devices)
   const ingest = await startIngestProcess(stack)
+  const tokens = reporting.map(({ token }) => token)
+  const load = sendReports({ port: ingest.port, tokens, reportsPerSecond, shape })
+  return {
+    ingest,
+    fleet: { organizationId, deviceIds: reporting.map(({ id }) => id) },
+    refused: load.refused,
+    stop: async () => {
+      await load.stop()
+      await ingest.stop()
+    },
+  }
+}
+
+/** Sends reports from a separate process until it is stopped. */
+export function sendReports(order: SteadyLoadOrder): { refused(): number; stop(): Promise<void> } {
   const child = fork(fileURLToPath(new URL('./steady-load-worker.ts', import.meta.url)), {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
@@ -45,19 +60,6 @@ async function startLoad(
   child.on('message', () => {
     refused++
   })
-  child.send({
-    port: ingest.port,
-    tokens: reporting.map(({ token }) => token),
-    reportsPerSecond,
-    shape,
-  } satisfies SteadyLoadOrder)
-  return {
-    ingest,
-    fleet: { organizationId, deviceIds: reporting.map(({ id }) => id) },
-    refused: () => refused,
-    stop: async () => {
-      await stopChild(child)
-      await ingest.stop()
-    },
-  }
+  child.send(order)
+  return { refused: () => refused, stop: () => stopChild(child) }
 }

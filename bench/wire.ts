@@ -6,7 +6,7 @@ type WireAnswer = { status: number; headers: IncomingHttpHeaders; bytes: Buffer 
 export type WireClient = {
   /** Throws on anything but 2xx and 304. */
   get(path: string, headers?: Record<string, string>): Promise<WireAnswer>
-  /** Sends a JSON body. Throws on anything but 2xx. */
+  /** Sends JSON, or text as it is. Throws on anything but 2xx. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<WireAnswer>
   close(): void
 }
@@ -35,7 +35,12 @@ export function openWireClient(port: number, token: string): WireClient {
   return {
     get: (path, headers = {}) => call('GET', path, headers),
     post: (path, body, headers = {}) =>
-      call('POST', path, { 'content-type': 'application/json', ...headers }, JSON.stringify(body)),
+      call(
+        'POST',
+        path,
+        { 'content-type': 'application/json', ...headers },
+        typeof body === 'string' ? body : JSON.stringify(body),
+      ),
     close: () => agent.destroy(),
   }
 }

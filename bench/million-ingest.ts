@@ -1,0 +1,81 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { freshnessMs, shownWaits } from './freshness.ts'
+import { stopChild } from './processes.ts'
+import type { Figure } from './report.ts'
+import { type AppProcess, type BenchStack, spawnApp } from './stack.ts'
+
+const pollMs = 250
+const restartLimitMs = 240_000
+/** A backlog of at most this many seconds of reports is flat. */
+const flatS = 5
+
+/** How long reports wait until queries return them, and whether the log grows meanwhile. */
+export async function steadyFigures(
+  stack: BenchStack,
+  ingest: AppProcess,
+  { samplesPerSecond, forMs, refused }: { samplesPerSecond: number; forMs: number; refused: () => number },
+): Promise<Figure[]> {
+  const [backlogBefore, refusedBefore] = [await backlogSamples(ingest), refused()]
+  const waitsMs = await freshnessMs(stack, ingest.port, forMs)
+  const backlogAfter = await backlogSamples(ingest)
+  const of = `${Math.round(samplesPerSecond).toLocaleString('en')} samples/s`
+  return [
+    { name: `${of}: accepted until queryable`, value: shownWaits(waitsMs), target: 'p99 < 5,000 ms' },
+    {
+      name: `${of}: samples that wait in the log, before and after`,
+      value: `${backlogBefore.toLocaleString('en')} and ${backlogAfter.toLocaleString('en')}`,
+      target: `flat, < ${Math.round(flatS * samplesPerSecond).toLocaleString('en')}`,
+    },
+    { name: `${of}: reports not accepted`, value: String(refused() - refusedBefore) },
+  ]
+}
+
+/** Kills ingest and starts it again on its port, while routers continue to report. Returns the new process. */
+export async function restartFigures(
+  stack: BenchStack,
+  ingest: AppProcess,
+  samplesPerSecond: number,
+): Promise<{ figures: Figure[]; ingest: AppProcess }> {
+  const killedMs = performance.now()
+  const since = () => performance.now() - killedMs
+  ingest.child.kill('SIGKILL')
+  await stopChild(ingest.child)
+  const next = await spawnApp(stack, 'ingest', { port: ingest.port })
+  await next.ready()
+  const [acceptsMs, startedAtMs] = [since(), Date.now()]
+  await untilFresh(stack, startedAtMs)
+  const firstMs = since()
+  // From then on, every report of the restart is queryable, too.
+  while ((await backlogSamples(next)) > flatS * samplesPerSecond) {
+    if (since() > restartLimitMs) throw new Error(`${await backlogSamples(next)} samples still wait in the log.`)
+    await pause(pollMs)
+  }
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+  return {
+    ingest: next,
+    figures: [
+      { name: 'restart of ingest after kill −9: accepts reports', value: seconds(acceptsMs) },
+      {
+        name: 'restart of ingest after kill −9: first fresh report queryable',
+        value: seconds(firstMs),
+        target: '< 60 s',
+      },
+      { name: 'restart of ingest after kill −9: no backlog', value: seconds(since()), target: '< 60 s' },
+    ],
+  }
+}
+
+async function untilFresh({ questdb }: BenchStack, fromMs: number): Promise<void> {
+  const giveUpAtMs = performance.now() + restartLimitMs
+  const text = 'SELECT ts FROM cellular WHERE received_at >= $1 AND ts >= $1 LIMIT 1'
+  while ((await questdb.query(text, [new Date(fromMs).toISOString()])).length === 0) {
+    if (performance.now() > giveUpAtMs) throw new Error('No fresh report became queryable.')
+    await pause(pollMs)
+  }
+}
+
+async function backlogSamples({ port }: AppProcess): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  const found = [...metrics.matchAll(/^telemetry_backlog_samples(?:{[^}]*})? (\d+)$/gm)]
+  return found.reduce((sum, [, samples]) => sum + Number(samples), 0)
+}

@@ -1,0 +1,55 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { noChromium, openChromium } from '../test/browser/chromium.ts'
+import { openReader } from '../test/browser/reader.ts'
+import type { Figure } from './report.ts'
+import type { ServedApi } from './served-api.ts'
+import { median } from './statistics.ts'
+
+const built = join(import.meta.dirname, '../apps/fleet-map/dist/index.html')
+/** What the page is made of. Everything else is data. */
+const bundleTypes = new Set(['document', 'script', 'stylesheet', 'font', 'image'])
+
+/** The page of the whole fleet in headless Chromium of 1280 × 800 px with software rendering. */
+export async function pageFigures(api: ServedApi, rounds: number): Promise<Figure[]> {
+  if (!existsSync(built)) return [{ name: 'page: not built. Build it with npm start.', value: '–' }]
+  const browser = await openChromium()
+  if (!browser) return [{ name: `page: ${noChromium}`, value: '–' }]
+  const seen: { drawnMs: number; dataBytes: number }[] = []
+  try {
+    // The first page of a browser includes the start of the browser.
+    for (let round = -1; round < rounds; round++) {
+      const reader = await openReader(browser, `http://127.0.0.1:${api.port}/`, { key: api.key })
+      const sizes: Promise<number>[] = []
+      reader.page.on('requestfinished', (request) => {
+        if (bundleTypes.has(request.resourceType())) return
+        const size = request.sizes().then(
+          ({ responseBodySize }) => responseBodySize,
+          () => 0,
+        )
+        sizes.push(size)
+      })
+      await reader.seesMap()
+      const drawnMs = await reader.page.evaluate<number>(
+        "performance.getEntriesByName('routerfleet:devices-drawn')[0].startTime",
+      )
+      const dataBytes = (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0)
+      await reader.close()
+      if (round >= 0) seen.push({ drawnMs, dataBytes })
+    }
+  } finally {
+    await browser.close()
+  }
+  return [
+    {
+      name: 'page: first picture of the whole fleet, software rendering',
+      value: `${Math.round(median(seen.map(({ drawnMs }) => drawnMs)))} ms`,
+      target: '< 2,000 ms',
+    },
+    {
+      name: 'page: responses up to then, beside the bundle',
+      value: `${(median(seen.map(({ dataBytes }) => dataBytes)) / 1e6).toFixed(2)} MB`,
+      target: '< 1.5 MB',
+    },
+  ]
+}
