@@ -8,7 +8,7 @@ const unitTests = [
   'libs/{adapters,core,telemetry}/**/*.test.ts',
   'libs/telemetry-log/{checkpoint-file,kafka-checkpoints,dead-letters,kafka-failure,kafka-settings,lock,partition,partitioned-log,segment-log}.test.ts',
   'libs/postgres/hosts.test.ts',
-  'libs/questdb/{copy-choice,servers}.test.ts',
+  'libs/questdb/{copy-choice,h3-index,servers}.test.ts',
   'libs/fleet/jobs/model/*.test.ts',
   'libs/fleet/config-profiles/settings.test.ts',
   'libs/fleet-map/{bounded-caches,shared-lists,gps/shared-answers,live/{organization-map,shared-words},tiles/*}.test.ts',
