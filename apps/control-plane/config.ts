@@ -4,8 +4,18 @@ import { urlList } from '#core/config'
 import { Secret } from '#core/secret'
 import { questdbVariables } from '#questdb/servers'
 import { redisVariables } from '#redis/address'
+import { groupRolesSchema } from './sign-in/granted-access.ts'
 
 const optionalUrl = z.url().optional()
+
+function parsedJson(text: string, check: z.RefinementCtx): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    check.addIssue({ code: 'custom', message: 'must be JSON' })
+    return z.NEVER
+  }
+}
 
 /** Everything the control plane reads from its environment. */
 export const configSchema = z.object({
@@ -48,6 +58,24 @@ export const configSchema = z.object({
   OIDC_AUDIENCE: z.string().optional(),
   OIDC_JWKS_URL: optionalUrl,
   OIDC_ORGANIZATIONS_CLAIM: z.string().default('orgs'),
+  /** The client that signs people in to the page; without it, the provider's tokens are accepted but the page does not use it. */
+  OIDC_CLIENT_ID: z.string().min(1).optional(),
+  /** Without a secret, the client is a public one and is protected by PKCE alone. */
+  OIDC_CLIENT_SECRET: z
+    .string()
+    .min(1)
+    .transform((text) => new Secret(text))
+    .optional(),
+  /** How the client sends its secret: as it is registered at the provider. */
+  OIDC_CLIENT_AUTHENTICATION: z.enum(['client_secret_basic', 'client_secret_post']).default('client_secret_basic'),
+  OIDC_SCOPE: z.string().default('openid profile email'),
+  /** What the button on the page says after "Sign in with". */
+  OIDC_PROVIDER_NAME: z.string().min(1).max(40).default('single sign-on'),
+  OIDC_GROUPS_CLAIM: z.string().default('groups'),
+  /** What the members of a group may do, as JSON. */
+  OIDC_GROUP_ROLES: z.string().default('{}').transform(parsedJson).pipe(groupRolesSchema),
+  /** How long a person stays signed in to the page. */
+  SESSION_LIFETIME_HOURS: z.coerce.number().min(0.1).max(720).default(12),
   /** Number of trusted proxies that append to X-Forwarded-For; 0 ignores the header. */
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
   /** The built fleet map page, served at `/`. */

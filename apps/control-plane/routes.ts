@@ -21,12 +21,17 @@ import { groupRoutes } from './routes/groups.ts'
 import { jobBatchRoutes } from './routes/job-batches.ts'
 import { jobRequestRoutes } from './routes/job-requests.ts'
 import { jobRoutes } from './routes/jobs.ts'
+import { oidcRoutes } from './routes/oidc.ts'
 import { operationRoutes } from './routes/operations.ts'
 import { organizationRoutes } from './routes/organizations.ts'
 import { placeRoutes } from './routes/places.ts'
+import { planRoutes } from './routes/plans.ts'
+import { sessionRoutes } from './routes/sessions.ts'
+import { signInRoutes } from './routes/sign-in.ts'
 import { subscriptionRoutes } from './routes/subscription.ts'
 import { telemetryRoutes } from './routes/telemetry.ts'
 import { usageRoutes } from './routes/usage.ts'
+import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 
 /** All routes of the control plane, in the order of the documentation. */
@@ -34,10 +39,14 @@ export const routes: readonly Route[] = [
   ...organizationRoutes,
   ...subscriptionRoutes,
   ...usageRoutes,
+  ...planRoutes,
   ...auditRoutes,
   ...apiKeyRoutes,
   ...enrollmentKeyRoutes,
   ...authRoutes,
+  ...signInRoutes,
+  ...sessionRoutes,
+  ...oidcRoutes,
   ...deviceFileRoutes,
   ...deviceRoutes,
   ...deviceIdentifierRoutes,
@@ -52,6 +61,7 @@ export const routes: readonly Route[] = [
   ...alertRuleRoutes,
   ...alertRoutes,
   ...webhookRoutes,
+  ...webhookDeliveryRoutes,
   ...telemetryRoutes,
   ...fleetRoutes,
   ...fleetTileRoutes,

@@ -16,8 +16,13 @@ import type { Authenticator } from './http/authentication.ts'
 import type { Bodies } from './http/bodies.ts'
 import type { DeviceAdmission } from './http/device-admission.ts'
 import type { KeyDirectory } from './http/key-directory.ts'
+import type { LastUses } from './http/last-uses.ts'
 import type { DeviceEdge } from './http/proxy.ts'
+import type { SessionCookie } from './http/session-cookie.ts'
 import type { AppCopies } from './routes/collect-metrics.ts'
+import type { SignInAttempts } from './sign-in/attempts.ts'
+import type { ClaimNames } from './sign-in/granted-access.ts'
+import type { SignInProvider } from './sign-in/provider.ts'
 
 /** What routes reach beyond their own domain verb. Built once in main.ts, passed as a value. */
 export type Services = {
@@ -37,9 +42,18 @@ export type Services = {
   accessTokens: AccessTokens
   authenticator: Authenticator
   keys: KeyDirectory
-  /** Allowance of requests per organization, and of failed authentications per address. */
+  lastUses: LastUses
+  sessionCookie: SessionCookie
+  sessionLifetimeMs: number
+  /** Sign-in at the identity provider; undefined if it is not configured. */
+  signInProvider: SignInProvider | undefined
+  signInAttempts: SignInAttempts
+  /** Where the claims of the identity provider name the user's access. */
+  claimNames: ClaimNames
+  /** Allowance of requests per organization, and of failed authentications and sign-ins per address. */
   requestLimiter: RateLimiter
   failedAuthenticationLimiter: RateLimiter
+  signInLimiter: RateLimiter
   deviceEdge: DeviceEdge
   deviceAdmission: DeviceAdmission
   bodies: Bodies

@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import { Counter, type Registry } from 'prom-client'
+import type { Clock } from '#core/clock'
 import { createAccessTokens } from '#fleet/access/access-tokens'
 import { createIdentityProvider } from '#fleet/access/identity-provider'
 import { createKeyring } from '#fleet/crypto/keyring'
@@ -23,9 +24,13 @@ import { createAuthenticator } from './http/authentication.ts'
 import { createBodies } from './http/bodies.ts'
 import { createDeviceAdmission } from './http/device-admission.ts'
 import { createKeyDirectory } from './http/key-directory.ts'
+import { createLastUses } from './http/last-uses.ts'
 import { createDeviceEdge } from './http/proxy.ts'
+import { createSessionCookie } from './http/session-cookie.ts'
 import { openReadCopies, questdbConnections, questdbReadiness } from './questdb.ts'
 import type { Services } from './services.ts'
+import { createSignInAttempts } from './sign-in/attempts.ts'
+import { createSignInProvider } from './sign-in/provider.ts'
 
 /** Opens all resources of the routes. Returns them with a function that closes them. */
 export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
@@ -42,8 +47,10 @@ export async function openServices(config: Config): Promise<{ services: Services
   const accessTokens = await createAccessTokens(config.CONFIG_SECRETS_KEY, baseUrl)
   const metrics = createHttpMetrics()
   const keys = createKeyDirectory({ db: pool, plans, clock, registry: metrics.registry })
+  const lastUses = createLastUses(pool, clock)
   const authenticator = createAuthenticator({
     db: pool,
+    lastUses,
     plans,
     clock,
     keys,
@@ -87,8 +94,19 @@ export async function openServices(config: Config): Promise<{ services: Services
     accessTokens,
     authenticator,
     keys,
+    lastUses,
+    sessionCookie: createSessionCookie(baseUrl),
+    sessionLifetimeMs: config.SESSION_LIFETIME_HOURS * 3_600_000,
+    signInProvider: signInProviderOf(config, baseUrl, clock),
+    signInAttempts: createSignInAttempts(config.CONFIG_SECRETS_KEY, baseUrl),
+    claimNames: {
+      organizationsClaim: config.OIDC_ORGANIZATIONS_CLAIM,
+      groupsClaim: config.OIDC_GROUPS_CLAIM,
+      groupRoles: config.OIDC_GROUP_ROLES,
+    },
     requestLimiter: createRateLimiter('requests', redis),
     failedAuthenticationLimiter: createRateLimiter('failed-authentication', redis),
+    signInLimiter: createRateLimiter('sign-in', redis),
     deviceEdge,
     deviceAdmission: createDeviceAdmission(deviceEdge),
     bodies: createBodies(metrics.registry),
@@ -109,15 +127,34 @@ export async function openServices(config: Config): Promise<{ services: Services
     fleetMaps.live.close()
     await deviceEdge.close()
     redis?.disconnect()
+    await lastUses.close()
     await copies.close()
     await pool.end()
   }
   return { services, close }
 }
 
+function signInProviderOf(config: Config, baseUrl: string, clock: Clock) {
+  if (!config.OIDC_CLIENT_ID) return undefined
+  if (!config.OIDC_ISSUER) throw new Error('Invalid configuration. OIDC_ISSUER: required with OIDC_CLIENT_ID')
+  return createSignInProvider({
+    issuer: config.OIDC_ISSUER,
+    clientId: config.OIDC_CLIENT_ID,
+    clientSecret: config.OIDC_CLIENT_SECRET,
+    clientAuthentication: config.OIDC_CLIENT_AUTHENTICATION,
+    scope: config.OIDC_SCOPE,
+    name: config.OIDC_PROVIDER_NAME,
+    redirectUri: `${baseUrl.replace(/\/$/, '')}/auth/oidc/callback`,
+    clock,
+  })
+}
+
 function providerOf(config: Config, registry: Registry) {
-  if (!config.OIDC_ISSUER) return undefined
-  if (!config.OIDC_AUDIENCE) throw new Error('Invalid configuration. OIDC_AUDIENCE: required with OIDC_ISSUER')
+  if (!config.OIDC_ISSUER || !config.OIDC_AUDIENCE) {
+    if (config.OIDC_ISSUER && !config.OIDC_CLIENT_ID)
+      throw new Error('Invalid configuration. OIDC_AUDIENCE or OIDC_CLIENT_ID: required with OIDC_ISSUER')
+    return undefined
+  }
   const requests = new Counter({
     name: 'identity_provider_requests_total',
     help: 'Requests to the identity provider, by outcome; suppressed ones were not sent, since one had just failed.',

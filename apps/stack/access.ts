@@ -35,6 +35,13 @@ export async function grantAccess(grant: {
   }
 }
 
+/** Reads `access.json` of a running installation. Throws an error with one sentence if there is none. */
+export async function readAccessFile(path: string): Promise<AccessFile> {
+  const access = accessSchema.safeParse(await readAccess(path))
+  if (!access.success) throw new Error(`${path} does not exist or is damaged. Run npm start, or choose --data-dir.`)
+  return access.data
+}
+
 /** Returns an empty object if the file is missing or damaged, so that new keys are issued. */
 async function readAccess(path: string) {
   try {

@@ -6,6 +6,7 @@ import { dataFolder, lockDataFolder } from './data-folder.ts'
 import { boundLogs } from './log-files.ts'
 import { createParts } from './parts.ts'
 import { createProgress } from './progress.ts'
+import { createSignInLink } from './sign-in-link.ts'
 import { interruption } from './signals.ts'
 import { startOrder, startStack } from './stack.ts'
 
@@ -21,7 +22,7 @@ async function run(options: Options): Promise<void> {
   try {
     progress.say(`Routerfleet starts with its data in ${shown(folder.dir)}`)
     const access = await startStack(options, folder, parts, progress)
-    progress.say(welcome(access, options, shown(folder.accessFile)))
+    progress.say(welcome(access, options, shown(folder.accessFile), await signInLine(access)))
     if (!interrupted.aborted) await new Promise((resolve) => interrupted.addEventListener('abort', resolve))
   } catch (error) {
     if (interrupted.aborted) return
@@ -34,13 +35,26 @@ async function run(options: Options): Promise<void> {
   }
 }
 
-function welcome(access: AccessFile, options: Options, accessFile: string): string {
+/**
+ * A sign-in link, for a terminal only: an output that is redirected to a file or collected by a service manager would keep
+ * the link.
+ */
+async function signInLine({ baseUrl, adminKey }: AccessFile): Promise<string> {
+  const onDemand = 'npm run sign-in prints a link that signs you in'
+  if (!process.stdout.isTTY) return onDemand
+  // The public address may be that of a proxy that does not run yet.
+  const link = await createSignInLink(baseUrl, adminKey).catch(() => undefined)
+  return link ? `${link.url}\n       (once, within ten minutes; npm run sign-in prints a new link)` : onDemand
+}
+
+function welcome(access: AccessFile, options: Options, accessFile: string, signIn: string): string {
   const reach = options.host === '127.0.0.1' ? ' (this machine only; --host 0.0.0.0 opens it to the network)' : ''
   const key = access.demoKey === null ? 'adminKey' : 'demoKey'
   const read = `node -p "JSON.parse(fs.readFileSync('${accessFile}')).${key}"`
   return [
     '',
     `Ready: ${access.baseUrl}${reach}`,
+    `Open:  ${signIn}`,
     `Keys:  ${accessFile} (${access.demoKey === null ? 'adminKey' : 'adminKey, demoKey'})`,
     `Try:   curl -H "Authorization: Bearer $(${read})" ${access.baseUrl}/fleet/gps`,
     'Stop:  Ctrl-C',

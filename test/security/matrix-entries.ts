@@ -9,8 +9,8 @@ export type Entry = {
   json?: (world: World) => unknown
   body?: { type: string; text: string }
   query?: (world: World) => string
-  /** 'own': 200 with nothing of the world in it. 'open': 200 for any authenticated caller. */
-  foreign?: 403 | 'own' | 'open'
+  /** 'own': 200 with nothing of the world in it. 'created': 201, likewise. 'open': 200 for any authenticated caller. */
+  foreign?: 403 | 'own' | 'created' | 'open'
   /** Needs no credentials at all, or checks others (client credentials, enrollment key, device token) itself. */
   unguarded?: true
 }
@@ -28,15 +28,26 @@ export const entries: Record<string, Entry> = {
   'PATCH /orgs/{orgId}': { json: name },
   'PUT /orgs/{orgId}/subscription': { json: () => ({ plan: 'pro', status: 'active' }) },
   'GET /orgs/{orgId}/usage': {},
+  'GET /plans': { foreign: 'open' },
   'GET /orgs/{orgId}/audit': {},
   'POST /orgs/{orgId}/api-keys': { json: () => ({ name: 'K', scopes: ['device:read'] }) },
   'GET /orgs/{orgId}/api-keys': {},
+  'POST /orgs/{orgId}/api-keys/{id}/rotate': { id: 'apiKeyId', json: () => ({}) },
   'DELETE /orgs/{orgId}/api-keys/{id}': { id: 'apiKeyId' },
   'POST /orgs/{orgId}/enrollment-keys': { json: () => ({ name: 'E', autoCreate: false }) },
   'GET /orgs/{orgId}/enrollment-keys': {},
   'DELETE /orgs/{orgId}/enrollment-keys/{id}': { id: 'enrollmentKeyId' },
   'POST /auth/token': { unguarded: true },
   'GET /.well-known/jwks.json': { unguarded: true },
+  'POST /auth/sign-in-links': { foreign: 'created' },
+  'POST /auth/session': { unguarded: true },
+  'GET /auth/session': { unguarded: true },
+  'DELETE /auth/session': { unguarded: true },
+  'GET /auth/me': { foreign: 'own' },
+  'GET /auth/sessions': { foreign: 'own' },
+  'DELETE /auth/sessions/{id}': { id: 'sessionId' },
+  'GET /auth/oidc/start': { unguarded: true },
+  'GET /auth/oidc/callback': { unguarded: true },
 
   'GET /devices': { foreign: 'own' },
   'POST /devices': { json: ({ orgId }) => ({ organizationId: orgId, serial: 'S', name: 'R', model: 'M' }) },
@@ -102,7 +113,11 @@ export const entries: Record<string, Entry> = {
 
   'POST /orgs/{orgId}/webhooks': { json: () => ({ url: 'https://example.com/h', events: ['device.created'] }) },
   'GET /orgs/{orgId}/webhooks': {},
+  'PATCH /orgs/{orgId}/webhooks/{id}': { id: 'webhookId', json: () => ({ description: 'Shop floor' }) },
   'DELETE /orgs/{orgId}/webhooks/{id}': { id: 'webhookId' },
+  'GET /orgs/{orgId}/webhooks/{id}/deliveries': { id: 'webhookId' },
+  'POST /orgs/{orgId}/webhooks/{id}/test': { id: 'webhookId' },
+  'POST /orgs/{orgId}/webhooks/{id}/deliveries/{deliveryId}/redeliver': { id: 'webhookId' },
 
   'GET /api/{modelSegment}/{deviceId}/telemetry/latest': {},
   'GET /api/{modelSegment}/{deviceId}/telemetry/history': {},

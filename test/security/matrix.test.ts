@@ -75,8 +75,8 @@ describe('with another organization’s key: as if it did not exist', () => {
     const { foreign } = operation.entry
     if (foreign === 403) expect(answer.status).toBe(403)
     else if (foreign === undefined) expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } })
-    else expect(answer.status).toBe(200)
-    if (foreign === 'own')
+    else expect(answer.status).toBe(foreign === 'created' ? 201 : 200)
+    if (foreign === 'own' || foreign === 'created')
       for (const id of [world.orgId, world.deviceId]) expect(JSON.stringify(answer.body)).not.toContain(id)
   })
 })

@@ -16,6 +16,8 @@ export type World = {
   apiKeyId: string
   enrollmentKeyId: string
   webhookId: string
+  deliveryId: string
+  sessionId: string
   jobId: string
   batchId: string
 }
@@ -39,6 +41,8 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
   const alertRuleId = (await post(`/orgs/${orgId}/alert-rules`, { name: 'Offline', condition })).id
   const profileId = (await post(`/orgs/${orgId}/configs`, { name: 'Base', settings: { apn: 'internet' } })).id
   const batch = await post(`/orgs/${orgId}/configs/${profileId}/apply`, { deviceIds: [deviceId] })
+  const hook = { url: 'https://example.com/h', events: ['device.created'] }
+  const webhookId = (await post(`/orgs/${orgId}/webhooks`, hook)).id
   return {
     orgId,
     key,
@@ -50,12 +54,21 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     profileId,
     apiKeyId: (await post(`/orgs/${orgId}/api-keys`, { name: 'K', role: 'viewer' })).id,
     enrollmentKeyId: (await post(`/orgs/${orgId}/enrollment-keys`, { name: 'E', autoCreate: true })).id,
-    webhookId: (await post(`/orgs/${orgId}/webhooks`, { url: 'https://example.com/h', events: ['device.created'] })).id,
+    webhookId,
+    deliveryId: (await post(`/orgs/${orgId}/webhooks/${webhookId}/test`, {})).id,
+    sessionId: await signIn(api, key),
     alertRuleId,
     alertId: await openAlert(api, alertRuleId, deviceId),
     jobId: batch.jobs[0].id,
     batchId: batch.id,
   }
+}
+
+/** Signs in with a link, as a person does. Returns the id of the session. */
+async function signIn(api: TestControlPlane, key: string): Promise<string> {
+  const { url } = (await api.call('POST', '/auth/sign-in-links', { token: key })).body
+  const json = { link: new URL(url).hash.split('link=')[1] }
+  return (await api.call('POST', '/auth/session', { json, headers: { 'x-routerfleet-page': '1' } })).body.sessionId
 }
 
 /** Opens an alert as a round of the worker does. */

@@ -18,6 +18,7 @@ import type { Admitted, AppContext, AppEnv } from './app-env.ts'
 import { unauthenticatedBodyMs } from './bodies.ts'
 import { clientAddress } from './client-address.ts'
 import { answerOnce } from './idempotency.ts'
+import { requireOwnPage } from './own-page.ts'
 import { requestValidators, validatedRequest } from './request.ts'
 import type { Reply, Route } from './route.ts'
 
@@ -130,13 +131,20 @@ async function admit(route: Route, c: AppContext, services: Services): Promise<A
     if (router instanceof Response) return adapter ? translatedProblem(adapter, router, c) : router
     return { principal: anonymous, terms: termsOf(bodies.device, router.tokenDigest), ...router, authorization }
   }
-  const principal = await countingFailures(services, address, () =>
-    services.authenticator.authenticate(c.req.header('authorization'), address),
-  )
+  const principal = await countingFailures(services, address, () => authenticate(c, services, address))
   c.set('principal', principal)
   const state = await services.requestLimiter.consume(principal.rateLimit.key, principal.rateLimit.perMinute)
   c.set('extra', rateLimitHeaders(state))
   return { principal, terms: termsOf(bodies.principal, principal.rateLimit.key) }
+}
+
+/** Credentials in the header take precedence over the cookie of the web page. */
+function authenticate(c: AppContext, { authenticator, sessionCookie }: Services, address: string): Promise<Principal> {
+  const authorization = c.req.header('authorization')
+  const session = authorization === undefined ? sessionCookie.read(c) : undefined
+  if (session === undefined) return authenticator.authenticate(authorization, address)
+  requireOwnPage(c)
+  return authenticator.authenticateSession(session, address)
 }
 
 /**

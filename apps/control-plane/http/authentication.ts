@@ -12,6 +12,7 @@ import { ProviderUnavailableError } from '#fleet/access/provider-fetch'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 import type { KeyDirectory } from './key-directory.ts'
+import type { LastUses } from './last-uses.ts'
 
 export type Authenticator = {
   /**
@@ -19,8 +20,10 @@ export type Authenticator = {
    * `WWW-Authenticate` (RFC 6750), and 429 or 503 if the credentials cannot be checked now.
    */
   authenticate(authorization: string | undefined, address?: string): Promise<Principal>
-  /** Removes a key, or all keys, from the cache, so that the next request reads the database. */
-  forget(keyId?: string): void
+  /** The principal of the cookie of a sign-in session. Throws like `authenticate`. */
+  authenticateSession(token: string, address?: string): Promise<Principal>
+  /** Removes a key or session, or all, from the cache, so that the next request reads the database. */
+  forget(id?: string): void
 }
 
 type Parts = {
@@ -29,6 +32,7 @@ type Parts = {
   clock: Clock
   keys: KeyDirectory
   tokens: AccessTokens
+  lastUses: LastUses
   provider?: { identity: IdentityProvider; organizationsClaim: string } | undefined
 }
 
@@ -40,11 +44,12 @@ const maxCached = 50_000
  * provider's tokens until min(exp, 60 s). `forget` applies a revocation immediately.
  */
 export function createAuthenticator(parts: Parts): Authenticator {
-  const { clock, keys, tokens, provider } = parts
+  const { clock, keys, tokens, lastUses, provider } = parts
   const providerTokens = new LRUCache<string, Principal>({ max: maxCached, perf: { now: clock } })
 
   const principalOf = (key: FoundKey | undefined): Principal => {
     if (!key) throw unauthenticated('The key is unknown, expired or revoked.')
+    lastUses.noteKey(key.id)
     return key.principal
   }
   const byOwnToken = async (token: string, address: string | undefined): Promise<Principal> => {
@@ -69,12 +74,20 @@ export function createAuthenticator(parts: Parts): Authenticator {
       if (token === undefined) throw unauthenticated()
       const parsed = parseToken(token)
       if (parsed?.prefix === 'flk') return principalOf(await keys.byToken(token, address))
+      if (parsed?.prefix === 'fls' || parsed?.prefix === 'fll')
+        throw unauthenticated('This token is for signing in to the web page, not for the API.')
       if (parsed) throw unauthenticated('This token is for devices, not for the API.')
       return issuerOf(token) === tokens.issuer ? byOwnToken(token, address) : byProviderToken(token)
     },
-    forget(keyId) {
-      keys.forget(keyId)
-      if (keyId === undefined) providerTokens.clear()
+    async authenticateSession(token, address) {
+      const session = parseToken(token)?.prefix === 'fls' ? await keys.bySession(token, address) : undefined
+      if (!session) throw unauthenticated('The session has ended. Sign in again.')
+      lastUses.noteSession(session.id)
+      return session.principal
+    },
+    forget(id) {
+      keys.forget(id)
+      if (id === undefined) providerTokens.clear()
     },
   }
 }

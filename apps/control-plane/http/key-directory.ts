@@ -4,19 +4,22 @@ import { Counter, type Registry } from 'prom-client'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
 import { type FoundKey, findKeysByHash, findKeysById, type KeySource } from '#fleet/access/key-lookup'
+import { findSessionsByHash } from '#fleet/access/sessions'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
 
 /**
- * Finds API keys by token or by id. Returns undefined if a key is unknown, expired or revoked. `address` is the
+ * Finds API keys by token or by id, and sign-in sessions by the token of their cookie. Returns undefined if a key or session
+ * is unknown, expired or revoked. `address` is the
  * client's address. Throws 429 if too many look-ups for the address wait, and 503 if too many look-ups wait in total.
  */
 export type KeyDirectory = {
   byToken(token: string, address?: string): Promise<FoundKey | undefined>
   byId(id: string, address?: string): Promise<FoundKey | undefined>
-  /** Removes a key, or all keys, from the cache, so that the next request reads the database. */
-  forget(keyId?: string): void
+  bySession(token: string, address?: string): Promise<FoundKey | undefined>
+  /** Removes a key or session, or all, from the cache, so that the next request reads the database. */
+  forget(id?: string): void
 }
 
 type Parts = { db: Queryable; plans: Plans; clock: Clock; registry: Registry }
@@ -36,7 +39,7 @@ const maxWaitingPerAddress = 100
 export function createKeyDirectory({ db, plans, clock, registry }: Parts): KeyDirectory {
   const lookups = new Counter({
     name: 'api_key_lookups_total',
-    help: 'Look-ups of API keys in the database, by outcome.',
+    help: 'Look-ups of API keys and sign-in sessions in the database, by outcome.',
     labelNames: ['outcome'],
     registers: [registry],
   })
@@ -73,20 +76,24 @@ export function createKeyDirectory({ db, plans, clock, registry }: Parts): KeyDi
         pending.set(name, lookup)
         return lookup
       },
-      forget(keyId: string | undefined): void {
-        for (const [name, { id }] of known.entries()) if (keyId === undefined || id === keyId) known.delete(name)
-        if (keyId === undefined) unknown.clear()
+      forget(changedId: string | undefined): void {
+        for (const [name, { id, principal }] of known.entries()) {
+          // The session of a key has the key's scopes.
+          if (changedId === undefined || id === changedId || principal.id === `key:${changedId}`) known.delete(name)
+        }
+        if (changedId === undefined) unknown.clear()
       },
     }
   }
   const byHash = directoryOf(findKeysByHash)
   const byId = directoryOf(findKeysById)
+  const bySession = directoryOf(findSessionsByHash)
   return {
     byToken: (token, address) => byHash.find(hash('sha256', token, 'base64'), address),
     byId: (id, address) => byId.find(id, address),
-    forget(keyId) {
-      byHash.forget(keyId)
-      byId.forget(keyId)
+    bySession: (token, address) => bySession.find(hash('sha256', token, 'base64'), address),
+    forget(id) {
+      for (const directory of [byHash, byId, bySession]) directory.forget(id)
     },
   }
 }

@@ -28,10 +28,12 @@ describe('POST /orgs/:orgId/api-keys', () => {
       id: answer.body.id,
       name: 'Dashboard',
       scopes: scopesOfRole.viewer,
+      role: 'viewer',
       alsoIn: [],
       createdBy: expect.stringMatching(/^key:/),
       createdAt: expect.any(String),
       expiresAt: null,
+      lastUsedAt: null,
     })
   })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { instantOut, text, uuid } from '#core/schemas'
-import { createApiKey, listApiKeys, revokeApiKey } from '#fleet/access/api-keys'
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '#fleet/access/api-keys'
 import { roleNames, scopes, scopesOfRole } from '#fleet/access/scopes'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
@@ -31,14 +31,22 @@ const apiKeySchema = z
     id: z.string(),
     name: z.string(),
     scopes: z.array(z.enum(scopes)).describe('Scopes of the key in this organization.'),
+    role: z.enum(roleNames).nullable().describe('The role with exactly these scopes; null if there is none.'),
     alsoIn: z
       .array(grantSchema)
       .describe('Scopes in other organizations. Only the organization that owns the key sees them.'),
     createdBy: z.string(),
     createdAt: instantOut(),
     expiresAt: instantOut().nullable(),
+    lastUsedAt: instantOut().nullable().describe('To within a minute; null if the key was never used.'),
   })
   .meta({ id: 'ApiKey' })
+
+const newKeySchema = apiKeySchema
+  .pick({ id: true, name: true, scopes: true })
+  .extend({ key: z.string() })
+  .meta({ id: 'NewApiKey' })
+const maxGraceMinutes = 7 * 24 * 60
 
 const keyParams = z.object({ orgId: uuid(), id: z.string().regex(/^[0-9a-f]{16}$/) })
 
@@ -71,10 +79,7 @@ export const apiKeyRoutes: Route[] = [
     answers: {
       201: {
         description: 'The key, which is returned only once.',
-        schema: apiKeySchema
-          .pick({ id: true, name: true, scopes: true })
-          .extend({ key: z.string() })
-          .meta({ id: 'NewApiKey' }),
+        schema: newKeySchema,
       },
     },
     example: { body: { name: 'Fleet dashboard', role: 'viewer' } },
@@ -110,6 +115,40 @@ export const apiKeyRoutes: Route[] = [
     },
     handle: async (input) =>
       pageReply(input, await listApiKeys(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/api-keys/:id/rotate',
+    summary: 'Rotate an API key',
+    description:
+      'Creates a key with the same name, scopes and expiry, and ends the old key after a grace period. Only the organization that owns the key can rotate it, and you must hold its scopes.',
+    tag,
+    access: 'key:manage',
+    params: keyParams,
+    body: z.strictObject({
+      oldKeyExpiresInMinutes: z
+        .int()
+        .min(0)
+        .max(maxGraceMinutes)
+        .default(60)
+        .describe('How long the old key continues to work. 0 revokes it at once.'),
+    }),
+    idempotent: 'secret',
+    answers: { 201: { description: 'The new key, which is returned only once.', schema: newKeySchema } },
+    example: { body: { oldKeyExpiresInMinutes: 60 } },
+    handle: async ({ ctx, params, body }) => {
+      const {
+        id,
+        name,
+        scopes: granted,
+        key,
+      } = await rotateApiKey(ctx, {
+        organizationId: params.orgId,
+        keyId: params.id,
+        ...body,
+      })
+      return { status: 201, body: { id, name, scopes: granted, key } }
+    },
   }),
   route({
     method: 'delete',

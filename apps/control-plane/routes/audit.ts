@@ -3,7 +3,7 @@ import { instantOut, text, uuid } from '#core/schemas'
 import { listAudit } from '#fleet/audit/list'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
+import { instantIn, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 
 const auditSchema = z
   .object({
@@ -30,6 +30,8 @@ export const auditRoutes: Route[] = [
       action: text(100).optional(),
       actor: text(300).optional(),
       subjectId: text(100).optional(),
+      from: instantIn().optional().describe('Records at this time or later.'),
+      to: instantIn().optional().describe('Records before this time.'),
       ...pageQuery,
     }),
     answers: { 200: { description: 'Audit records, newest first.', schema: pageOf(auditSchema) } },

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { refusalOfUrl } from '#core/public-address'
 import { instantOut, text, uuid } from '#core/schemas'
 import { eventTypes } from '#fleet/events/publish'
-import { createWebhook, deleteWebhook, listWebhooks } from '#fleet/webhooks/webhooks'
+import { changeWebhook, createWebhook, deleteWebhook, listWebhooks } from '#fleet/webhooks/webhooks'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { distinct, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
@@ -70,6 +70,26 @@ export const webhookRoutes: Route[] = [
     answers: { 200: { description: 'Webhooks without their secrets, newest first.', schema: pageOf(webhookSchema) } },
     handle: async (input) =>
       pageReply(input, await listWebhooks(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+  }),
+  route({
+    method: 'patch',
+    path: '/orgs/:orgId/webhooks/:id',
+    summary: 'Change a webhook',
+    description: 'With `enabled: true`, a disabled webhook receives new events again. `enabled: false` disables it.',
+    tag,
+    access: 'webhook:manage',
+    params: z.object({ orgId: uuid(), id: uuid() }),
+    body: z.strictObject({
+      events: distinct(z.enum(eventTypes), eventTypes.length * 2, 1).optional(),
+      description: text().nullable().optional(),
+      enabled: z.boolean().optional(),
+    }),
+    answers: { 200: { description: 'The webhook.', schema: webhookSchema } },
+    example: { body: { events: ['device.status_changed', 'job.finished'] } },
+    handle: async ({ ctx, params, body }) => ({
+      status: 200,
+      body: await changeWebhook(ctx, { organizationId: params.orgId, webhookId: params.id, ...body }),
+    }),
   }),
   route({
     method: 'delete',

@@ -1,7 +1,7 @@
 import { badRequest, insufficientScope, notFound } from '#core/errors'
 import { issueToken } from '#core/tokens'
 import { authorize, holds } from '#fleet/access/principal'
-import type { Scope } from '#fleet/access/scopes'
+import { type RoleName, roleWith, type Scope } from '#fleet/access/scopes'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
@@ -17,11 +17,14 @@ type ApiKey = {
   id: string
   name: string
   scopes: Scope[]
+  role: RoleName | null
   /** Grants in other organizations; listed only in the organization that owns the key. */
   alsoIn: { organizationId: string; scopes: Scope[] }[]
   createdBy: string
   createdAt: string
   expiresAt: string | null
+  /** To within a minute; null if the key was never used. */
+  lastUsedAt: string | null
 }
 
 type KeyRow = {
@@ -33,25 +36,28 @@ type KeyRow = {
   created_at: Date
   created_text: string
   expires_at: Date | null
+  last_used_at: Date | null
 }
 
 const toApiKey = (row: KeyRow): ApiKey => ({
   id: row.id,
   name: row.name,
   scopes: row.scopes,
+  role: roleWith(row.scopes),
   alsoIn: row.also_in ?? [],
   createdBy: row.created_by,
   createdAt: row.created_at.toISOString(),
   expiresAt: row.expires_at?.toISOString() ?? null,
+  lastUsedAt: row.last_used_at?.toISOString() ?? null,
 })
 
 // $1: the organization it is listed in.
 const selectKeys = `
-  SELECT k.id, k.name, g.scopes, k.created_by, k.created_at, k.created_at::text AS created_text, k.expires_at,
+  SELECT k.id, k.name, g.scopes, k.created_by, k.created_at, k.created_at::text AS created_text, k.expires_at, u.last_used_at,
          CASE WHEN k.organization_id = $1 THEN (
            SELECT jsonb_agg(jsonb_build_object('organizationId', o.organization_id, 'scopes', o.scopes) ORDER BY o.organization_id)
              FROM api_key_grant o WHERE o.api_key_id = k.id AND o.organization_id <> $1) END AS also_in
-    FROM api_key_grant g JOIN api_key k ON k.id = g.api_key_id
+    FROM api_key_grant g JOIN api_key k ON k.id = g.api_key_id LEFT JOIN api_key_use u ON u.api_key_id = k.id
    WHERE g.organization_id = $1 AND k.revoked_at IS NULL`
 
 type NewApiKey = { name: string; grants: readonly RequestedGrant[]; expiresAt?: Date | undefined }
@@ -71,19 +77,8 @@ export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise
     await requireOrganization(ctx, organizationId)
   }
   for (const [organizationId, scopes] of grants) requireHeld(ctx, organizationId, scopes)
-  const issued = issueToken('flk')
   return tenantTransaction(ctx, organizationIds, async (connection) => {
-    await connection.query(
-      `INSERT INTO api_key (id, organization_id, name, token_hash, created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-      [issued.id, home, input.name, issued.hash, ctx.principal.id, input.expiresAt ?? null],
-    )
-    for (const [organizationId, scopes] of grants) {
-      await connection.query('INSERT INTO api_key_grant (api_key_id, organization_id, scopes) VALUES ($1, $2, $3)', [
-        issued.id,
-        organizationId,
-        scopes,
-      ])
-    }
+    const issued = await insertKey(ctx, connection, { name: input.name, home, grants, expiresAt: input.expiresAt })
     const subject = { subjectType: 'api_key', subjectId: issued.id, detail: { name: input.name } }
     const created = organizationIds.map((organizationId) => ({ organizationId, action: 'api_key.created', ...subject }))
     await auditCaller(ctx, connection, ...created)
@@ -91,6 +86,33 @@ export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise
     if (!rows[0]) throw new Error('The key was not inserted.')
     return { ...toApiKey(rows[0]), key: issued.token }
   })
+}
+
+type KeyToInsert = {
+  name: string
+  home: string
+  grants: ReadonlyMap<string, readonly (Scope | 'platform')[]>
+  expiresAt?: Date | null | undefined
+}
+
+async function insertKey(
+  ctx: FleetContext,
+  connection: Connection,
+  { name, home, grants, expiresAt }: KeyToInsert,
+): Promise<{ id: string; token: string }> {
+  const issued = issueToken('flk')
+  await connection.query(
+    `INSERT INTO api_key (id, organization_id, name, token_hash, created_by, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+    [issued.id, home, name, issued.hash, ctx.principal.id, expiresAt ?? null],
+  )
+  for (const [organizationId, scopes] of grants) {
+    await connection.query('INSERT INTO api_key_grant (api_key_id, organization_id, scopes) VALUES ($1, $2, $3)', [
+      issued.id,
+      organizationId,
+      scopes,
+    ])
+  }
+  return issued
 }
 
 /** 400 for an expiry that is not in the future. */
@@ -128,6 +150,64 @@ export async function listApiKeys(
     [organizationId, after?.at ?? null, after?.id ?? null, page.limit + 1],
   )
   return pageBy(rows, page.limit, toApiKey, encodePosition)
+}
+
+type Rotation = { organizationId: string; keyId: string; oldKeyExpiresInMinutes: number }
+
+/**
+ * Replaces a key of the organization with a new one that has the same name, scopes and expiry (`key:manage` in every
+ * organization of the key). The old key works until its grace period ends. Throws 404, and 403 for scopes that the caller
+ * does not hold. The plain key is returned only here.
+ */
+export async function rotateApiKey(ctx: FleetContext, input: Rotation): Promise<ApiKey & { key: string }> {
+  const { organizationId, keyId, oldKeyExpiresInMinutes } = input
+  authorize(ctx.principal, organizationId, 'key:manage')
+  await requireOrganization(ctx, organizationId)
+  const grants = await grantsOfOwnKey(ctx, organizationId, keyId)
+  for (const [granted, scopes] of grants) {
+    authorize(ctx.principal, granted, 'key:manage')
+    requireHeld(ctx, granted, scopes)
+  }
+  return tenantTransaction(ctx, [...grants.keys()], async (connection) => {
+    const { rows } = await connection.query<{ name: string; expires_at: Date | null }>(
+      `SELECT name, expires_at FROM api_key WHERE id = $1 AND organization_id = $2 AND ${isValid} FOR UPDATE`,
+      [keyId, organizationId],
+    )
+    const old = rows[0]
+    if (!old) throw notFound('API key', keyId)
+    const issued = await insertKey(ctx, connection, {
+      name: old.name,
+      home: organizationId,
+      grants,
+      expiresAt: old.expires_at,
+    })
+    await endKey(connection, keyId, oldKeyExpiresInMinutes)
+    const subject = { subjectType: 'api_key', subjectId: keyId, detail: { name: old.name, newKeyId: issued.id } }
+    await auditCaller(ctx, connection, { organizationId, action: 'api_key.rotated', ...subject })
+    const created = await connection.query<KeyRow>(`${selectKeys} AND k.id = $2`, [organizationId, issued.id])
+    if (!created.rows[0]) throw new Error('The key was not inserted.')
+    return { ...toApiKey(created.rows[0]), key: issued.token }
+  })
+}
+
+const isValid = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())'
+
+/** The grants of a valid key that the organization owns, its own first. Throws 404. */
+async function grantsOfOwnKey(ctx: FleetContext, organizationId: string, keyId: string): Promise<Map<string, Scope[]>> {
+  const { rows } = await ctx.pool.query<{ organization_id: string; scopes: Scope[] }>(
+    `SELECT g.organization_id, g.scopes FROM api_key JOIN api_key_grant g ON g.api_key_id = api_key.id
+      WHERE api_key.id = $1 AND api_key.organization_id = $2 AND ${isValid}
+      ORDER BY g.organization_id <> $2`,
+    [keyId, organizationId],
+  )
+  if (rows.length === 0) throw notFound('API key', keyId)
+  return new Map(rows.map((row) => [row.organization_id, row.scopes]))
+}
+
+async function endKey(connection: Connection, keyId: string, inMinutes: number): Promise<void> {
+  const change =
+    inMinutes === 0 ? 'revoked_at = now()' : 'expires_at = least(expires_at, now() + make_interval(mins => $2))'
+  await connection.query(`UPDATE api_key SET ${change} WHERE id = $1`, inMinutes === 0 ? [keyId] : [keyId, inMinutes])
 }
 
 /**

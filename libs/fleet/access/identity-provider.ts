@@ -9,11 +9,10 @@ import {
 } from 'jose'
 import { z } from 'zod'
 import { type Clock, systemClock } from '#core/clock'
-import { isUuid } from '#core/ids'
 import type { Principal } from '#fleet/access/principal'
 import { createProviderFetch, type ProviderOutcome } from '#fleet/access/provider-fetch'
-import { type RoleName, roleNames, type Scope, scopes, scopesOfRole } from '#fleet/access/scopes'
-import { type Plans, planNamed } from '#fleet/organizations/plans'
+import { userId, userPrincipal } from '#fleet/access/user-principal'
+import type { Plans } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 
 type IdentityProviderSettings = {
@@ -94,41 +93,19 @@ function refuseByClaims(token: string, { issuer, audience }: IdentityProviderSet
 const keySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) })
 
 const claimSchema = z.record(z.string(), z.array(z.string()))
-const knownScopes: ReadonlySet<string> = new Set(scopes)
-const isRole = (word: string): word is RoleName => (roleNames as readonly string[]).includes(word)
 
 /**
  * Returns the principal of a provider's token. Ignores organizations that do not exist, and words that are neither scope
- * nor role, such as `platform`. Its requests count towards the rate limit of the first organization in the claim.
+ * nor role, such as `platform`.
  */
-export async function principalFromClaims(
-  { db, plans }: { db: Queryable; plans: Plans },
+export function principalFromClaims(
+  source: { db: Queryable; plans: Plans },
   { payload, organizationsClaim }: { payload: JWTPayload; organizationsClaim: string },
 ): Promise<Principal> {
   const claimed = claimSchema.safeParse(payload[organizationsClaim] ?? {})
-  const wanted = Object.entries(claimed.success ? claimed.data : {}).filter(([id]) => isUuid(id))
-  const { rows } = await db.query<{ id: string; plan: string }>(
-    'SELECT id, plan FROM organization WHERE id = ANY($1::uuid[])',
-    [wanted.map(([id]) => id)],
-  )
-  const planOf = new Map(rows.map((row) => [row.id, row.plan]))
-  const grants = new Map<string, ReadonlySet<Scope>>()
-  for (const [id, words] of wanted) {
-    const held = words.flatMap((word) =>
-      isRole(word) ? scopesOfRole[word] : knownScopes.has(word) ? [word as Scope] : [],
-    )
-    if (planOf.has(id.toLowerCase()) && held.length > 0) grants.set(id.toLowerCase(), new Set(held))
-  }
-  const home = [...grants.keys()][0] ?? null
-  const id = `user:${payload.iss}|${payload.sub}`
-  return {
-    id,
+  return userPrincipal(source, {
+    id: userId(payload.iss, payload.sub),
+    grants: claimed.success ? claimed.data : {},
     platform: false,
-    homeOrganizationId: home,
-    grants,
-    rateLimit: {
-      key: home === null ? id : `org:${home}`,
-      perMinute: planNamed(plans, (home && planOf.get(home)) || 'free').requestsPerMinute,
-    },
-  }
+  })
 }

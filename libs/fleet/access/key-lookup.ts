@@ -3,11 +3,12 @@ import type { Scope } from '#fleet/access/scopes'
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 
-/** Rate limit of a platform key, which has no organization and therefore no plan. */
-const platformRequestsPerMinute = 6_000
+/** Rate limit of a platform principal, which has no organization and therefore no plan. */
+export const platformRequestsPerMinute = 6_000
 
 type KeyRow = {
   id: string
+  name: string
   token_hash: Buffer
   platform: boolean
   organization_id: string | null
@@ -21,7 +22,7 @@ export type KeySource = { db: Queryable; plans: Plans }
 export type FoundKey = { id: string; principal: Principal; expiresAtMs: number | null }
 
 const selectKey = `
-  SELECT k.id, k.token_hash, k.platform, k.organization_id, o.plan, k.expires_at,
+  SELECT k.id, k.name, k.token_hash, k.platform, k.organization_id, o.plan, k.expires_at,
          jsonb_object_agg(g.organization_id, g.scopes) FILTER (WHERE g.organization_id IS NOT NULL) AS grants
     FROM api_key k
     LEFT JOIN organization o ON o.id = k.organization_id
@@ -57,6 +58,7 @@ function toFoundKey(plans: Plans, row: KeyRow): FoundKey {
     expiresAtMs: row.expires_at?.getTime() ?? null,
     principal: {
       id: `key:${row.id}`,
+      name: row.name,
       platform: row.platform,
       homeOrganizationId: row.organization_id,
       grants: new Map(Object.entries(row.grants ?? {}).map(([id, scopes]) => [id, new Set(scopes)])),

@@ -5,6 +5,10 @@ import type { Scope } from '#fleet/access/scopes'
 export type Principal = {
   /** `key:<id>` or `user:<issuer>|<subject>`, as in audit rows, idempotency records and rate limits. */
   id: string
+  /** The name of the API key, or of the user. */
+  name?: string
+  /** The sign-in session of a person on the web page; absent for callers with their own credentials. */
+  sessionId?: string
   /** Holds every scope in every organization. */
   platform: boolean
   /** The organization the principal belongs to; null for platform keys. */

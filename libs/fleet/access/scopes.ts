@@ -61,3 +61,7 @@ export const scopesOfRole: Record<RoleName, readonly Scope[]> = {
   ],
   admin: scopes,
 }
+
+/** The role with exactly these scopes; null if there is none. */
+export const roleWith = (held: readonly Scope[]): RoleName | null =>
+  roleNames.find((role) => new Set(scopesOfRole[role]).symmetricDifference(new Set(held)).size === 0) ?? null

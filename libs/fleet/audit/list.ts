@@ -14,7 +14,15 @@ type AuditRecord = {
   requestId: string | null
 }
 
-type AuditFilter = { action?: string | undefined; actor?: string | undefined; subjectId?: string | undefined }
+type AuditFilter = {
+  action?: string | undefined
+  actor?: string | undefined
+  subjectId?: string | undefined
+  /** Including this time. */
+  from?: Date | undefined
+  /** Excluding this time. */
+  to?: Date | undefined
+}
 
 type AuditRow = {
   id: string
@@ -38,13 +46,16 @@ export async function listAudit(
     `SELECT id, at, actor, action, subject_type, subject_id, detail, request_id FROM audit_entry
       WHERE organization_id = $1 AND ($2::uuid IS NULL OR id < $2)
         AND ($3::text IS NULL OR action = $3) AND ($4::text IS NULL OR actor = $4) AND ($5::text IS NULL OR subject_id = $5)
-      ORDER BY id DESC LIMIT $6`,
+        AND ($6::timestamptz IS NULL OR at >= $6) AND ($7::timestamptz IS NULL OR at < $7)
+      ORDER BY id DESC LIMIT $8`,
     [
       organizationId,
       page.after ?? null,
       filter.action ?? null,
       filter.actor ?? null,
       filter.subjectId ?? null,
+      filter.from ?? null,
+      filter.to ?? null,
       page.limit + 1,
     ],
   )

@@ -101,6 +101,43 @@ export async function listWebhooks(
   })
 }
 
+type WebhookChange = {
+  organizationId: string
+  webhookId: string
+  events?: EventType[] | undefined
+  description?: string | null | undefined
+  /** True clears the reason for which the webhook was disabled. False deletes its pending deliveries. */
+  enabled?: boolean | undefined
+}
+
+/** Changes the events or the description of a webhook, or enables or disables it (`webhook:manage`). Throws 404. */
+export async function changeWebhook(ctx: FleetContext, change: WebhookChange): Promise<Webhook> {
+  const { organizationId, webhookId, events, description, enabled } = change
+  await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { rows } = await connection.query<WebhookRow>(
+      `UPDATE webhook SET events = coalesce($3, events), description = CASE WHEN $4 THEN $5 ELSE description END,
+              disabled_at = CASE WHEN $6 THEN NULL WHEN NOT $6 THEN coalesce(disabled_at, now()) ELSE disabled_at END,
+              disabled_reason = CASE WHEN $6 THEN NULL
+                WHEN NOT $6 THEN coalesce(disabled_reason, 'Disabled by a person.') ELSE disabled_reason END
+        WHERE organization_id = $1 AND id = $2 RETURNING ${columns}`,
+      [
+        organizationId,
+        isUuid(webhookId) ? webhookId : null,
+        events ?? null,
+        description !== undefined,
+        description ?? null,
+        enabled ?? null,
+      ],
+    )
+    if (!rows[0]) throw notFound('webhook', webhookId)
+    if (enabled === false)
+      await connection.query('DELETE FROM webhook_delivery WHERE webhook_id = $1 AND delivered_at IS NULL', [webhookId])
+    await auditWebhook(ctx, connection, organizationId, webhookId, 'webhook.changed')
+    return toWebhook(rows[0])
+  })
+}
+
 /** Deletes a webhook and its pending deliveries (`webhook:manage`). Throws 404. */
 export async function deleteWebhook(
   ctx: FleetContext,

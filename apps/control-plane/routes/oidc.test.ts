@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { insertOrganization } from '#fleet/organizations/organizations'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { startIdentityProvider, type TestIdentityProvider } from '#test/identity-provider'
+
+const baseUrl = 'http://routerfleet.test'
+const users: Record<string, Record<string, unknown>> = {}
+
+let provider: TestIdentityProvider
+let api: TestControlPlane
+let organizationId: string
+
+beforeAll(async () => {
+  provider = await startIdentityProvider(baseUrl, users)
+  api = await startControlPlane({
+    ...provider.environment,
+    PUBLIC_BASE_URL: baseUrl,
+    TRUSTED_PROXY_HOPS: '1',
+    OIDC_PROVIDER_NAME: 'Example login',
+    OIDC_GROUP_ROLES: JSON.stringify({ admins: 'platform', guests: {} }),
+  })
+  organizationId = (await insertOrganization(api.services.pool, 'Harbour ferries', 'pro')).id
+  users.olga = { name: 'Olga Operator', orgs: { [organizationId]: ['operator'] } }
+  users.anna = { name: 'Anna Admin', groups: ['admins'] }
+  users.nobody = { name: 'Nobody', groups: ['guests', 'others'] }
+})
+afterAll(async () => {
+  await api.close()
+  provider.close()
+})
+
+let addresses = 0
+const ownAddress = () => ({ 'x-forwarded-for': `2001:db8::${(addresses++).toString(16)}` })
+const cookiesOf = (response: Response) => response.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '')
+const locationOf = (response: Response) => response.headers.get('location') ?? ''
+
+/** Begins a sign-in as a browser does. Returns the provider's address and the cookie of the attempt. */
+async function begin(returnTo = '#/devices') {
+  const path = `/auth/oidc/start?${new URLSearchParams({ returnTo })}`
+  const response = await api.fetch(path, { headers: ownAddress() })
+  return { response, address: new URL(locationOf(response)), cookie: cookiesOf(response)[0] ?? '' }
+}
+
+/** Signs in at the provider's own page. Returns the address to which it sends the browser back. */
+async function signInAtProvider(address: URL, login: string): Promise<URL> {
+  const jar = new Map<string, string>()
+  let next = address
+  for (let steps = 0; steps < 10; steps++) {
+    if (next.origin === baseUrl) return next
+    const isForm = next.pathname.startsWith('/login/')
+    const response = await fetch(next, {
+      redirect: 'manual',
+      headers: { cookie: [...jar].map((pair) => pair.join('=')).join('; ') },
+      ...(isForm ? { method: 'POST', body: new URLSearchParams({ login }) } : {}),
+    })
+    for (const cookie of cookiesOf(response))
+      jar.set(cookie.slice(0, cookie.indexOf('=')), cookie.slice(cookie.indexOf('=') + 1))
+    next = new URL(locationOf(response), next)
+  }
+  throw new Error(`The provider did not return from ${next}.`)
+}
+
+const finish = (callback: URL, cookie: string) =>
+  api.fetch(`${callback.pathname}${callback.search}`, { headers: { ...ownAddress(), cookie } })
+
+async function signIn(login: string, returnTo?: string) {
+  const { address, cookie } = await begin(returnTo)
+  const response = await finish(await signInAtProvider(address, login), cookie)
+  const session = cookiesOf(response).find((one) => one.includes('=fls_'))
+  return { response, session }
+}
+
+const me = async (cookie: string | undefined) =>
+  (await api.call('GET', '/auth/me', { headers: { cookie: cookie ?? '' } })).body
+
+describe('signing in at the identity provider', () => {
+  test('starts a session with the roles of the organizations claim, and returns to the view', async () => {
+    const { response, session } = await signIn('olga')
+    expect([response.status, locationOf(response)]).toEqual([302, `${baseUrl}/#/devices`])
+    expect(await me(session)).toMatchObject({
+      id: `user:${provider.issuer}|olga`,
+      name: 'Olga Operator',
+      platform: false,
+      organizations: [{ id: organizationId, scopes: expect.arrayContaining(['job:create']) }],
+    })
+    const cookie = session ?? ''
+    expect((await api.call('GET', `/orgs/${organizationId}/groups`, { headers: { cookie } })).status).toBe(200)
+    expect((await api.call('GET', `/orgs/${organizationId}/audit`, { headers: { cookie } })).status).toBe(403)
+  })
+
+  test('makes the members of a configured group platform administrators', async () => {
+    expect(await me((await signIn('anna')).session)).toMatchObject({ platform: true, organizations: [] })
+  })
+
+  test('starts no session for a user without access', async () => {
+    const { response, session } = await signIn('nobody')
+    expect(locationOf(response)).toBe(`${baseUrl}/#/sign-in?problem=no_access`)
+    expect(session).toBeUndefined()
+  })
+
+  test('sends PKCE, state and nonce, and keeps the secrets of the attempt unreadable', async () => {
+    const { address, response, cookie } = await begin()
+    expect(address.origin).toBe(provider.issuer)
+    const { code_challenge_method, code_challenge, state, nonce, redirect_uri } = Object.fromEntries(
+      address.searchParams,
+    )
+    expect({ code_challenge_method, redirect_uri }).toEqual({
+      code_challenge_method: 'S256',
+      redirect_uri: `${baseUrl}/auth/oidc/callback`,
+    })
+    for (const value of [code_challenge, state, nonce]) expect(value?.length).toBeGreaterThan(20)
+    expect(response.headers.get('set-cookie')).toMatch(/Path=\/auth\/oidc; HttpOnly; SameSite=Lax/)
+    expect(cookie).not.toContain(state)
+  })
+
+  test.each(['https://evil.example', '//evil.example', '/\\evil.example', '#@evil.example', '#/ \n'])(
+    'never returns to %j',
+    async (returnTo) => {
+      const { response } = await signIn('olga', returnTo)
+      expect(locationOf(response)).toBe(`${baseUrl}/#/map`)
+    },
+  )
+})
+
+describe('GET /auth/oidc/callback', () => {
+  const problemOf = (response: Response) => locationOf(response).split('problem=')[1]
+
+  test('refuses a code in another browser, a code that was used, and another state', async () => {
+    const { address, cookie } = await begin()
+    const callback = await signInAtProvider(address, 'olga')
+    expect(problemOf(await finish(callback, ''))).toBe('expired')
+    expect(problemOf(await finish(callback, (await begin()).cookie))).toBe('refused')
+    expect(cookiesOf(await finish(callback, cookie)).join()).toContain('=fls_')
+    expect(problemOf(await finish(callback, cookie))).toBe('refused')
+  })
+
+  test('tells the page when the provider refused the user', async () => {
+    const { cookie, address } = await begin()
+    const state = address.searchParams.get('state')
+    const denied = new URL(`${baseUrl}/auth/oidc/callback?error=access_denied&state=${state}`)
+    expect(problemOf(await finish(denied, cookie))).toBe('refused')
+  })
+})
+
+test('the page learns the name of the provider', async () => {
+  const { body } = await api.call('GET', '/auth/session')
+  expect(body).toEqual({ caller: null, provider: { name: 'Example login' } })
+})
+
+test('without a provider, there is nothing to start; with one that does not respond, the page says so', async () => {
+  const without = await startControlPlane()
+  const away = await startControlPlane({ OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'routerfleet' })
+  try {
+    expect((await without.fetch('/auth/oidc/start?returnTo=%23%2Fmap')).status).toBe(404)
+    const response = await away.fetch('/auth/oidc/start?returnTo=%23%2Fmap')
+    expect(locationOf(response)).toMatch(/#\/sign-in\?problem=unavailable$/)
+  } finally {
+    await without.close()
+    await away.close()
+  }
+})

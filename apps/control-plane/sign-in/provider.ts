@@ -1,0 +1,104 @@
+import * as oidc from 'openid-client'
+import type { Clock } from '#core/clock'
+import type { Secret } from '#core/secret'
+import { ProviderUnavailableError } from '#fleet/access/provider-fetch'
+import type { SignInAttempt } from './attempts.ts'
+
+/** Sign-in at an OpenID provider with an authorization code and PKCE. */
+export type SignInProvider = {
+  /** What the button on the page says. */
+  name: string
+  /** Returns the address of the provider at which the sign-in continues, and what is needed to finish it. */
+  begin(returnTo: string): Promise<{ address: URL; attempt: SignInAttempt }>
+  /**
+   * Exchanges the code in the query of the callback for the user's claims. Throws for an invalid answer, and
+   * `ProviderUnavailableError` if the provider does not respond.
+   */
+  finish(query: string, attempt: SignInAttempt): Promise<Claims>
+}
+
+/** The claims of the ID token, completed with those of the userinfo endpoint. */
+type Claims = Record<string, unknown> & { iss: string; sub: string }
+
+type ProviderSettings = {
+  issuer: string
+  clientId: string
+  /** Undefined for a public client. */
+  clientSecret: Secret | undefined
+  clientAuthentication: 'client_secret_basic' | 'client_secret_post'
+  scope: string
+  name: string
+  /** The address that the provider returns to. */
+  redirectUri: string
+  clock: Clock
+}
+
+function clientAuthenticationOf({ clientSecret, clientAuthentication }: ProviderSettings): oidc.ClientAuth {
+  if (!clientSecret) return oidc.None()
+  const secret = clientSecret.reveal()
+  return clientAuthentication === 'client_secret_post' ? oidc.ClientSecretPost(secret) : oidc.ClientSecretBasic(secret)
+}
+
+const timeoutS = 5
+const pauseAfterFailureMs = 5_000
+
+/** Creates a provider. Reads its metadata by discovery at the first use, and again after a failure, at most every 5 s. */
+export function createSignInProvider(settings: ProviderSettings): SignInProvider {
+  const { clientId, scope, redirectUri, clock } = settings
+  const issuer = new URL(settings.issuer)
+  let configuration: Promise<oidc.Configuration> | undefined
+  let pausedUntilMs = 0
+
+  const discover = () =>
+    oidc.discovery(issuer, clientId, undefined, clientAuthenticationOf(settings), {
+      timeout: timeoutS,
+      // Signatures of ID tokens are verified although they arrive over TLS.
+      execute: [oidc.enableNonRepudiationChecks, ...(issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [])],
+    })
+  const configured = (): Promise<oidc.Configuration> => {
+    if (clock() < pausedUntilMs) throw new ProviderUnavailableError('The identity provider did not respond.')
+    configuration ??= discover().catch((cause: unknown) => {
+      configuration = undefined
+      pausedUntilMs = clock() + pauseAfterFailureMs
+      throw new ProviderUnavailableError('The identity provider did not respond.', { cause })
+    })
+    return configuration
+  }
+
+  return {
+    name: settings.name,
+    async begin(returnTo) {
+      const config = await configured()
+      const attempt = {
+        state: oidc.randomState(),
+        nonce: oidc.randomNonce(),
+        codeVerifier: oidc.randomPKCECodeVerifier(),
+        returnTo,
+      }
+      const address = oidc.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope,
+        state: attempt.state,
+        nonce: attempt.nonce,
+        code_challenge: await oidc.calculatePKCECodeChallenge(attempt.codeVerifier),
+        code_challenge_method: 'S256',
+      })
+      return { address, attempt }
+    },
+    async finish(query, { state, nonce, codeVerifier }) {
+      const config = await configured()
+      const tokens = await oidc.authorizationCodeGrant(config, new URL(`${redirectUri}${query}`), {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: codeVerifier,
+        idTokenExpected: true,
+      })
+      const claims = tokens.claims()
+      if (!claims) throw new Error('The provider returned no ID token.')
+      const hasUserinfo = config.serverMetadata().userinfo_endpoint !== undefined
+      // Many providers put names and groups only there.
+      const userinfo = hasUserinfo ? await oidc.fetchUserInfo(config, tokens.access_token, claims.sub) : {}
+      return { ...userinfo, ...claims }
+    },
+  }
+}

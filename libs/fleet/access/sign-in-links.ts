@@ -1,0 +1,36 @@
+import { ServiceError } from '#core/errors'
+import { hashToken, issueToken, parseToken } from '#core/tokens'
+import type { FleetContext } from '#fleet/context'
+import type { Queryable } from '#postgres/pool'
+
+const lifetimeMinutes = 10
+
+/**
+ * Creates a token with which one person can sign in within ten minutes, with the scopes of the calling API key. Throws 403
+ * for callers that are no API key: a session or a user cannot pass on its access.
+ */
+export async function createSignInLink({
+  pool,
+  principal,
+}: Pick<FleetContext, 'pool' | 'principal'>): Promise<{ token: string; expiresAt: string }> {
+  const keyId = principal.id.startsWith('key:') ? principal.id.slice('key:'.length) : undefined
+  if (keyId === undefined || principal.sessionId !== undefined)
+    throw new ServiceError(403, 'api_key_required', 'Only an API key can create a sign-in link.')
+  const { token, hash } = issueToken('fll')
+  const { rows } = await pool.query<{ expires_at: Date }>(
+    `INSERT INTO sign_in_link (token_hash, api_key_id, expires_at)
+     VALUES ($1, $2, now() + interval '${lifetimeMinutes} minutes') RETURNING expires_at`,
+    [hash, keyId],
+  )
+  return { token, expiresAt: rows[0]?.expires_at.toISOString() ?? '' }
+}
+
+/** Uses a link up. Returns the id of its API key, or undefined if the link is unknown, used or expired. */
+export async function takeSignInLink(db: Queryable, token: string): Promise<string | undefined> {
+  if (parseToken(token)?.prefix !== 'fll') return undefined
+  const { rows } = await db.query<{ api_key_id: string }>(
+    'DELETE FROM sign_in_link WHERE token_hash = $1 AND expires_at > now() RETURNING api_key_id',
+    [hashToken(token)],
+  )
+  return rows[0]?.api_key_id
+}
