@@ -14,6 +14,7 @@ import { deviceIdentifierRoutes } from './routes/device-identifiers.ts'
 import { deviceRoutes } from './routes/devices.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { enrollmentKeyRoutes } from './routes/enrollment-keys.ts'
+import { firmwareRoutes } from './routes/firmware.ts'
 import { fleetRoutes } from './routes/fleet.ts'
 import { fleetTileRoutes } from './routes/fleet-tiles.ts'
 import { groupMemberRoutes } from './routes/group-members.ts'
@@ -55,6 +56,7 @@ export const routes: readonly Route[] = [
   ...placeRoutes,
   ...configRoutes,
   ...configApplyRoutes,
+  ...firmwareRoutes,
   ...jobRequestRoutes,
   ...jobRoutes,
   ...jobBatchRoutes,

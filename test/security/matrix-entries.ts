@@ -18,6 +18,7 @@ export type Entry = {
 const name = () => ({ name: 'Renamed' })
 const area = { type: 'Circle', lat: 51.9, lon: 4.1, radiusM: 500 }
 const condition = { kind: 'offline', forMinutes: 30 }
+const image = { version: '7.2', url: 'https://downloads.example.com/fw.bin', sha256: 'a'.repeat(64) }
 const reboot = () => ({ kind: 'reboot' })
 
 /** Every route of the control plane, by method and path as `/openapi.json` writes them. A route not here fails the test. */
@@ -90,6 +91,12 @@ export const entries: Record<string, Entry> = {
   'GET /orgs/{orgId}/configs/{id}/versions': { id: 'profileId' },
   'POST /orgs/{orgId}/configs/{profileId}/apply': { json: ({ deviceId }) => ({ deviceIds: [deviceId] }) },
 
+  'GET /orgs/{orgId}/firmware': {},
+  'POST /orgs/{orgId}/firmware': { json: () => ({ ...image, sha256: 'b'.repeat(64) }) },
+  'GET /orgs/{orgId}/firmware/{id}': { id: 'firmwareImageId' },
+  'DELETE /orgs/{orgId}/firmware/{id}': { id: 'firmwareImageId' },
+
+  'POST /orgs/{orgId}/job-batches': { json: ({ deviceId }) => ({ kind: 'reboot', deviceIds: [deviceId] }) },
   'GET /orgs/{orgId}/jobs': {},
   'GET /orgs/{orgId}/jobs/{id}': { id: 'jobId' },
   'POST /orgs/{orgId}/jobs/{id}/cancel': { id: 'jobId' },

@@ -20,8 +20,10 @@ export type World = {
   sessionId: string
   jobId: string
   batchId: string
+  firmwareImageId: string
 }
 
+const image = { version: '7.1', url: 'https://downloads.example.com/fw.bin', sha256: 'a'.repeat(64) }
 const area = { type: 'Circle', lat: 51.9, lon: 4.1, radiusM: 500 }
 
 /** Builds the world through the API itself, as its owner would. */
@@ -61,6 +63,7 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     alertId: await openAlert(api, alertRuleId, deviceId),
     jobId: batch.jobs[0].id,
     batchId: batch.id,
+    firmwareImageId: (await post(`/orgs/${orgId}/firmware`, image)).id,
   }
 }
 

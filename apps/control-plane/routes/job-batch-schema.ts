@@ -4,20 +4,39 @@ import { batchStatuses } from '#fleet/jobs/batches/read'
 import { jobKinds, maxExpiresInSeconds } from '#fleet/jobs/model/kinds'
 import { rolloutSchema } from '#fleet/jobs/model/rollout'
 import { scheduleSchema } from '#fleet/jobs/model/schedule'
+import { stageStatuses } from '#fleet/jobs/model/stages'
 import { jobStatuses } from '#fleet/jobs/model/states'
+
+const stageSchema = z.object({
+  devices: z.int(),
+  status: z.enum(stageStatuses),
+  startedAt: instantOut().nullable(),
+  endedAt: instantOut().nullable(),
+})
 
 export const batchSummarySchema = z
   .object({
     id: uuid(),
     kind: z.enum(jobKinds),
     status: z.enum(batchStatuses),
-    target: z.union([z.object({ groupId: uuid() }), z.object({ deviceIds: z.array(uuid()) })]),
-    profile: z
-      .object({ id: uuid(), version: z.int() })
+    pauseReason: z
+      .enum(['operator', 'failures', 'stage'])
       .nullable()
-      .describe('The profile that an `apply_config` batch applies.'),
+      .describe('Why the batch is paused. `stage`: it waits for an operator after a stage (`rollout.confirmStages`).'),
+    target: z.union([z.object({ groupId: uuid() }), z.object({ deviceIds: z.array(uuid()) })]),
+    targetName: z.string().nullable().describe('The name of the group at the time of creation; null for devices.'),
+    profile: z
+      .object({ id: uuid(), version: z.int(), name: z.string().nullable() })
+      .nullable()
+      .describe('The profile that an `apply_config` batch applies, with its name at the time of creation.'),
+    parameters: z.record(z.string(), z.unknown()).describe('Redacted: a download URL has no query.'),
+    schedule: scheduleSchema.nullable(),
+    rollout: rolloutSchema.nullable(),
+    stages: z.array(stageSchema).describe('The stages of the rollout; empty without `canary` and `stages`.'),
     total: z.int().describe('Number of jobs, without skipped devices.'),
     counts: z.record(z.enum(jobStatuses), z.int()),
+    createdBy: z.string().describe('`key:…` or `user:…`.'),
+    createdByName: z.string().nullable().describe('The name of an API key of the organization; null for others.'),
     jobsUrl: z.string().describe('URL of the list of all jobs in the batch.'),
     createdAt: instantOut(),
     finishedAt: instantOut().nullable(),
@@ -26,6 +45,7 @@ export const batchSummarySchema = z
 
 export const batchSchema = batchSummarySchema
   .extend({
+    stages: z.array(stageSchema.extend({ counts: z.partialRecord(z.enum(jobStatuses), z.int()) })),
     skipped: z.array(z.object({ deviceId: uuid(), reason: z.string() })),
     jobs: z
       .array(z.object({ id: uuid(), deviceId: uuid(), status: z.enum(jobStatuses) }))

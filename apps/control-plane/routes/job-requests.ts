@@ -6,7 +6,7 @@ import { jobRequest } from '#fleet/jobs/model/kinds'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { pageOf, pageQuery } from '../http/schemas.ts'
+import { distinct, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 import { batchOptions, batchSchema } from './job-batch-schema.ts'
 import { jobSchema } from './job-schema.ts'
 import { statusAndKind } from './jobs.ts'
@@ -14,8 +14,51 @@ import { statusAndKind } from './jobs.ts'
 const tag = 'Jobs'
 const { expiresInSeconds } = batchOptions
 
-/** Asking for jobs: of every member of a group, or of one device. */
+const maxDevices = 10_000
+
+const newBatch = jobRequest({
+  deviceIds: distinct(uuid(), maxDevices, 1).optional(),
+  groupId: uuid().optional().describe('A group whose effective members receive the job. Replaces `deviceIds`.'),
+  ...batchOptions,
+})
+  .refine(({ deviceIds, groupId }) => (deviceIds === undefined) !== (groupId === undefined), {
+    message: 'Send either deviceIds or groupId.',
+  })
+  .transform(({ deviceIds, groupId, ...job }) => ({
+    ...job,
+    target: groupId === undefined ? { deviceIds: deviceIds ?? [] } : { groupId },
+  }))
+
+/** Asking for jobs: of devices, of every member of a group, or of one device. */
 export const jobRequestRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/job-batches',
+    summary: 'Create a job for each of some devices, or for each device in a group',
+    description:
+      'Creates one job for each device. Disabled devices, and devices of models that a firmware image does not support, are listed in `skipped`.',
+    tag,
+    access: 'job:create',
+    params: orgParams,
+    body: newBatch,
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
+      ...writeErrors,
+    },
+    example: {
+      body: {
+        kind: 'firmware_update',
+        firmwareImageId: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f',
+        groupId: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f',
+        rollout: { canary: 5, stages: [{ percent: 25 }], stageWaitMinutes: 60, pauseWhenFailedPct: 10 },
+      },
+    },
+    handle: async ({ ctx, params, body }) => {
+      const batch = await createBatch(ctx, { ...body, organizationId: params.orgId })
+      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
+    },
+  }),
   route({
     method: 'post',
     path: '/orgs/:orgId/groups/:id/jobs',
@@ -50,7 +93,7 @@ export const jobRequestRoutes: Route[] = [
       202: { description: 'The job.', schema: jobSchema, headers: ['Location'] },
       409: {
         description:
-          'The device is disabled (`device_disabled`), or a request with the same Idempotency-Key is in progress.',
+          'The device is disabled (`device_disabled`), the firmware image does not support its model (`model_mismatch`), or a request with the same Idempotency-Key is in progress.',
       },
       ...writeErrors,
     },

@@ -7,7 +7,7 @@ import { getJob, listJobs } from '#fleet/jobs/read'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
+import { flag, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 import { jobSchema, jobWithHistorySchema } from './job-schema.ts'
 
 const tag = 'Jobs'
@@ -20,6 +20,7 @@ const jobQuery = z.strictObject({
   deviceId: uuid().optional(),
   groupId: uuid().optional().describe('Returns jobs that were created for this group.'),
   batchId: uuid().optional(),
+  inBatch: flag().optional().describe('`false` returns only jobs that were created for a single device.'),
   ...pageQuery,
 })
 

@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { apiKey } from './api/client.ts'
+import { lazyView } from './components/lazy-view.tsx'
 import { place } from './state/url.ts'
 import './state/theme.ts'
 import './styles/tokens.css'
@@ -11,7 +12,6 @@ import './styles/maplibre.css'
 import './styles/charts.css'
 import { DevicesView } from './views/devices.tsx'
 import { GroupsView } from './views/groups.tsx'
-import { JobsView } from './views/jobs.tsx'
 import { MapView } from './views/map.tsx'
 import { ProfilesView } from './views/profiles.tsx'
 import { Shell } from './views/shell.tsx'
@@ -22,7 +22,7 @@ const views: Record<string, () => preact.JSX.Element> = {
   devices: DevicesView,
   groups: GroupsView,
   profiles: ProfilesView,
-  jobs: JobsView,
+  jobs: lazyView(async () => (await import('./views/jobs/jobs.tsx')).JobsView),
 }
 
 function App() {

@@ -6,6 +6,7 @@ import type { FleetContext } from '#fleet/context'
 
 /** Tables of the objects of an organization, by the name that error messages use. */
 const tables = {
+  'firmware image': 'firmware_image',
   group: 'device_group',
   profile: 'config_profile',
   job: 'job',

@@ -36,8 +36,8 @@ export async function applyProfile(
 
 /** Locks the profile against changes until the transaction that creates its jobs ends. Throws 404. */
 async function lockSharedProfile(db: Queryable, organizationId: string, profileId: string) {
-  const { rows } = await db.query<{ id: string; version: number; model: string | null }>(
-    'SELECT id, version, model FROM config_profile WHERE organization_id = $1 AND id = $2 FOR SHARE',
+  const { rows } = await db.query<{ id: string; name: string; version: number; model: string | null }>(
+    'SELECT id, name, version, model FROM config_profile WHERE organization_id = $1 AND id = $2 FOR SHARE',
     [organizationId, isUuid(profileId) ? profileId : null],
   )
   if (!rows[0]) throw notFound('profile', profileId)

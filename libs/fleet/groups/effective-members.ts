@@ -28,6 +28,7 @@ type GroupInOrganizations = { organizationIds: readonly string[]; groupId: strin
 
 type EffectiveGroup = {
   id: string
+  name: string
   organizationId: string
   /** The effective smart tags: those of the group, or none when the plan does not include smart tags. */
   smartTags: string[]
@@ -40,8 +41,14 @@ export async function findEffectiveGroup(
   { organizationIds, groupId }: GroupInOrganizations,
 ): Promise<EffectiveGroup> {
   if (!isUuid(groupId)) throw notFound('group', groupId)
-  const { rows } = await db.query<{ id: string; organization_id: string; smart_tags: string[]; plan: string }>(
-    `SELECT g.id, g.organization_id, g.smart_tags, o.plan
+  const { rows } = await db.query<{
+    id: string
+    name: string
+    organization_id: string
+    smart_tags: string[]
+    plan: string
+  }>(
+    `SELECT g.id, g.name, g.organization_id, g.smart_tags, o.plan
      FROM device_group g JOIN organization o ON o.id = g.organization_id
      WHERE g.id = $1 AND g.organization_id = ANY ($2::uuid[])`,
     [groupId, organizationIds],
@@ -49,7 +56,7 @@ export async function findEffectiveGroup(
   const row = rows[0]
   if (!row) throw notFound('group', groupId)
   const smartTags = planNamed(ctx.plans, row.plan).smartTagGroups ? row.smart_tags : []
-  return { id: row.id, organizationId: row.organization_id, smartTags }
+  return { id: row.id, name: row.name, organizationId: row.organization_id, smartTags }
 }
 
 /** Returns the device ids of a group's effective members. The verb must authorize the caller. Throws 404. */

@@ -4,6 +4,7 @@ import { authorizeObject } from '#fleet/access/authorize-object'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { findDevice } from '#fleet/devices/device'
+import { readFirmwareContent } from '#fleet/firmware/read'
 import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
@@ -18,12 +19,14 @@ type NewDeviceJob = {
   deviceId: string
   kind: JobKind
   parameters?: Record<string, unknown> | undefined
+  /** An image of the catalogue, instead of `parameters`. */
+  firmwareImageId?: string | undefined
   expiresInSeconds?: number | undefined
 }
 
 const deviceDisabled = () => conflict('device_disabled', 'The device is disabled and accepts no jobs.')
 
-/** Creates one job for one device (`job:create`). Throws 404, 402, and 409 `device_disabled`. */
+/** Creates one job for one device (`job:create`). Throws 404, 402, and 409 `device_disabled` or `model_mismatch`. */
 export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }: NewDeviceJob): Promise<Job> {
   const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'job:create')
   const policy = policyOf(input.kind)
@@ -32,6 +35,7 @@ export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }:
     await requireActiveSubscription(ctx, connection, organizationId)
     const device = await findDevice(ctx, connection, deviceId, 'job:create')
     if (device.status === 'disabled') throw deviceDisabled()
+    const parameters = await parametersFor(connection, device, input)
     const nowMs = ctx.clock()
     const jobId = newId(nowMs)
     await connection.query(
@@ -45,7 +49,7 @@ export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }:
         input.kind,
         policy.exclusive,
         policy.maxAttempts,
-        JSON.stringify(input.parameters ?? {}),
+        JSON.stringify(parameters),
         lifetimeS,
         new Date(nowMs + lifetimeS * 1_000),
         ctx.principal.id,
@@ -56,6 +60,18 @@ export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }:
     await wakeWorker(connection)
     return readJob(connection, organizationId, jobId)
   })
+}
+
+async function parametersFor(
+  connection: Connection,
+  device: { organization_id: string; model: string },
+  { parameters = {}, firmwareImageId }: Omit<NewDeviceJob, 'deviceId'>,
+): Promise<Record<string, unknown>> {
+  if (firmwareImageId === undefined) return parameters
+  const reference = { organizationId: device.organization_id, imageId: firmwareImageId }
+  const content = await readFirmwareContent(connection, reference)
+  if (content.models === null || content.models.includes(device.model)) return content.parameters
+  throw conflict('model_mismatch', `The firmware image does not support the model ${device.model}.`)
 }
 
 /** The jobs of one device, newest first (`device:read` and `job:read`). Throws 404. */

@@ -44,6 +44,8 @@ export type JobFilter = {
   /** Jobs of batches that were dispatched to this group. */
   groupId?: string | undefined
   batchId?: string | undefined
+  /** False: only jobs that were created for a single device. True: only jobs of batches. */
+  inBatch?: boolean | undefined
 }
 
 type JobRow = {
@@ -145,7 +147,9 @@ export async function listJobs(
     const values: unknown[] = [organizationId]
     const conditions = conditionsOf(filter).map(([value, condition]) => condition(`$${values.push(value)}`))
     if (page.after !== undefined) conditions.push(`j.id < $${values.push(page.after)}`)
-    const select = filter.deviceId === undefined && filter.batchId === undefined ? selectAll : selectFew
+    if (filter.inBatch !== undefined) conditions.push(`j.batch_id IS ${filter.inBatch ? 'NOT NULL' : 'NULL'}`)
+    const isFew = filter.deviceId !== undefined || filter.batchId !== undefined || filter.inBatch === false
+    const select = isFew ? selectFew : selectAll
     const { rows } = await connection.query<JobRow>(select(conditions, `$${values.push(page.limit + 1)}`), values)
     return pageOf(rows, page.limit, toJob)
   })

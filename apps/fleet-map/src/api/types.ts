@@ -65,16 +65,64 @@ export type JobStatus =
   | 'expired'
   | 'rejected'
 
+export type Schedule = {
+  startAt?: string
+  window?: { days?: string[]; from: string; to: string; timeZone: string }
+}
+
+export type StageSize = { devices: number } | { percent: number }
+
+export type Rollout = {
+  maxPerMinute?: number
+  maxConcurrent?: number
+  canary?: number
+  stages?: StageSize[]
+  advanceWhenEndedPct?: number
+  stageWaitMinutes?: number
+  confirmStages?: boolean
+  pauseWhenFailedPct?: number
+  abortWhenFailedPct?: number
+}
+
+export type Stage = {
+  devices: number
+  status: 'waiting' | 'running' | 'finished' | 'stopped'
+  startedAt: string | null
+  endedAt: string | null
+  /** Only in the response for a single batch. */
+  counts?: Partial<Record<JobStatus, number>>
+}
+
+export type FirmwareImage = {
+  id: string
+  version: string
+  url: string
+  sha256: string
+  sizeBytes: number | null
+  models: string[]
+  notes: string | null
+  createdBy: string
+  createdAt: string
+}
+
 export type Batch = {
   id: string
   kind: string
   status: 'scheduled' | 'running' | 'paused' | 'finished' | 'cancelled'
+  pauseReason: 'operator' | 'failures' | 'stage' | null
   target: { groupId?: string; deviceIds?: string[]; deviceId?: string }
-  profile: { id: string; version: number } | null
+  targetName: string | null
+  profile: { id: string; version: number; name: string | null } | null
+  parameters: Record<string, unknown>
+  schedule: Schedule | null
+  rollout: Rollout | null
+  stages: Stage[]
   total: number
   counts: Record<JobStatus, number>
   /** Only in the response for a single batch. */
   skipped?: { deviceId: string; reason: string }[]
+  createdBy: string
+  createdByName: string | null
   createdAt: string
   finishedAt: string | null
 }
@@ -88,6 +136,9 @@ export type Job = {
   status: JobStatus
   attempt: number
   maxAttempts: number
+  parameters: Record<string, unknown>
+  result: unknown
+  cancelRequested: boolean
   progress: number | null
   error: { code: string; detail: string } | null
   expiresAt: string
@@ -95,6 +146,8 @@ export type Job = {
   updatedAt: string
   finishedAt: string | null
 }
+
+export type JobWithHistory = Job & { history: { status: JobStatus; at: string; by: string }[] }
 
 export type MapDevice = {
   deviceId: string

@@ -66,11 +66,14 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
         <button type="button" class="button" disabled={!group} onClick={() => setDialog('edit')}>
           Edit
         </button>
+        <button type="button" class="button" onClick={() => setDialog('reboot')}>
+          <Icon name="reboot" size={16} /> Reboot all
+        </button>
+        <a class="button" href={linkTo('jobs', { new: 'apply_config', group: id })}>
+          New job
+        </a>
         <button type="button" class="button danger" onClick={() => setDialog('delete')}>
           Delete
-        </button>
-        <button type="button" class="button primary" onClick={() => setDialog('reboot')}>
-          <Icon name="reboot" size={16} /> Reboot all
         </button>
       </div>
       {group ? (

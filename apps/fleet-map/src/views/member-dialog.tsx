@@ -1,23 +1,13 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
-import type { Device, Page } from '../api/types.ts'
 import { Dialog } from '../components/dialog.tsx'
-import { useResource } from '../components/resource.ts'
+import { type ChosenDevices, DevicePicker } from './device-picker.tsx'
 
 type MemberDialogProps = { org: string; groupId: string; onClose: () => void; onAdded: () => void }
 
 /** Searches for devices and adds the selected ones to the group. */
 export function MemberDialog({ org, groupId, onClose, onAdded }: MemberDialogProps) {
-  const [q, setQ] = useState('')
-  const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map())
-  const found = useResource(`members ${org} ${q}`, async (signal) =>
-    q.length < 2 ? [] : (await call<Page<Device>>('/devices', { signal, query: { orgId: org, q, limit: 20 } })).items,
-  )
-  const toggle = (device: Device) => {
-    const next = new Map(chosen)
-    if (!next.delete(device.id)) next.set(device.id, device.name)
-    setChosen(next)
-  }
+  const [chosen, setChosen] = useState<ChosenDevices>(new Map())
   return (
     <Dialog
       title="Add devices to the group"
@@ -31,21 +21,7 @@ export function MemberDialog({ org, groupId, onClose, onAdded }: MemberDialogPro
         onAdded()
       }}
     >
-      <label class="field">
-        <span>Name, serial or model (at least two characters)</span>
-        <input class="input" type="search" value={q} onInput={(event) => setQ(event.currentTarget.value.trim())} />
-      </label>
-      <ul style={{ display: 'grid', gap: 'var(--space-1)', maxHeight: '240px', overflowY: 'auto' }}>
-        {(found.value ?? []).map((device) => (
-          <li key={device.id}>
-            <label style={{ display: 'flex', gap: 'var(--space-2)' }}>
-              <input type="checkbox" checked={chosen.has(device.id)} onChange={() => toggle(device)} />
-              {device.name} <code>{device.serial}</code>
-            </label>
-          </li>
-        ))}
-      </ul>
-      {chosen.size > 0 ? <p class="label">Selected: {[...chosen.values()].join(', ')}</p> : null}
+      <DevicePicker org={org} chosen={chosen} onChange={setChosen} />
     </Dialog>
   )
 }

@@ -68,6 +68,7 @@ export async function retryBatch(ctx: FleetContext, batch: BatchReference): Prom
       )
       await changeJobs(connection, jobs, retryOf(ctx), changeByCaller(ctx))
       if (gated) await holdJobs(connection, jobs, 'rollout')
+      if (gated && retried === 0 && jobs.length > 0) await restartStages(connection, batch)
       if (retried === 0 && jobs.length > 0) await auditBatch(ctx, connection, batch, 'job_batch.retried')
       return jobs.length
     })
@@ -119,16 +120,28 @@ async function changeBatch(
     }
     const status = nextStatus(found)
     if (status === found.status) return
-    await connection.query('UPDATE job_batch SET status = $3 WHERE organization_id = $1 AND id = $2', [
-      organizationId,
-      batchId,
-      status,
-    ])
+    await connection.query(
+      `UPDATE job_batch SET status = $3${found.status === 'paused' ? `, ${continueSql}` : `, pause_reason = 'operator'`}
+       WHERE organization_id = $1 AND id = $2`,
+      [organizationId, batchId, status],
+    )
     await auditBatch(ctx, connection, batch, action)
     await wakeWorker(connection)
     if (status === 'running') await wakeAllDevices(connection)
   })
 }
+
+/** Confirms the stages that have run, and accepts the failures so far. */
+const continueSql = `pause_reason = NULL, accepted_failures = failed + timed_out + rejected,
+  confirmed_stages = CASE WHEN pause_reason = 'stage' THEN jsonb_array_length(stage_times) ELSE confirmed_stages END`
+
+/** Makes the stages of a batch start again, because some of its jobs do. */
+const restartStages = (connection: Connection, { organizationId, batchId }: BatchReference) =>
+  connection.query(
+    `UPDATE job_batch SET stage_times = '[]', confirmed_stages = 0, accepted_failures = 0
+     WHERE organization_id = $1 AND id = $2`,
+    [organizationId, batchId],
+  )
 
 async function findBatch(
   connection: Connection,

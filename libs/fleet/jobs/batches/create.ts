@@ -5,6 +5,7 @@ import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { unknownDevices } from '#fleet/devices/require-devices'
 import { publishEvents } from '#fleet/events/publish'
+import { readFirmwareContent } from '#fleet/firmware/read'
 import { findEffectiveGroup, isEffectiveMemberSql } from '#fleet/groups/effective-members'
 import { type Batch, type BatchTarget, readBatch } from '#fleet/jobs/batches/read'
 import { batchJobId, batchJobIdSql, newBatchId } from '#fleet/jobs/model/batch-ids'
@@ -21,8 +22,10 @@ type BatchInput = {
   kind: JobKind
   target: BatchTarget
   parameters?: Record<string, unknown> | undefined
+  /** An image of the catalogue, instead of `parameters`. Devices of models that it does not support are skipped. */
+  firmwareImageId?: string | undefined
   /** The profile version that `apply_config` applies. A profile for one model skips devices of other models. */
-  profile?: { id: string; version: number; model: string | null } | undefined
+  profile?: { id: string; name: string; version: number; model: string | null } | undefined
   schedule?: Schedule | undefined
   rollout?: Rollout | undefined
   expiresInSeconds?: number | undefined
@@ -41,7 +44,8 @@ export async function createBatch(ctx: FleetContext, input: BatchInput): Promise
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const members = await targetMembers(ctx, connection, input)
     await requireActiveSubscription(ctx, connection, organizationId)
-    const batch = await insertBatch(ctx, connection, input, members)
+    const content = await contentOf(connection, input)
+    const batch = await insertBatch(ctx, connection, input, { members, content })
     await auditCaller(ctx, connection, {
       organizationId,
       action: 'job_batch.created',
@@ -61,8 +65,20 @@ export async function createBatch(ctx: FleetContext, input: BatchInput): Promise
   })
 }
 
+/** What the jobs do, and the models that can run them; null for any model. */
+type Content = { parameters: Record<string, unknown>; models: readonly string[] | null }
+
+async function contentOf(
+  connection: Connection,
+  { organizationId, firmwareImageId, parameters = {}, profile }: BatchInput,
+): Promise<Content> {
+  if (firmwareImageId !== undefined)
+    return readFirmwareContent(connection, { organizationId, imageId: firmwareImageId })
+  return { parameters, models: profile?.model ? [profile.model] : null }
+}
+
 /** SQL condition that a device `d` belongs to the target, with its parameters from $2 on; $1 is the organization. */
-type Members = { condition: string; values: unknown[] }
+type Members = { condition: string; values: unknown[]; name: string | null }
 
 async function targetMembers(
   ctx: FleetContext,
@@ -72,7 +88,8 @@ async function targetMembers(
   if ('groupId' in target) {
     const { groupId } = target
     const group = await findEffectiveGroup(ctx, connection, { organizationIds: [organizationId], groupId })
-    return { condition: isEffectiveMemberSql('$1', '$2', '$3::text[]'), values: [group.id, group.smartTags] }
+    const condition = isEffectiveMemberSql('$1', '$2', '$3::text[]')
+    return { condition, values: [group.id, group.smartTags], name: group.name }
   }
   const { rows } = await connection.query<{ id: string }>(
     `SELECT id FROM unnest($2::uuid[]) AS wanted (id)
@@ -80,14 +97,14 @@ async function targetMembers(
     [organizationId, target.deviceIds],
   )
   if (rows.length > 0) throw unknownDevices(rows.map(({ id }) => id))
-  return { condition: 'd.id = ANY ($2::uuid[])', values: [target.deviceIds] }
+  return { condition: 'd.id = ANY ($2::uuid[])', values: [target.deviceIds], name: null }
 }
 
 async function insertBatch(
   ctx: FleetContext,
   connection: Connection,
   input: BatchInput,
-  members: Members,
+  { members, content }: { members: Members; content: Content },
 ): Promise<Batch> {
   const { organizationId, schedule, rollout } = input
   const nowMs = ctx.clock()
@@ -102,8 +119,14 @@ async function insertBatch(
     held: schedule !== undefined || Object.keys(rollout ?? {}).length > 0,
     open: scheduleAt(schedule ?? null, nowMs).open,
   }
-  const snapshot = await insertJobs(ctx, connection, input, members, plan)
-  await insertBatchRow(ctx, connection, input, snapshot, plan)
+  const snapshot = await insertJobs(ctx, connection, input, { members, models: content.models }, plan)
+  await insertBatchRow(
+    ctx,
+    connection,
+    input,
+    { ...snapshot, parameters: content.parameters, targetName: members.name },
+    plan,
+  )
   return readBatch(connection, organizationId, batchId)
 }
 
@@ -114,20 +137,20 @@ type Snapshot = { total: number; skipped: Batch['skipped'] }
 async function insertJobs(
   ctx: FleetContext,
   connection: Connection,
-  { organizationId, kind, profile }: BatchInput,
-  members: Members,
+  { organizationId, kind }: BatchInput,
+  { members, models }: { members: Members; models: Content['models'] },
   plan: BatchPlan,
 ): Promise<Snapshot> {
   const policy = policyOf(kind)
   const first = members.values.length + 2
-  const [model, batch, jobKind, exclusive, maxAttempts, lifetime, expiresAt, hold, createdBy, now] = Array.from(
+  const [supported, batch, jobKind, exclusive, maxAttempts, lifetime, expiresAt, hold, createdBy, now] = Array.from(
     { length: 10 },
     (_, index) => `$${first + index}`,
   )
   const { rows } = await connection.query<Snapshot>(
     `WITH member AS MATERIALIZED (
        SELECT d.id, CASE WHEN d.status = 'disabled' THEN 'device_disabled'
-                         WHEN d.model <> ${model} THEN 'model_mismatch' END AS reason
+                         WHEN d.model <> ALL (${supported}::text[]) THEN 'model_mismatch' END AS reason
        FROM device d WHERE d.organization_id = $1 AND ${members.condition}
      ), inserted AS (
        INSERT INTO job (id, organization_id, batch_id, device_id, kind, exclusive, status, max_attempts, lifetime_s,
@@ -142,7 +165,7 @@ async function insertJobs(
     [
       organizationId,
       ...members.values,
-      profile?.model ?? null,
+      models,
       plan.batchId,
       kind,
       policy.exclusive,
@@ -160,16 +183,16 @@ async function insertJobs(
 async function insertBatchRow(
   ctx: FleetContext,
   connection: Connection,
-  { organizationId, kind, target, parameters, profile, schedule, rollout }: BatchInput,
-  { total, skipped }: Snapshot,
+  { organizationId, kind, target, profile, schedule, rollout }: BatchInput,
+  { total, skipped, parameters, targetName }: Snapshot & Pick<Content, 'parameters'> & { targetName: string | null },
   plan: BatchPlan,
 ): Promise<void> {
   const status = total === 0 ? 'finished' : plan.open ? 'running' : 'scheduled'
   await connection.query(
     `INSERT INTO job_batch (id, last_job_id, organization_id, kind, status, target, parameters, profile_id,
-       profile_version, schedule, rollout, expires_at, total, queued, held, fresh, skipped, window_open, created_by,
+       profile_version, profile_name, target_name, schedule, rollout, expires_at, total, queued, held, fresh, skipped, window_open, created_by,
        created_at, finished_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15, $16, $17, $18, $19, $20)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22)`,
     [
       plan.batchId,
       batchJobId(plan.batchId, total),
@@ -177,9 +200,11 @@ async function insertBatchRow(
       kind,
       status,
       JSON.stringify(target),
-      JSON.stringify(parameters ?? {}),
+      JSON.stringify(parameters),
       profile?.id ?? null,
       profile?.version ?? null,
+      profile?.name ?? null,
+      targetName,
       schedule ? JSON.stringify(schedule) : null,
       rollout ? JSON.stringify(rollout) : null,
       plan.expiresAt,

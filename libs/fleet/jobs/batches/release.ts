@@ -2,8 +2,9 @@ import { auditSystem } from '#fleet/audit/record'
 import type { SystemContext } from '#fleet/context'
 import { cancelSomeJobs } from '#fleet/jobs/batches/control'
 import { type BatchStatus, jobOfBatchSql } from '#fleet/jobs/batches/read'
-import { type Release, type Rollout, rolloutStep, withinLastMinute } from '#fleet/jobs/model/rollout'
+import { type PauseReason, type Release, type Rollout, rolloutStep, withinLastMinute } from '#fleet/jobs/model/rollout'
 import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
+import { type StageTimes, stageAt, stageEnds } from '#fleet/jobs/model/stages'
 import { wakeAllDevices } from '#fleet/jobs/notices'
 import { sumOfEach } from '#postgres/bisect'
 import { type Connection, transaction } from '#postgres/pool'
@@ -17,6 +18,9 @@ type GatedBatch = {
   rollout: Rollout | null
   window_open: boolean
   recent_releases: Release[]
+  stage_times: StageTimes[]
+  confirmed_stages: number
+  accepted_failures: number
   total: number
   held: number
   queued: number
@@ -28,8 +32,8 @@ type GatedBatch = {
   rejected: number
 }
 
-const columns = `b.id, b.organization_id, b.status, b.schedule, b.rollout, b.window_open, b.recent_releases, b.total, b.held,
-  b.queued, b.dispatched, b.in_progress, b.succeeded, b.failed, b.timed_out, b.rejected`
+const columns = `b.id, b.organization_id, b.status, b.schedule, b.rollout, b.window_open, b.recent_releases, b.stage_times,
+  b.confirmed_stages, b.accepted_failures, b.total, b.held, b.queued, b.dispatched, b.in_progress, b.succeeded, b.failed, b.timed_out, b.rejected`
 
 const gatedBatches = `
   SELECT ${columns} FROM job_batch b
@@ -68,13 +72,18 @@ type BatchStep = { status: BatchStatus; released: number }
 /** The next step of a batch that is not cancelled, computed from its row alone. */
 function planStep(batch: GatedBatch, nowMs: number) {
   const { started, open } = scheduleAt(batch.schedule, nowMs)
-  const canRelease = open && (batch.status === 'running' || batch.status === 'scheduled')
-  const step = rolloutStep(batch.rollout ?? {}, figuresOf(batch), nowMs)
-  const abort = canRelease && step.abort
-  const release = canRelease && !step.abort ? step.release : 0
   const begins = batch.status === 'scheduled' && started && open
-  return { open, begins, abort, release, isDue: abort || release > 0 || begins || open !== batch.window_open }
+  const canRelease = open && (batch.status === 'running' || batch.status === 'scheduled')
+  if (!canRelease) return { open, begins, step: waits, endsStage: false, isDue: open !== batch.window_open }
+  const figures = figuresOf(batch)
+  const first = rolloutStep(batch.rollout ?? {}, figures, nowMs)
+  const endsStage = first.action === 'endStage'
+  const step = endsStage ? rolloutStep(batch.rollout ?? {}, { ...figures, stageEndedAtMs: nowMs }, nowMs) : first
+  const acts = endsStage || step.action !== 'release' || step.count > 0
+  return { open, begins, step, endsStage, isDue: acts || begins || open !== batch.window_open }
 }
+
+const waits = { action: 'release', count: 0, stage: 0, startsStage: false } as const
 
 async function stepBatch(connection: Connection, batchId: string, nowMs: number): Promise<BatchStep> {
   // Without this lock, two workers would each release as many jobs as the rollout allows in total.
@@ -85,10 +94,15 @@ async function stepBatch(connection: Connection, batchId: string, nowMs: number)
   const { rows } = await connection.query<GatedBatch>(`SELECT ${columns} FROM job_batch b WHERE b.id = $1`, [batchId])
   const batch = rows[0]
   if (!locks[0]?.mine || !batch) return { status: 'running', released: 0 }
-  const plan = planStep(batch, nowMs)
-  if (plan.abort) return abortBatch(connection, batch)
-  const released = plan.release > 0 ? await releaseJobs(connection, batchId, plan.release) : 0
-  await storeStep(connection, batch, { open: plan.open, begins: plan.begins, released, nowMs })
+  if (batch.status === 'cancelled') return { status: 'cancelled', released: 0 }
+  const { open, begins, step, endsStage } = planStep(batch, nowMs)
+  if (step.action === 'abort') return abortBatch(connection, batch)
+  if (endsStage) await storeStageTime(connection, batch, runningStage(batch), { endedAt: nowMs })
+  if (step.action === 'pause') return pauseForRollout(connection, batch, step)
+  if (step.action !== 'release') return { status: batch.status, released: 0 }
+  const released = step.count > 0 ? await releaseJobs(connection, batchId, step.count) : 0
+  if (released > 0 && step.startsStage) await storeStageTime(connection, batch, step.stage, { startedAt: nowMs })
+  await storeStep(connection, batch, { open, begins, released, nowMs })
   return { status: batch.status, released }
 }
 
@@ -97,9 +111,39 @@ const figuresOf = (batch: GatedBatch) => ({
   held: batch.held,
   open: batch.queued + batch.dispatched + batch.in_progress - batch.held,
   succeeded: batch.succeeded,
-  failed: batch.failed + batch.timed_out + batch.rejected,
+  failed: failuresOf(batch),
   recentReleases: batch.recent_releases,
+  stageEndedAtMs: toMs(batch.stage_times[runningStage(batch)]?.endedAt),
+  confirmedStages: batch.confirmed_stages,
+  acceptedFailures: batch.accepted_failures,
 })
+
+const failuresOf = (batch: GatedBatch): number => batch.failed + batch.timed_out + batch.rejected
+const toMs = (time: string | null | undefined): number | null => (time ? Date.parse(time) : null)
+
+const runningStage = ({ rollout, total, held }: GatedBatch): number =>
+  stageAt(stageEnds(rollout ?? {}, total), total - held)
+
+/** Records when a stage started or ended. */
+async function storeStageTime(
+  connection: Connection,
+  batch: GatedBatch,
+  stage: number,
+  { startedAt, endedAt }: { startedAt?: number; endedAt?: number },
+): Promise<void> {
+  if (!batch.rollout?.stages && batch.rollout?.canary === undefined) return
+  const times = Array.from(
+    { length: Math.max(stage + 1, batch.stage_times.length) },
+    (_, index) => batch.stage_times[index] ?? { startedAt: null, endedAt: null },
+  )
+  const before = times[stage] ?? { startedAt: null, endedAt: null }
+  times[stage] = {
+    startedAt: startedAt === undefined ? before.startedAt : new Date(startedAt).toISOString(),
+    endedAt: endedAt === undefined ? before.endedAt : new Date(endedAt).toISOString(),
+  }
+  batch.stage_times = times
+  await connection.query('UPDATE job_batch SET stage_times = $2 WHERE id = $1', [batch.id, JSON.stringify(times)])
+}
 
 const chunkSize = 5_000
 
@@ -129,6 +173,25 @@ async function storeStep(
     [batch.id, open, released, JSON.stringify(recent), begins],
   )
   if (open && !batch.window_open) await wakeAllDevices(connection)
+}
+
+async function pauseForRollout(
+  connection: Connection,
+  batch: GatedBatch,
+  { because, stage }: { because: PauseReason; stage: number },
+): Promise<BatchStep> {
+  await connection.query(
+    `UPDATE job_batch SET status = 'paused', pause_reason = $2 WHERE id = $1 AND finished_at IS NULL`,
+    [batch.id, because],
+  )
+  await auditSystem(connection, {
+    organizationId: batch.organization_id,
+    action: 'job_batch.paused',
+    subjectType: 'job_batch',
+    subjectId: batch.id,
+    detail: { because, stage: stage + 1, failed: failuresOf(batch), total: batch.total },
+  })
+  return { status: 'paused', released: 0 }
 }
 
 async function abortBatch(connection: Connection, batch: GatedBatch): Promise<BatchStep> {

@@ -7,7 +7,8 @@ const maxParameterBytes = 4_096
 
 const unstorable = 'NUL, lone surrogates and numbers outside the range of a double cannot be stored.'
 
-const firmwareParameters = z.strictObject({
+/** What a router needs to download and verify a firmware image. */
+export const firmwareParameters = z.strictObject({
   version: z.string().trim().min(1).max(64).refine(isStorable, unstorable),
   url: z
     .string()
@@ -121,18 +122,36 @@ const refusedKind = ({ input }: { input?: unknown }): string => {
     : 'Unknown job kind. Allowed: reboot, firmware_update, collect_diagnostics, speed_test.'
 }
 
+/** A firmware update names an image of the catalogue, or describes one in its parameters. */
+const firmwareRequest = <Common extends z.ZodRawShape>(common: Common) =>
+  z
+    .strictObject({
+      kind: z.literal('firmware_update'),
+      parameters: firmwareParameters.optional(),
+      firmwareImageId: z
+        .guid()
+        .toLowerCase()
+        .optional()
+        .describe('An image of the catalogue, instead of `parameters`.'),
+      ...common,
+    })
+    .superRefine((body, check) => {
+      const { parameters, firmwareImageId } = body as { parameters?: unknown; firmwareImageId?: unknown }
+      if ((parameters === undefined) !== (firmwareImageId === undefined)) return
+      check.addIssue({
+        code: 'custom',
+        path: ['parameters'],
+        message: 'Send either `parameters` or `firmwareImageId`.',
+      })
+    })
+
 /** The body of a job request: `common` fields beside `kind` and the parameters of that kind. */
 export const jobRequest = <Common extends z.ZodRawShape>(common: Common) => {
   const plain = <Kind extends JobKind>(kind: Kind) =>
     z.strictObject({ kind: z.literal(kind), parameters: plainParameters.optional(), ...common })
   return z.discriminatedUnion(
     'kind',
-    [
-      plain('reboot'),
-      z.strictObject({ kind: z.literal('firmware_update'), parameters: firmwareParameters, ...common }),
-      plain('collect_diagnostics'),
-      plain('speed_test'),
-    ],
+    [plain('reboot'), firmwareRequest(common), plain('collect_diagnostics'), plain('speed_test')],
     { error: refusedKind },
   )
 }

@@ -1,15 +1,15 @@
-import type { Batch } from '../api/types.ts'
-import { count } from '../components/format.ts'
-import { jobLook, jobStatuses } from '../components/labels.tsx'
+import type { Batch } from '../../api/types.ts'
+import { count } from '../../components/format.ts'
+import { jobLook, jobStatuses } from '../../components/labels.tsx'
 
 /** Shows the job counts by state, as a bar and as text. */
-export function ProgressBar({ batch }: { batch: Batch }) {
+export function ProgressBar({ batch }: { batch: Pick<Batch, 'counts' | 'total'> }) {
   const present = jobStatuses.filter((status) => batch.counts[status] > 0)
   const text = present
     .map((status) => `${count(batch.counts[status])} ${jobLook[status].label.toLowerCase()}`)
     .join(', ')
   return (
-    <div style={{ display: 'grid', gap: 'var(--space-1)', minWidth: '180px' }}>
+    <div class="job-progress">
       <div class="bar" role="img" aria-label={text || 'No jobs'}>
         {present.map((status) => (
           <span

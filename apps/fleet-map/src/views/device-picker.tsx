@@ -1,0 +1,50 @@
+import { useState } from 'preact/hooks'
+import { call } from '../api/client.ts'
+import type { Device, Page } from '../api/types.ts'
+import { useResource } from '../components/resource.ts'
+
+/** Device names by id. */
+export type ChosenDevices = ReadonlyMap<string, string>
+
+type DevicePickerProps = { org: string; chosen: ChosenDevices; onChange: (chosen: ChosenDevices) => void }
+
+const mostNamed = 12
+
+/** Searches for devices and selects some of them. */
+export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
+  const [q, setQ] = useState('')
+  const found = useResource(`members ${org} ${q}`, async (signal) =>
+    q.length < 2 ? [] : (await call<Page<Device>>('/devices', { signal, query: { orgId: org, q, limit: 20 } })).items,
+  )
+  const toggle = (device: Device) => {
+    const next = new Map(chosen)
+    if (!next.delete(device.id)) next.set(device.id, device.name)
+    onChange(next)
+  }
+  const names = [...chosen.values()]
+  return (
+    <>
+      <label class="field">
+        <span>Name, serial or model (at least two characters)</span>
+        <input class="input" type="search" value={q} onInput={(event) => setQ(event.currentTarget.value.trim())} />
+      </label>
+      <ul class="picker">
+        {(found.value ?? []).map((device) => (
+          <li key={device.id}>
+            <label>
+              <input type="checkbox" checked={chosen.has(device.id)} onChange={() => toggle(device)} />
+              {device.name} <code>{device.serial}</code>
+            </label>
+          </li>
+        ))}
+      </ul>
+      {q.length >= 2 && found.value?.length === 0 ? <p class="label">No device matches “{q}”.</p> : null}
+      {names.length > 0 ? (
+        <p class="label">
+          Selected: {names.slice(0, mostNamed).join(', ')}
+          {names.length > mostNamed ? ` and ${names.length - mostNamed} more` : ''}
+        </p>
+      ) : null}
+    </>
+  )
+}

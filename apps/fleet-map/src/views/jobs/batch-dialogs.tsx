@@ -1,0 +1,86 @@
+import { call } from '../../api/client.ts'
+import type { Batch, Job } from '../../api/types.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { count } from '../../components/format.ts'
+
+export type BatchVerb = 'cancel' | 'pause' | 'resume' | 'retry'
+export type JobVerb = 'cancel' | 'retry'
+
+type ConfirmBatchProps = { org: string; batch: Batch; verb: BatchVerb; onClose: () => void; onDone: () => void }
+
+/** Asks before a change of a whole batch. */
+export const ConfirmBatch = ({ org, batch, verb, onClose, onDone }: ConfirmBatchProps) => {
+  const { counts } = batch
+  const waiting = counts.queued + counts.dispatched
+  const words: Record<BatchVerb, { title: string; submit: string; text: string }> = {
+    cancel: {
+      title: 'Cancel this batch?',
+      submit: 'Cancel batch',
+      text: `${count(waiting)} jobs will not run. ${count(counts.inProgress)} jobs are in progress: their routers are asked to stop, and may finish.`,
+    },
+    pause: {
+      title: 'Pause this batch?',
+      submit: 'Pause',
+      text: `${count(waiting)} jobs wait until you resume the batch. Jobs in progress continue.`,
+    },
+    resume: {
+      title: batch.pauseReason === 'stage' ? 'Start the next stage?' : 'Resume this batch?',
+      submit: batch.pauseReason === 'stage' ? 'Start' : 'Resume',
+      text:
+        batch.pauseReason === 'failures'
+          ? `The ${count(counts.failed + counts.timedOut + counts.rejected)} failures so far no longer pause the batch. ${count(waiting)} jobs continue.`
+          : `${count(waiting)} jobs continue.`,
+    },
+    retry: {
+      title: `Retry ${count(batch.total - counts.succeeded)} jobs?`,
+      submit: 'Retry',
+      text: 'All jobs that ended without success run again, in stages if the batch has stages.',
+    },
+  }
+  const { title, submit, text } = words[verb]
+  return (
+    <Dialog
+      title={title}
+      submitLabel={submit}
+      danger={verb === 'cancel'}
+      onClose={onClose}
+      onSubmit={async () => {
+        await call(`/orgs/${org}/job-batches/${batch.id}/${verb}`, { method: 'POST' })
+        onDone()
+      }}
+    >
+      <p>{text}</p>
+    </Dialog>
+  )
+}
+
+type ConfirmJobProps = {
+  org: string
+  job: Job
+  device: string
+  verb: JobVerb
+  onClose: () => void
+  onDone: () => void
+}
+
+/** Asks before a change of one job. */
+export const ConfirmJob = ({ org, job, device, verb, onClose, onDone }: ConfirmJobProps) => (
+  <Dialog
+    title={verb === 'cancel' ? `Cancel the job of ${device}?` : `Retry the job of ${device}?`}
+    submitLabel={verb === 'cancel' ? 'Cancel job' : 'Retry'}
+    danger={verb === 'cancel'}
+    onClose={onClose}
+    onSubmit={async () => {
+      await call(`/orgs/${org}/jobs/${job.id}/${verb}`, { method: 'POST' })
+      onDone()
+    }}
+  >
+    <p>
+      {verb === 'retry'
+        ? 'The router receives the job again when it next connects.'
+        : job.status === 'inProgress'
+          ? 'The router has the job. It is asked to stop, and its report decides how the job ends.'
+          : 'The router has not received the job. It will not run it.'}
+    </p>
+  </Dialog>
+)

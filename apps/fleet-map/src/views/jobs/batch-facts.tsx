@@ -1,0 +1,70 @@
+import type { Batch } from '../../api/types.ts'
+import { count } from '../../components/format.ts'
+import { linkTo } from '../../state/url.ts'
+import { authorOf, contentOf, rolloutWords, scheduleWords, skipReason } from './batch-words.ts'
+
+const mostListed = 100
+
+type BatchFactsProps = { batch: Batch; nameOf: (deviceId: string) => string }
+
+/** What a batch was: content, target, time, pace, author and the devices that it skipped. */
+export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
+  const { profile, parameters, target, targetName, skipped = [] } = batch
+  const content = contentOf(batch)
+  const deviceIds = target.deviceIds ?? []
+  return (
+    <dl class="card job-facts">
+      {content ? (
+        <>
+          <dt>{profile ? 'Profile' : 'Content'}</dt>
+          <dd>
+            {profile ? (
+              <a href={linkTo('profiles', { profile: profile.id, version: String(profile.version) })}>{content}</a>
+            ) : (
+              content
+            )}
+            {typeof parameters.url === 'string' ? <div class="hint">{parameters.url}</div> : null}
+          </dd>
+        </>
+      ) : null}
+      <dt>Target</dt>
+      <dd>
+        {target.groupId ? (
+          <a href={linkTo('groups', { group: target.groupId })}>Group {targetName ?? target.groupId}</a>
+        ) : deviceIds.length === 1 ? (
+          nameOf(deviceIds[0] ?? '')
+        ) : (
+          `${count(deviceIds.length)} devices`
+        )}
+      </dd>
+      <dt>Time</dt>
+      <dd>{scheduleWords(batch.schedule)}</dd>
+      <dt>Rollout</dt>
+      <dd>{rolloutWords(batch.rollout).join(' · ') || 'In stages'}</dd>
+      <dt>Author</dt>
+      <dd>{authorOf(batch)}</dd>
+      {skipped.length > 0 ? (
+        <>
+          <dt>Skipped</dt>
+          <dd>
+            <details>
+              <summary>
+                {count(skipped.length)} {skipped.length === 1 ? 'device' : 'devices'} skipped
+              </summary>
+              <ul class="skipped" aria-label="Skipped devices">
+                {skipped.slice(0, mostListed).map(({ deviceId, reason }) => (
+                  <li key={deviceId}>
+                    <a href={linkTo('map', { device: deviceId })}>{nameOf(deviceId)}</a>: {skipReason(reason)}
+                  </li>
+                ))}
+              </ul>
+              {skipped.length > mostListed ? (
+                <p class="label">The first {mostListed} are shown. The API returns all of them.</p>
+              ) : null}
+            </details>
+          </dd>
+        </>
+      ) : null}
+    </dl>
+  )
+}

@@ -1,0 +1,58 @@
+import type { Batch, Rollout, Schedule } from '../../api/types.ts'
+import { count, duration, moment } from '../../components/format.ts'
+import { batchLabel } from '../../components/labels.tsx'
+
+const pauseWords = {
+  operator: 'Paused',
+  failures: 'Paused: too many failures',
+  stage: 'Waits for confirmation',
+} as const
+
+/** The state of a batch in words. */
+export const batchState = ({ status, pauseReason }: Pick<Batch, 'status' | 'pauseReason'>): string =>
+  pauseReason ? pauseWords[pauseReason] : batchLabel[status]
+
+/** What the jobs of a batch carry: the profile and its version, or the firmware; '' for other kinds. */
+export function contentOf({ profile, parameters }: Pick<Batch, 'profile' | 'parameters'>): string {
+  if (profile) return `${profile.name ?? 'Profile'}, version ${profile.version}`
+  return typeof parameters.version === 'string' ? `Firmware ${parameters.version}` : ''
+}
+
+/** The author of a batch: the name of an API key, or the subject of a user. */
+export const authorOf = ({ createdBy, createdByName }: Pick<Batch, 'createdBy' | 'createdByName'>): string =>
+  createdByName ?? createdBy.replace(/^user:.*\|/, '').replace(/^key:/, 'API key ')
+
+const skipWords: Record<string, string> = {
+  device_disabled: 'The device is disabled',
+  model_mismatch: 'The job does not support the model of the device',
+}
+
+export const skipReason = (reason: string): string => skipWords[reason] ?? reason
+
+/** When a batch runs. */
+export function scheduleWords(schedule: Schedule | null): string {
+  if (!schedule) return 'At once'
+  const { startAt, window } = schedule
+  const days = window?.days ? `${window.days.map((day) => day[0]?.toUpperCase() + day.slice(1)).join(', ')} ` : 'Daily '
+  return [
+    startAt ? `From ${moment(startAt)}` : '',
+    window ? `${days}${window.from}–${window.to} (${window.timeZone})` : '',
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+/** The limits of a rollout, one phrase each. */
+export function rolloutWords(rollout: Rollout | null): string[] {
+  if (!rollout) return ['All devices at once']
+  const { maxPerMinute, maxConcurrent, stageWaitMinutes, advanceWhenEndedPct } = rollout
+  return [
+    maxPerMinute === undefined ? '' : `At most ${count(maxPerMinute)} devices a minute`,
+    maxConcurrent === undefined ? '' : `At most ${count(maxConcurrent)} devices at a time`,
+    stageWaitMinutes === undefined ? '' : `${duration(stageWaitMinutes * 60)} between stages`,
+    advanceWhenEndedPct === undefined ? '' : `Next stage when ${advanceWhenEndedPct} % have ended`,
+    rollout.confirmStages ? 'Confirmation after each stage' : '',
+    rollout.pauseWhenFailedPct === undefined ? '' : `Pauses at ${rollout.pauseWhenFailedPct} % failures`,
+    rollout.abortWhenFailedPct === undefined ? '' : `Cancels the rest at ${rollout.abortWhenFailedPct} % failures`,
+  ].filter(Boolean)
+}
