@@ -2,10 +2,12 @@
 export const tagDescriptions = {
   Organizations: 'Customers of the service, their subscriptions, their use of it, and the record of their changes.',
   Access: 'API keys for integrations, enrollment keys for routers, and access tokens.',
+  'Sign-in': 'Sessions of people in the web page, by a link, an API key or an OpenID provider.',
   Devices: 'The registry of routers: single devices, import, export and transfer between organizations.',
   Groups: 'Groups of devices: explicit members, and all devices with a tag.',
   Places: 'Named areas, such as depots and ports, that filter positions, coverage and dwells.',
   'Config profiles': 'Settings for routers with versions and encrypted secrets, and their application to devices.',
+  Firmware: 'A catalogue of firmware files, with their checksums and the models they are for.',
   Jobs: 'Commands for routers, such as reboots and firmware updates, and batches of them.',
   Alerts: 'Rules for conditions that need attention, the alerts they raise, and the inbox.',
   Webhooks: 'Signed notifications of events to your own server.',
