@@ -80,6 +80,8 @@ export const configSchema = z.object({
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
   /** The built fleet map page, served at `/`. */
   FLEET_MAP_FOLDER: z.string().default(fileURLToPath(new URL('../fleet-map/dist', import.meta.url))),
+  /** The base address of an OpenTelemetry collector, to which traces are sent. Default: no traces. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 })
 

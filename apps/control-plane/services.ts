@@ -1,5 +1,6 @@
 import type { Clock } from '#core/clock'
 import type { FairQueue } from '#core/fair-queue'
+import type { Tracing } from '#core/tracing'
 import type { AccessTokens } from '#fleet/access/access-tokens'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { Plans } from '#fleet/organizations/plans'
@@ -67,6 +68,8 @@ export type Services = {
   /** The first path segment after /api that names the router model. */
   routerModelSegment: string
   trustedProxyHops: number
+  /** Undefined while tracing is off. */
+  tracing: Tracing | undefined
   /** The address that callers use, for links. */
   publicBaseUrl: string
 }

@@ -10,6 +10,7 @@ import { createFleetMaps } from '#fleet-map/fleet-maps'
 import { createCursors } from '#http/cursor'
 import { httpReadiness, sharedCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
+import { openTracing } from '#http/open-tracing'
 import { createRateLimiter } from '#http/rate-limit'
 import { openRateLimitStore } from '#http/rate-limit-store'
 import { createLogger } from '#http/request-log'
@@ -72,6 +73,7 @@ export async function openServices(config: Config): Promise<{ services: Services
   const readers = createReaders(copies, questdbConnections)
   const fleetMaps = createFleetMaps({ pool, readers, clock })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
+  const { tracing, stop: stopTracing } = await openTracing('control-plane', config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const otherApps = [
     { app: 'ingest', baseUrls: config.INGEST_URL },
     { app: 'worker', baseUrls: config.WORKER_URL ?? [] },
@@ -120,6 +122,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     controlPlaneUrls: config.CONTROL_PLANE_URL ?? [],
     routerModelSegment: config.ROUTER_MODEL_SEGMENT,
     trustedProxyHops: config.TRUSTED_PROXY_HOPS,
+    tracing,
     publicBaseUrl: baseUrl,
   }
   const close = async () => {
@@ -130,6 +133,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     await lastUses.close()
     await copies.close()
     await pool.end()
+    await stopTracing()
   }
   return { services, close }
 }

@@ -45,6 +45,8 @@ export const configSchema = z.object({
   INGEST_PROXY_HOPS: proxyHops.optional(),
   /** A file with plans. Its longest history determines the maximum age of a sample. */
   PLANS_FILE: z.string().optional(),
+  /** The base address of an OpenTelemetry collector, to which traces are sent. Default: no traces. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 })
 

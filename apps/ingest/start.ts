@@ -6,6 +6,7 @@ import { createBodyBudget, registerBodyMetrics } from '#http/body-budget'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { NotReadyError, type ReadinessCheck } from '#http/health'
 import { createHttpMetrics } from '#http/metrics'
+import { openTracing } from '#http/open-tracing'
 import { createLogger } from '#http/request-log'
 import { requestListener, startListening } from '#http/server'
 import { followDatabaseClock } from '#postgres/clock'
@@ -120,16 +121,17 @@ export async function startIngest(config: Config) {
     },
   ]
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
+  const { tracing, stop: stopTracing } = await openTracing('ingest', config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const mailbox = createMailbox({ pool, clock })
   registerMailboxMetrics(metrics.registry, mailbox)
   const routes = [
     enrollRoute({ pool, plans, failedAuthentications, bodies }),
     tokenCheckRoute({ access, failedAuthentications }),
-    jobStatusRoute({ ...calls, pool }),
+    jobStatusRoute({ ...calls, pool, tracing }),
     configRoute({ ...calls, pool, keyring }),
   ]
   const reports = createReportRouter(reportRoute)
-  const nextJob = createNextJobRoute({ ...calls, pool, keyring, mailbox, metrics, logger })
+  const nextJob = createNextJobRoute({ ...calls, pool, keyring, mailbox, metrics, logger, tracing })
   const app = requestListener(createApp({ logger, metrics, checks, routes }).fetch)
   const server = await startListening(
     (request, response) => {
@@ -165,6 +167,7 @@ export async function startIngest(config: Config) {
     await dwells.flush()
     redis?.disconnect()
     await pool.end()
+    await stopTracing()
   }
   return { server, logger, checks, failed, beginStop: mailbox.close, close }
 }

@@ -33,6 +33,8 @@ export const configSchema = z.object({
   PLANS_FILE: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8082),
+  /** The base address of an OpenTelemetry collector, to which traces are sent. Default: no traces. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** Most jobs of one organization in the dispatch queue; the others wait in Postgres. */
   DISPATCH_QUEUE_CAP: z.coerce.number().int().min(1).default(100_000),

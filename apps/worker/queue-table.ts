@@ -1,18 +1,19 @@
 import type { z } from 'zod'
+import type { Traceparent } from '#core/tracing'
 import type { SystemContext } from '#fleet/context'
 import { dispatchJobs, dispatchSlice, endOverdueJobs, type JobReference } from '#fleet/jobs/dispatch'
 import { coalesce } from '#queue/coalesce'
 import { batchSliceSchema, jobReferenceSchema, type QueueName } from '#queue/references'
 
 /** How this worker processes the entries of one queue. */
-export type QueueEntry<Payload = unknown> = {
+export type QueueEntry<Payload = { traceparent?: Traceparent | undefined }> = {
   queue: QueueName
   schema: z.ZodType<Payload>
   concurrency: number
   process: (payload: Payload) => Promise<void>
 }
 
-const entry = <Payload>(definition: QueueEntry<Payload>): QueueEntry => definition as QueueEntry
+const entry = <Payload>(definition: QueueEntry<Payload>): QueueEntry => definition as unknown as QueueEntry
 
 /** The processors of all queues. `concurrency` entries for single jobs are processed at a time; they share transactions. */
 export const queueTable = (system: SystemContext, { concurrency }: { concurrency: number }): QueueEntry[] => {

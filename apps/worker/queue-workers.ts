@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { resolvesWithin } from '#core/schedule'
+import type { Tracing } from '#core/tracing'
 import type { BackendWorker, QueueBackend } from '#queue/backend'
 import type { QueueName } from '#queue/references'
 import type { QueueEntry } from './queue-table.ts'
@@ -10,6 +11,7 @@ type Parts = {
   backend: QueueBackend
   table: readonly QueueEntry[]
   registry: Registry
+  tracing: Tracing | undefined
   onError: (queue: QueueName, error: unknown) => void
 }
 
@@ -21,6 +23,7 @@ export async function startQueueWorkers({
   backend,
   table,
   registry,
+  tracing,
   onError,
 }: Parts): Promise<{ stop(): Promise<unknown> }> {
   const processed = new Counter({
@@ -41,7 +44,7 @@ export async function startQueueWorkers({
     async (data: unknown) => {
       const stop = seconds.startTimer({ queue })
       try {
-        await process(schema.parse(data))
+        await processTraced(tracing, queue, schema.parse(data), process)
         processed.inc({ queue, outcome: 'done' })
       } catch (error) {
         processed.inc({ queue, outcome: 'failed' })
@@ -55,6 +58,24 @@ export async function startQueueWorkers({
     table.map((entry) => backend.openWorker(entry.queue, wrapped(entry), { concurrency: entry.concurrency })),
   )
   return { stop: () => Promise.all(workers.map(closeWorker)) }
+}
+
+/** Processes an entry. If it belongs to a trace, with a span that becomes the parent of what follows. */
+async function processTraced(
+  tracing: Tracing | undefined,
+  queue: QueueName,
+  payload: Parameters<QueueEntry['process']>[0],
+  process: QueueEntry['process'],
+): Promise<void> {
+  if (!tracing || !payload.traceparent) return process(payload)
+  const span = tracing.begin(`${queue} process`, { kind: 'consumer', parent: payload.traceparent })
+  try {
+    await process({ ...payload, traceparent: span.traceparent })
+    span.end()
+  } catch (error) {
+    span.end(error)
+    throw error
+  }
 }
 
 async function closeWorker(worker: BackendWorker): Promise<void> {

@@ -7,6 +7,7 @@ import { loadPlans } from '#fleet/organizations/plans'
 import { createWebhookRounds } from '#fleet/webhooks/rounds'
 import { createWebhookSender } from '#fleet/webhooks/sender'
 import { createHttpMetrics } from '#http/metrics'
+import { openTracing } from '#http/open-tracing'
 import { createOperationsServer } from '#http/operations-server'
 import { type Logger, logFailure } from '#http/request-log'
 import { waitUntilAvailable } from '#postgres/availability'
@@ -46,7 +47,8 @@ export async function startWorker(
   const databaseClock = followDatabaseClock(pool)
   await databaseClock.measured
   const { clock } = databaseClock
-  const system = { pool, clock }
+  const { tracing, stop: stopTracing } = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT)
+  const system = { pool, clock, tracing }
   const backend = openQueueBackend({ postgresUrl: config.POSTGRES_URL, redisUrl: config.REDIS_URL }, failed('queues'))
   const queues = await openJobQueues(backend)
   const table = queueTable(system, { concurrency: config.DISPATCH_CONCURRENCY })
@@ -54,6 +56,7 @@ export async function startWorker(
     backend,
     table,
     registry,
+    tracing,
     onError: (queue, error) => failed(queue)(error),
   })
   const relay = startRelay({ system, queues, cap: config.DISPATCH_QUEUE_CAP, onError: failed('relay') })
@@ -107,6 +110,7 @@ export async function startWorker(
       mailer?.close()
       await Promise.all(copies.map((copy) => copy.end()))
       await pool.end()
+      await stopTracing()
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '#core/clock'
+import type { Traceparent, Tracing } from '#core/tracing'
 import type { Principal } from '#fleet/access/principal'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { Plans } from '#fleet/organizations/plans'
@@ -12,7 +13,9 @@ export type FleetContext = {
   keyring: Keyring
   clock: Clock
   requestId: string
+  /** The span of the request, if tracing is on. */
+  traceparent?: Traceparent | undefined
 }
 
 /** First argument of a verb that the worker or the device edge runs for all organizations. */
-export type SystemContext = { pool: Pool; clock: Clock }
+export type SystemContext = { pool: Pool; clock: Clock; tracing?: Tracing | undefined }

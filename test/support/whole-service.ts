@@ -24,18 +24,28 @@ export type WholeService = {
 
 /**
  * Starts control plane, ingest and worker as separate processes on a new database, as `npm start` does. With
- * ROUTERFLEET_TEST_CLUSTER=1, starts a cluster instead.
+ * ROUTERFLEET_TEST_CLUSTER=1, starts a cluster instead. `settings` are environment variables of all three.
  */
-export async function startWholeService(): Promise<WholeService> {
+export async function startWholeService(settings: Record<string, string> = {}): Promise<WholeService> {
   const database = await createTestDatabase()
   const pool = openPool(database.url, { applicationName: 'test' })
   if (isOnCluster) return startOnCluster(database, pool)
   const folder = await mkdtemp(join(tmpdir(), 'routerfleet-service-'))
   const { adminKey } = await ensureAccess({ pool }, { demo: false })
   const questdb = questdbConnection()
-  const environment = { ...workerEnvironment(database.url), QUESTDB_URL: questdb.httpUrl, LOG_LEVEL: 'debug' }
+  const environment = {
+    ...workerEnvironment(database.url),
+    QUESTDB_URL: questdb.httpUrl,
+    LOG_LEVEL: 'debug',
+    ...settings,
+  }
   const [ingest, worker] = await Promise.all([
-    startIngestProcess({ postgresUrl: database.url, questdb, logDir: folder, environment: { LOG_LEVEL: 'debug' } }),
+    startIngestProcess({
+      postgresUrl: database.url,
+      questdb,
+      logDir: folder,
+      environment: { LOG_LEVEL: 'debug', ...settings },
+    }),
     startAppProcess('apps/worker/main.ts', environment),
   ])
   const controlPlane = await startAppProcess('apps/control-plane/main.ts', { ...environment, INGEST_URL: ingest.url })

@@ -1,5 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono'
 import { insufficientScope, notFound, ServiceError, throwIfClosed } from '#core/errors'
+import type { Traceparent } from '#core/tracing'
 import type { Principal } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import type { BodyTerms } from '#http/body'
@@ -45,7 +46,7 @@ export function createApp(routes: readonly Route[], services: Services): Hono<Ap
       [routerPath(route.path)],
       admitCaller(route, services),
       ...requestValidators(route),
-      (c: AppContext) => handle(route, c, services),
+      (c: AppContext) => handleTraced(route, c, services),
     )
   }
   for (const [path, methods] of methodsByPath(routes)) {
@@ -82,7 +83,27 @@ const admitCaller =
     }
   }
 
-async function handle(route: Route, c: AppContext, services: Services): Promise<Response> {
+/** Handles the request in a span. The trace of a caller that sends `traceparent` continues. */
+async function handleTraced(route: Route, c: AppContext, services: Services): Promise<Response> {
+  // The device edge has spans for the requests of routers that belong to a job.
+  if (!services.tracing || route.access === 'device') return handle(route, c, services)
+  const span = services.tracing.begin(`${c.req.method} ${route.path}`, {
+    kind: 'server',
+    parent: c.req.header('traceparent'),
+    attributes: { 'http.request.method': c.req.method, 'http.route': route.path, 'request.id': c.get('requestId') },
+  })
+  try {
+    const response = await handle(route, c, services, span.traceparent)
+    span.add({ 'http.response.status_code': response.status })
+    span.end()
+    return response
+  } catch (error) {
+    span.end(error)
+    throw error
+  }
+}
+
+async function handle(route: Route, c: AppContext, services: Services, traceparent?: Traceparent): Promise<Response> {
   const { principal, ...admission } = c.get('admitted')
   const parsed = validatedRequest(route, c)
   if (route.access === 'platform' && !principal.platform && !route.params) throw insufficientScope('platform')
@@ -93,6 +114,7 @@ async function handle(route: Route, c: AppContext, services: Services): Promise<
     clock: services.clock,
     principal,
     requestId: c.get('requestId'),
+    traceparent,
   }
   const run = (within: FleetContext) => route.handle({ ctx: within, services, http: c, admission, ...parsed })
   const answer = await answerOnce(route, c.req, parsed, ctx, run)

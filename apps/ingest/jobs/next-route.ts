@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Tracing } from '#core/tracing'
 import { nextJobPath, nextJobQuery } from '#device-edge/contract'
 import { revealSettings } from '#fleet/config-profiles/secrets'
 import type { Keyring } from '#fleet/crypto/keyring'
@@ -21,6 +22,7 @@ export type NextJobParts = AdmissionParts & {
   mailbox: Mailbox
   metrics: HttpMetrics
   logger: Logger
+  tracing: Tracing | undefined
 }
 
 /**
@@ -49,14 +51,26 @@ export function createNextJobRoute(parts: NextJobParts): NodeRoute {
       releaseHead(request)
       const job = await mailbox.next(grant, waitMs, isGoneOrRefused(parts.access, grant, request.socket))
       if (!job) refuseRevoked(parts.access, grant)
+      const span = job && beginDelivery(parts.tracing, grant, job)
       const body = job && (await deliverable(parts, grant.organizationId, job))
       answer(response, job ? 200 : 204, requestId, body)
+      span?.end()
       observe(job ? 200 : 204)
     } catch (error) {
       observe(answerProblem(response, toServiceError(error, requestId, logger), requestId).status)
     }
   }
 }
+
+/** Begins the span of the delivery, for a job that belongs to a trace. */
+const beginDelivery = (tracing: Tracing | undefined, { deviceId }: DeviceGrant, { id, traceparent }: HandedOutJob) =>
+  traceparent === null
+    ? undefined
+    : tracing?.begin(`GET ${nextJobPath}`, {
+        kind: 'server',
+        parent: traceparent,
+        attributes: { 'http.route': nextJobPath, 'device.id': deviceId, 'job.id': id },
+      })
 
 /** A waiting router can disconnect, lose its token or be disabled. It must then not receive a job. */
 const isGoneOrRefused = (access: DeviceAccess, grant: DeviceGrant, socket: Socket) => () =>
@@ -82,7 +96,7 @@ function releaseHead(request: IncomingMessage): void {
 async function deliverable(
   parts: NextJobParts,
   organizationId: string,
-  { profile, ...job }: HandedOutJob,
+  { profile, traceparent: _traceparent, ...job }: HandedOutJob,
 ): Promise<unknown> {
   if (job.kind !== 'apply_config' || !profile) return job
   const settings = await revealSettings(parts, { organizationId, profileId: profile.id, version: profile.version })

@@ -1,10 +1,12 @@
+import type { Tracing } from '#core/tracing'
 import { jobStatus, jobStatusPath } from '#device-edge/contract'
 import { reportJob } from '#fleet/jobs/delivery'
+import { readTraceparent } from '#fleet/jobs/traces'
 import type { Pool } from '#postgres/pool'
 import { type AdmissionParts, admitDevice, answerJson, readJson, refuseDisabled } from '../access/admission.ts'
 import type { EdgeRoute } from '../app.ts'
 
-export type JobStatusParts = AdmissionParts & { pool: Pool }
+export type JobStatusParts = AdmissionParts & { pool: Pool; tracing: Tracing | undefined }
 
 /** Reports on jobs. `next-route.ts` delivers jobs. */
 export const jobStatusRoute = (parts: JobStatusParts): EdgeRoute => ({
@@ -14,6 +16,20 @@ export const jobStatusRoute = (parts: JobStatusParts): EdgeRoute => ({
     const { grant } = await admitDevice(parts, incoming)
     const report = await readJson(request, jobStatus)
     refuseDisabled(grant)
-    return answerJson(await reportJob(parts, { device: grant, jobId: parameters.id ?? '', report }))
+    const jobId = parameters.id ?? ''
+    const answered = await reportJob(parts, { device: grant, jobId, report })
+    if (parts.tracing) await traceReport(parts.tracing, parts.pool, { ...grant, jobId, status: report.status })
+    return answerJson(answered)
   },
 })
+
+/** Records the report in the trace of its job. */
+async function traceReport(
+  tracing: Tracing,
+  pool: Pool,
+  { deviceId, jobId, status }: { deviceId: string; jobId: string; status: string },
+): Promise<void> {
+  const parent = await readTraceparent(pool, deviceId, jobId)
+  const attributes = { 'http.route': jobStatusPath, 'device.id': deviceId, 'job.id': jobId, 'job.status': status }
+  if (parent) tracing.begin(`POST ${jobStatusPath}`, { kind: 'server', parent, attributes }).end()
+}

@@ -1,5 +1,6 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import type { Traceparent } from '#core/tracing'
 import type { SystemContext } from '#fleet/context'
 import { markConfigFailed } from '#fleet/devices/status'
 import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
@@ -21,6 +22,8 @@ export type HandedOutJob = {
   profile: { id: string; version: number } | null
   cancelRequested: boolean
   expiresAt: string
+  /** The trace of the job, if it has one. Not for the device. */
+  traceparent: Traceparent | null
 }
 
 /**
@@ -76,8 +79,9 @@ async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise
     parameters: Record<string, unknown>
     profile_id: string | null
     profile_version: number | null
+    traceparent: Traceparent | null
   }>(
-    `SELECT j.id, coalesce(b.parameters, j.parameters) AS parameters, b.profile_id, b.profile_version
+    `SELECT j.id, coalesce(b.parameters, j.parameters) AS parameters, b.profile_id, b.profile_version, j.traceparent
      FROM job j LEFT JOIN job_batch b ON b.id = j.batch_id WHERE j.id = ANY($1::uuid[])`,
     [jobs.map(({ id }) => id)],
   )
@@ -89,7 +93,9 @@ async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise
         row?.profile_id && row.profile_version ? { id: row.profile_id, version: row.profile_version } : null
       const { attempt, cancelRequested } = state
       const expiresAt = new Date(state.expiresAtMs).toISOString()
-      return [deviceId, { id, kind, attempt, parameters: row?.parameters ?? {}, profile, cancelRequested, expiresAt }]
+      const parameters = row?.parameters ?? {}
+      const traceparent = row?.traceparent ?? null
+      return [deviceId, { id, kind, attempt, parameters, profile, cancelRequested, expiresAt, traceparent }]
     }),
   )
 }

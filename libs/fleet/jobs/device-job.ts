@@ -40,8 +40,9 @@ export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }:
     const jobId = newId(nowMs)
     await connection.query(
       `INSERT INTO job (id, organization_id, device_id, kind, exclusive, status, max_attempts, parameters, lifetime_s,
-         expires_at, created_by, created_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, uuid_extract_timestamp($1), uuid_extract_timestamp($1))`,
+         expires_at, created_by, created_at, updated_at, traceparent)
+       VALUES ($1, $2, $3, $4, $5, 'queued', $6, $7, $8, $9, $10, uuid_extract_timestamp($1), uuid_extract_timestamp($1),
+         $11)`,
       [
         jobId,
         organizationId,
@@ -53,6 +54,7 @@ export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }:
         lifetimeS,
         new Date(nowMs + lifetimeS * 1_000),
         ctx.principal.id,
+        ctx.traceparent ?? null,
       ],
     )
     const detail = { kind: input.kind, deviceId }

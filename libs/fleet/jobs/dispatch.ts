@@ -1,3 +1,4 @@
+import type { Traceparent } from '#core/tracing'
 import type { SystemContext } from '#fleet/context'
 import { holdJobs } from '#fleet/jobs/changes/holds'
 import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
@@ -6,14 +7,15 @@ import { handsOutSql, planExclusiveJobs } from '#fleet/jobs/exclusivity'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
 import type { JobEvent } from '#fleet/jobs/model/states'
 import { wakeDevices } from '#fleet/jobs/notices'
+import { traceDispatch } from '#fleet/jobs/traces'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
 /** One attempt of one job. */
-export type JobReference = { jobId: string; attempt: number }
+export type JobReference = { jobId: string; attempt: number; traceparent?: Traceparent | undefined }
 
 /** The fresh jobs of a batch with numbers above `after` and up to `upTo`, in order of their ids. */
-export type BatchSlice = { batchId: string; after: number; upTo: number }
+export type BatchSlice = { batchId: string; after: number; upTo: number; traceparent?: Traceparent | undefined }
 
 // A crash of Postgres may undo a dispatch: the job is queued again, and the reconciler offers it once more.
 const asynchronousCommit = { prelude: 'SET LOCAL synchronous_commit = off' }
@@ -43,19 +45,29 @@ export async function dispatchJobs(system: SystemContext, references: readonly J
     await holdJobs(connection, paused, 'rollout')
     await holdJobs(connection, blocked, 'device')
     const dispatched = admitted.filter((job) => job.state.status === 'dispatched')
+    await trace?.keep(connection, dispatched)
     await wakeDevices(connection, [...new Set(dispatched.map(({ deviceId }) => deviceId))])
   }
-  await systemTransaction(system, dispatch, asynchronousCommit)
+  const trace = traceDispatch(system.tracing, references)
+  try {
+    await systemTransaction(system, dispatch, asynchronousCommit)
+    trace?.end()
+  } catch (error) {
+    trace?.end(error)
+    throw error
+  }
 }
 
 /** Dispatches the fresh jobs of a slice, as `dispatchJobs` does. */
-export async function dispatchSlice(system: SystemContext, { batchId, after, upTo }: BatchSlice): Promise<void> {
+export async function dispatchSlice(system: SystemContext, slice: BatchSlice): Promise<void> {
+  const { batchId, after, upTo, traceparent } = slice
   const { rows } = await system.pool.query<JobReference>(
     `SELECT id AS "jobId", attempt FROM job
      WHERE id > $1 AND id <= $2 AND batch_id = $3 AND status = 'queued' AND hold = 'fresh'`,
     [batchJobId(batchId, after), batchJobId(batchId, upTo), batchId],
   )
-  if (rows.length > 0) await dispatchJobs(system, rows)
+  const references = traceparent ? rows.map((row) => ({ ...row, traceparent })) : rows
+  if (rows.length > 0) await dispatchJobs(system, references)
 }
 
 /** Ends or retries jobs whose device did not report their end before the deadline. */

@@ -1,3 +1,4 @@
+import type { Span, Traceparent, Tracing } from '#core/tracing'
 import type { SystemContext } from '#fleet/context'
 import type { BatchSlice, JobReference } from '#fleet/jobs/dispatch'
 import { handsOutSql } from '#fleet/jobs/exclusivity'
@@ -10,7 +11,7 @@ export type QueuedEntry = { reference: JobReference | BatchSlice; delayMs: numbe
 /** Adds entries to a queue: jobs to dispatch, slices of a batch to dispatch, or deadlines of taken jobs. */
 type OfferJobs = (kind: 'dispatch' | 'batch' | 'deadline', entries: readonly QueuedEntry[]) => Promise<void>
 
-type Row = { id: string; attempt: number; due: Date | null }
+type Row = { id: string; attempt: number; due: Date | null; traceparent?: Traceparent | null }
 
 const turnSize = 500
 
@@ -64,9 +65,15 @@ export async function offerQueuedJobs(system: SystemContext, round: OfferRound):
 const sliceSize = 250
 const slicesPerTurn = 20
 
+type OfferedBatch = { id: string; offered: number; total: number; traceparent: Traceparent | null }
+
+/** Begins the span of an offer to the queue, for jobs that belong to a trace. */
+const beginOffer = (tracing: Tracing | undefined, parent: Traceparent | null | undefined): Span | undefined =>
+  parent ? tracing?.begin('jobs offer', { kind: 'producer', parent }) : undefined
+
 /** Offers the next slices of the organization's oldest batch that has not offered all of its jobs. */
 async function offerBatchSlices(
-  { pool, clock }: SystemContext,
+  { pool, clock, tracing }: SystemContext,
   organizationId: string,
   inQueue: number,
   round: OfferRound,
@@ -76,25 +83,31 @@ async function offerBatchSlices(
   return transaction(
     pool,
     async (connection) => {
-      const { rows } = await connection.query<{ id: string; offered: number; total: number }>(
+      const { rows } = await connection.query<OfferedBatch>(
         // One worker at a time: a second one would offer the same jobs.
-        `SELECT id, offered, total FROM (
-           SELECT id, offered, total FROM job_batch WHERE organization_id = $1 AND ${offersItsJobs} ORDER BY id LIMIT 1
+        `SELECT id, offered, total, traceparent FROM (
+           SELECT id, offered, total, traceparent FROM job_batch WHERE organization_id = $1 AND ${offersItsJobs} ORDER BY id LIMIT 1
          ) oldest WHERE pg_try_advisory_xact_lock(hashtextextended(id::text, 0))`,
         [organizationId],
       )
       const batch = rows[0]
       if (!batch) return 0
       const end = Math.min(batch.offered + limit, batch.total)
+      const span = beginOffer(tracing, batch.traceparent)
       const entries: QueuedEntry[] = []
       for (let after = batch.offered; after < end; after += sliceSize) {
         entries.push({
-          reference: { batchId: batch.id, after, upTo: Math.min(after + sliceSize, end) },
+          reference: {
+            batchId: batch.id,
+            after,
+            upTo: Math.min(after + sliceSize, end),
+            ...(span && { traceparent: span.traceparent }),
+          },
           delayMs: 0,
           priority: priorityBehind(inQueue + after - batch.offered),
         })
       }
-      await round.offer('batch', entries)
+      await round.offer('batch', entries).finally(() => span?.end())
       await connection.query('UPDATE job_batch SET offered = $3, offered_at = $4 WHERE id = $1 AND offered = $2', [
         batch.id,
         batch.offered,
@@ -109,7 +122,7 @@ async function offerBatchSlices(
 
 /** Offers queued jobs that are not part of a slice: single ones, retries, and those whose hold has ended. */
 async function offerIndividualJobs(
-  { pool, clock }: SystemContext,
+  { pool, clock, tracing }: SystemContext,
   organizationId: string,
   inQueue: number,
   round: OfferRound,
@@ -120,16 +133,21 @@ async function offerIndividualJobs(
     pool,
     async (connection) => {
       const { rows } = await connection.query<Row>(
-        `SELECT id, attempt, not_before AS due FROM job
+        `SELECT id, attempt, not_before AS due ${tracing ? traceOfJob : ''} FROM job
          WHERE organization_id = $1 AND status = 'queued' AND enqueued_at IS NULL AND hold IS NULL
          ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
         [organizationId, limit],
       )
-      return offerRows(connection, rows, { kind: 'dispatch', priority: priorityBehind(inQueue), nowMs: clock() }, round)
+      const terms = { kind: 'dispatch' as const, priority: priorityBehind(inQueue), nowMs: clock(), tracing }
+      return offerRows(connection, rows, terms, round)
     },
     asynchronousCommit,
   )
 }
+
+/** SQL column: the trace of a job, which is that of its batch until the job has one of its own. */
+const traceOfJob =
+  ', coalesce(traceparent, (SELECT b.traceparent FROM job_batch b WHERE b.id = batch_id)) AS traceparent'
 
 const priorityBehind = (inQueue: number) => 1 + Math.floor(inQueue / turnSize)
 
@@ -162,17 +180,24 @@ async function countInQueue(db: Queryable, organizationId: string, cap: number):
   return rows[0]?.count ?? 0
 }
 
+type OfferTerms = { kind: 'dispatch' | 'deadline'; priority: number; nowMs: number; tracing?: Tracing | undefined }
+
 async function offerRows(
   connection: Connection,
   jobs: readonly Row[],
-  { kind, priority, nowMs }: { kind: 'dispatch' | 'deadline'; priority: number; nowMs: number },
+  { kind, priority, nowMs, tracing }: OfferTerms,
   { offer }: Pick<OfferRound, 'offer'>,
 ): Promise<number> {
   if (jobs.length === 0) return 0
   const delayOf = (due: Date | null) => (due === null ? 0 : Math.max(0, due.getTime() - nowMs))
   await offer(
     kind,
-    jobs.map(({ id, attempt, due }) => ({ reference: { jobId: id, attempt }, delayMs: delayOf(due), priority })),
+    jobs.map(({ id, attempt, due, traceparent }) => {
+      const span = beginOffer(tracing, traceparent)
+      span?.end()
+      const reference = { jobId: id, attempt, ...(span && { traceparent: span.traceparent }) }
+      return { reference, delayMs: delayOf(due), priority }
+    }),
   )
   await connection.query('UPDATE job SET enqueued_at = $2 WHERE id = ANY($1::uuid[])', [
     jobs.map(({ id }) => id),

@@ -190,9 +190,9 @@ async function insertBatchRow(
   const status = total === 0 ? 'finished' : plan.open ? 'running' : 'scheduled'
   await connection.query(
     `INSERT INTO job_batch (id, last_job_id, organization_id, kind, status, target, parameters, profile_id,
-       profile_version, profile_name, target_name, schedule, rollout, expires_at, total, queued, held, fresh, skipped, window_open, created_by,
-       created_at, finished_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22)`,
+       profile_version, profile_name, target_name, schedule, rollout, expires_at, total, queued, held, fresh, skipped,
+       window_open, created_by, created_at, finished_at, traceparent)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
     [
       plan.batchId,
       batchJobId(plan.batchId, total),
@@ -216,6 +216,7 @@ async function insertBatchRow(
       ctx.principal.id,
       plan.createdAt,
       total === 0 ? plan.createdAt : null,
+      ctx.traceparent ?? null,
     ],
   )
 }
