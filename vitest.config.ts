@@ -8,6 +8,7 @@ const unitTests = [
   'libs/{adapters,core,telemetry}/**/*.test.ts',
   'libs/telemetry-log/{checkpoint-file,kafka-checkpoints,dead-letters,kafka-failure,kafka-settings,lock,partition,partitioned-log,segment-log}.test.ts',
   'libs/postgres/hosts.test.ts',
+  'libs/http/open-tracing.test.ts',
   'libs/questdb/{copy-choice,h3-index,servers}.test.ts',
   'libs/fleet/jobs/model/*.test.ts',
   'libs/fleet/config-profiles/settings.test.ts',
@@ -25,14 +26,15 @@ const unitTests = [
   'test/repository/{adapters-page,compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
 ]
 
-/** Tests that start Kafka brokers, several copies, partitions or whole installations. They would take a third of the time of `npm test`. */
+/** Tests that start Kafka brokers, several copies, partitions or whole installations, or that install packages. They would take a third of the time of `npm test`. */
 const clusterTests = [
   'apps/ingest/writer/partitions.test.ts',
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
+  'test/client/{command-line,package}.test.ts',
   'test/e2e/{adapters,gateway}/*.test.ts',
   'libs/telemetry-log/{kafka-cluster,kafka-group-hold,kafka-log,log-kinds}.test.ts',
-  'test/e2e/{arrival-orders,backup,cluster,copies,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,redis-cluster,rolling-upgrade}.test.ts',
+  'test/e2e/{arrival-orders,backup,cluster,copies,dashboards,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,redis-cluster,rolling-upgrade}.test.ts',
 ]
 
 const onEngines = { globalSetup: ['test/support/engines.ts'] }

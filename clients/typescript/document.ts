@@ -4,7 +4,7 @@ import { routes } from '../../apps/control-plane/routes.ts'
 
 // The OpenAPI document from which the types of the client are generated.
 
-export const document = createOpenApi(routes, 'https://fleet.example.com')
+export const document = createOpenApi(routes, 'https://routerfleet.test')
 
 // The generator cannot write a type that refers to itself.
 document.components.schemas.JsonValue = { description: 'Any JSON value.' }
