@@ -1,7 +1,6 @@
 import { newId } from '#core/ids'
 import { issueToken } from '#core/tokens'
 import { newOrganization } from '../test/support/reporting-device.ts'
-import { refreshCoverage } from '../test/support/telemetry-rows.ts'
 import { place } from './places.ts'
 import { withoutSearchIndexes } from './seed-fleet.ts'
 import { type SeededFleet, seedDeviceTable, seeded, seedMinute } from './seed-telemetry.ts'
@@ -11,7 +10,6 @@ import type { BenchStack } from './stack.ts'
 export type MillionFleet = SeededFleet & { groupId: string; tokens: string[] }
 
 const chunk = 50_000
-const refreshWithinMs = 120_000
 /** Devices report every five minutes, so their last report is between 0 and 5 minutes old. */
 const lastReportAgoMs = 4 * 60_000
 
@@ -71,6 +69,5 @@ export async function seedMillion(stack: BenchStack, devices: number): Promise<M
   await seedDeviceTable(questdb, fleet, place)
   await seedMinute(questdb, fleet, Date.now() - lastReportAgoMs)
   await seeded(questdb)
-  await refreshCoverage(questdb, refreshWithinMs)
   return fleet
 }

@@ -43,7 +43,7 @@ export const million: Bench = {
 async function onOneMachine(own: BenchStack, size: Size): Promise<Figure[]> {
   const redis = (await hasRedis()) ? await startRedis() : undefined
   const stack = { ...own, environment: { ...own.environment, ...(redis && { REDIS_URL: redis.url }) } }
-  const fleet = await seedMillion(stack, size.devices)
+  const fleet = await timed('fleet', () => seedMillion(stack, size.devices))
   let ingest = await startIngestProcess(stack)
   const api = await serveApi(stack, ingest.port)
   const worker = fork(fileURLToPath(new URL('../apps/worker/main.ts', import.meta.url)), {
@@ -109,12 +109,16 @@ function processFigures(run: { ingest: AppProcess; api: ServedApi; size: Size })
 }
 
 /** A section that fails does not end the run. */
-async function section(name: string, work: () => Promise<Figure[]>): Promise<Figure[]> {
+const section = (name: string, work: () => Promise<Figure[]>): Promise<Figure[]> =>
+  timed(name, work).catch((error: unknown) => [
+    { name, value: `failed: ${error instanceof Error ? error.message : String(error)}` },
+  ])
+
+/** Prints how long a part of the run takes. */
+async function timed<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const startMs = performance.now()
   try {
     return await work()
-  } catch (error) {
-    return [{ name, value: `failed: ${error instanceof Error ? error.message : String(error)}` }]
   } finally {
     console.error(`${name}: ${Math.round((performance.now() - startMs) / secondMs)} s`)
   }

@@ -1,6 +1,7 @@
 import { cellToParent, latLngToCell } from 'h3-js'
 import type { QuestdbSql } from '#questdb/sql'
-import { type Kind, kinds } from '#telemetry/fields'
+import { waitUntilApplied } from '#questdb/wal-tables'
+import type { Kind } from '#telemetry/fields'
 import type { BenchStack } from './stack.ts'
 
 export type SeededFleet = { organizationId: string; deviceIds: string[] }
@@ -25,6 +26,7 @@ export async function seedRegistry({ pool }: BenchStack, devices: number): Promi
 }
 
 const idsAtOnce = 2_000
+const appliedWithinMs = 10 * 60_000
 
 const aroundCity = (n: number) => ({ lat: 51.5 + (n % 317) * 0.002, lon: -8.9 + (n % 311) * 0.003 })
 
@@ -49,11 +51,13 @@ export async function seedDeviceTable(questdb: QuestdbSql, fleet: SeededFleet, p
  */
 export async function seedMinute(
   questdb: QuestdbSql,
-  { organizationId }: SeededFleet,
+  { organizationId, deviceIds }: SeededFleet,
   atMs: number,
   share = 1,
 ): Promise<void> {
-  const at = `dateadd('u', (n % 50000) * 1000, '${new Date(atMs).toISOString()}'::timestamp)`
+  // Within 50 s, and in the order of the rows, which QuestDB then appends.
+  const devicesPerMs = Math.ceil(deviceIds.length / 50_000)
+  const at = `dateadd('u', (n / ${devicesPerMs}) * 1000, '${new Date(atMs).toISOString()}'::timestamp)`
   const some = share === 1 ? '' : ` WHERE n % ${Math.round(1 / share)} = 0`
   const lat = 'round(lat + rnd_double() * 0.0005, 6)'
   const lon = 'round(lon + rnd_double() * 0.0005, 6)'
@@ -77,7 +81,7 @@ export async function seedMinute(
   await insert('connection', 'state, latency_ms, loss_pct', "'connected', round(rnd_double() * 90), 0.0")
 }
 
-/** Waits until queries return all written rows. */
+/** Waits until queries return all written rows. A million devices take minutes on a busy machine. */
 export async function seeded(questdb: QuestdbSql): Promise<void> {
-  for (const kind of kinds) await questdb.query(`SELECT wait_wal_table('${kind}')`)
+  if (!(await waitUntilApplied(questdb, appliedWithinMs))) throw new Error('QuestDB did not apply the rows.')
 }

@@ -31,7 +31,11 @@ export function createSilentDevices(
         if (isRead) earlier.close()
         return
       }
-      const some = new Map([...devices].slice(0, loadAtOnce))
+      const some = new Map<string, DeviceClass>()
+      for (const [deviceId, deviceClass] of devices) {
+        if (some.size === loadAtOnce) break
+        some.set(deviceId, deviceClass)
+      }
       if (some.size === 0) return
       await states.load(some, Date.now())
       for (const deviceId of some.keys()) devices.delete(deviceId)

@@ -6,6 +6,8 @@ export type Reader = {
   problems: string[]
   /** Returns the text of every JSON response that the page received. */
   answers: () => Promise<string>
+  /** Returns the size of all responses as sent, beside the files of the page. */
+  dataBytes: () => Promise<number>
   /** Resolves once the map shows devices and coverage. */
   seesMap: () => Promise<void>
   /** Resolves once the map has not moved for a second. */
@@ -22,6 +24,7 @@ export type ReaderOptions = BrowserContextOptions & {
   expectedStatuses?: readonly number[]
 }
 
+const fileTypes = new Set(['document', 'script', 'stylesheet', 'font', 'image'])
 const storageKey = 'routerfleet.apiKey'
 
 /** Opens an address of the page in a new browser context. */
@@ -31,6 +34,7 @@ export async function openReader(browser: Browser, address: string, options: Rea
   const page = await context.newPage()
   const problems: string[] = []
   const answers: Promise<string>[] = []
+  const sizes: Promise<number>[] = []
   const { origin } = new URL(address)
   await context.route(
     ({ origin: asked, protocol }) => asked !== origin && protocol.startsWith('http'),
@@ -47,6 +51,14 @@ export async function openReader(browser: Browser, address: string, options: Rea
   page.on('response', (response) => {
     if (response.headers()['content-type']?.includes('json')) answers.push(response.text().catch(() => ''))
   })
+  page.on('requestfinished', (request) => {
+    if (fileTypes.has(request.resourceType())) return
+    const size = request.sizes().then(
+      ({ responseBodySize }) => responseBodySize,
+      () => 0,
+    )
+    sizes.push(size)
+  })
   const script = key === undefined ? before : `sessionStorage.setItem('${storageKey}', '${key}'); ${before ?? ''}`
   if (script) await page.addInitScript(script)
   await page.goto(address)
@@ -54,6 +66,7 @@ export async function openReader(browser: Browser, address: string, options: Rea
     page,
     problems,
     answers: async () => (await Promise.all(answers)).join('\n'),
+    dataBytes: async () => (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0),
     seesMap: () => drawn(page),
     mapRests: () => still(page),
     close: () => context.close(),
