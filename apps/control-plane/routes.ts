@@ -8,9 +8,12 @@ import { auditRoutes } from './routes/audit.ts'
 import { authRoutes } from './routes/auth.ts'
 import { configApplyRoutes } from './routes/config-apply.ts'
 import { configRoutes } from './routes/configs.ts'
+import { deviceBulkRoutes } from './routes/device-bulk.ts'
 import { deviceEdgeRoutes } from './routes/device-edge.ts'
+import { deviceEventRoutes } from './routes/device-events.ts'
 import { deviceFileRoutes } from './routes/device-files.ts'
 import { deviceIdentifierRoutes } from './routes/device-identifiers.ts'
+import { deviceTokenRoutes } from './routes/device-tokens.ts'
 import { deviceRoutes } from './routes/devices.ts'
 import { documentationRoutes } from './routes/documentation.ts'
 import { enrollmentKeyRoutes } from './routes/enrollment-keys.ts'
@@ -51,6 +54,9 @@ export const routes: readonly Route[] = [
   ...deviceFileRoutes,
   ...deviceRoutes,
   ...deviceIdentifierRoutes,
+  ...deviceEventRoutes,
+  ...deviceTokenRoutes,
+  ...deviceBulkRoutes,
   ...groupRoutes,
   ...groupMemberRoutes,
   ...placeRoutes,

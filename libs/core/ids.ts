@@ -27,6 +27,12 @@ export function newId(nowMs: number = Date.now()): string {
 /** The time at which a UUIDv7 was created, in milliseconds. */
 export const timeOfId = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
 
+/** A bound for ids in SQL: all UUIDv7 that were created before this time are less. */
+export function idsBefore(ms: number): string {
+  const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+}
+
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** True for a UUID in any case. A malformed id in a path is treated as an unknown one, so callers check it first. */

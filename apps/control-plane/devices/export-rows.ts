@@ -21,11 +21,14 @@ const columns: Record<string, (device: Device) => CsvValue> = {
 }
 const cells = Object.values(columns)
 
+/** The names of the columns. An import accepts them and ignores those that it cannot set. */
+export const exportColumns = Object.keys(columns)
+
 /** The media type of each export format, how the file begins, and the text of some devices. */
 export const exportFormats = {
   csv: {
     mediaType: 'text/csv; charset=utf-8',
-    head: csvLines([Object.keys(columns)]),
+    head: csvLines([exportColumns]),
     lines: (devices: readonly Device[]) => csvLines(devices.map((device) => cells.map((cellOf) => cellOf(device)))),
   },
   ndjson: {

@@ -7,16 +7,37 @@ const sliceLength = 16 * 1024
 /** A longer record has an unclosed quote or is not CSV. */
 const maxRecordBytes = 65_536
 
+/** A record of a CSV file, and the number of the line on which it ends, counted from 1. */
+type CsvRecord = { cells: string[]; line: number }
+
+/** The separators that spreadsheets write, depending on the country. The header decides. */
+const separators = [',', ';', '\t'] as const
+export type Separator = (typeof separators)[number]
+
+/** The separator that is most frequent in the first line. */
+export function separatorOf(text: string): Separator {
+  const header = text.slice(0, maxRecordBytes).split(/[\r\n]/, 1)[0] ?? ''
+  const count = (separator: Separator) => header.split(separator).length
+  return separators.reduce((best, separator) => (count(separator) > count(best) ? separator : best))
+}
+
 /**
  * The records of a CSV text, without blank lines. Accepts the quoting of spreadsheets. Processes the text in slices, so
  * that other requests can run between them. Throws 400 `invalid_csv` with the number of the invalid line.
  */
-export async function* readCsv(text: string): AsyncGenerator<string[]> {
+export async function* readCsv(text: string, separator: Separator): AsyncGenerator<CsvRecord> {
   const records = Readable.from(slicesOf(text)).compose(
-    parse({ bom: true, relax_column_count: true, skip_empty_lines: true, max_record_size: maxRecordBytes }),
+    parse({
+      bom: true,
+      delimiter: separator,
+      info: true,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      max_record_size: maxRecordBytes,
+    }),
   )
   try {
-    yield* records
+    for await (const { record, info } of records) yield { cells: record, line: info.lines }
   } catch (error) {
     const line = error instanceof Error && 'lines' in error ? ` Line ${error.lines}.` : ''
     throw badRequest(`The body is not valid CSV.${line}`, undefined, 'invalid_csv')

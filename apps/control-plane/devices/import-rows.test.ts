@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { exportColumns } from './export-rows.ts'
 import { readImportRows } from './import-rows.ts'
 
 const mebibyte = 1024 ** 2
@@ -58,9 +59,35 @@ describe('the rows of an import', () => {
     const good = '{"serial":"a","name":"b","model":"c"}'
     const long = `{"serial":"a","name":"b","model":"c","tags":[${'"t",'.repeat(100_000)}"t"]}`
     expect(await readImportRows(`${good}\n${long}\r\n \n${good}`, 'ndjson')).toEqual([
-      { device: { serial: 'a', name: 'b', model: 'c', tags: [] } },
-      { code: 'invalid_row', detail: 'This line is longer than 65536 characters.' },
-      { device: { serial: 'a', name: 'b', model: 'c', tags: [] } },
+      { line: 1, hasTags: false, device: { serial: 'a', name: 'b', model: 'c', tags: [] } },
+      { line: 2, code: 'invalid_row', detail: 'This line is longer than 65536 characters.' },
+      { line: 4, hasTags: false, device: { serial: 'a', name: 'b', model: 'c', tags: [] } },
+    ])
+  })
+
+  test('columns can be separated by semicolons or tabs; then commas separate tags, too', async () => {
+    const device = { serial: 'a', name: 'Bus, 1', model: 'c', tags: ['bus', 'night'] }
+    const expected = [{ line: 2, hasTags: true, device }]
+    expect(await readImportRows('serial;name;model;tags\r\na;Bus, 1;c;"bus;night"\r\n', 'csv')).toEqual(expected)
+    expect(await readImportRows('serial;name;model;tags\na;Bus, 1;c;bus,night\n', 'csv')).toEqual(expected)
+    expect(await readImportRows('serial\tname\tmodel\ttags\na\tBus, 1\tc\tbus,night\n', 'csv')).toEqual(expected)
+  })
+
+  test('the columns of an export are accepted, and those that cannot be set are ignored', async () => {
+    const text = `${exportColumns.join(',')}\r\n1,2,'=a,"Bus, 1",c,bus;night,online,,,,,,,,,\r\n`
+    const device = { serial: '=a', name: 'Bus, 1', model: 'c', tags: ['bus', 'night'] }
+    expect(await readImportRows(text, 'csv')).toEqual([{ line: 2, hasTags: true, device }])
+  })
+
+  test('each mistake is a sentence with the line of the file, also after a cell with line breaks', async () => {
+    const long = 'x'.repeat(201)
+    const text = `serial,name,model\n"a","two\nlines",m\n\nb,,m\nc,${long},m\n,n\n`
+    const rows = await readImportRows(text, 'csv')
+    expect(rows.map((row) => [row.line, 'detail' in row && row.detail])).toEqual([
+      [3, 'name: Control characters are not allowed.'],
+      [5, 'name is empty.'],
+      [6, 'name is longer than 200 characters.'],
+      [7, 'serial is empty. model is missing.'],
     ])
   })
 

@@ -2,8 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { badRequest, ServiceError } from '#core/errors'
 import type { ImportRow } from '#fleet/devices/import'
+import type { NewDevice } from '#fleet/devices/register'
 import { newDeviceFields } from '../routes/device-schemas.ts'
-import { readCsv } from './import-csv.ts'
+import { exportColumns } from './export-rows.ts'
+import { readCsv, type Separator, separatorOf } from './import-csv.ts'
+import { faultsOf } from './import-faults.ts'
 
 export const maxImportRows = 10_000
 /** No row that can be used is longer: its longest texts, every character escaped, have a third of this. */
@@ -12,6 +15,8 @@ const maxLineLength = 65_536
 const sliceMs = 10
 const rowSchema = z.strictObject(newDeviceFields)
 const csvColumns = Object.keys(newDeviceFields)
+/** Columns of the export that an import ignores, so that an exported file can be imported again. */
+const ignoredColumns: ReadonlySet<string> = new Set(exportColumns.filter((name) => !csvColumns.includes(name)))
 
 /**
  * Reads the rows of an import: CSV with a header, or NDJSON with one device per line. An invalid row has a reason and does
@@ -23,7 +28,7 @@ export async function readImportRows(text: string, format: 'csv' | 'ndjson'): Pr
   let sliceStartMs = performance.now()
   for await (const value of format === 'csv' ? csvValues(text) : ndjsonValues(text)) {
     if (rows.length === maxImportRows) throw tooManyRows()
-    rows.push(rowOf(value))
+    rows.push({ line: value.line, ...rowOf(value) })
     if (performance.now() - sliceStartMs < sliceMs) continue
     await nextTurn()
     sliceStartMs = performance.now()
@@ -36,29 +41,34 @@ const tooManyRows = () =>
     members: { maxRows: maxImportRows },
   })
 
-function rowOf(value: ImportValue): ImportRow {
+function rowOf(value: ImportValue): ParsedRow {
   if (value.problem !== undefined) return invalid(value.problem)
   const parsed = rowSchema.safeParse(value.row)
-  if (parsed.success) return { device: parsed.data }
-  return invalid(parsed.error.issues.map((issue) => `${issue.path.join('.') || 'row'}: ${issue.message}`).join('; '))
+  if (parsed.success) return { device: parsed.data, hasTags: value.hasTags }
+  return invalid(faultsOf(parsed.error))
 }
 
 /** A row of the file, or the reason why it is invalid. */
-type ImportValue = { row: unknown; problem?: never } | { problem: string }
+type ImportValue = { line: number } & ({ row: unknown; hasTags: boolean; problem?: never } | { problem: string })
 
-const invalid = (detail: string): ImportRow => ({ code: 'invalid_row', detail })
+type ParsedRow = { device: NewDevice; hasTags: boolean } | { code: string; detail: string }
+
+const invalid = (detail: string): ParsedRow => ({ code: 'invalid_row', detail })
 
 async function* csvValues(text: string): AsyncGenerator<ImportValue> {
   let names: string[] | undefined
-  for await (const cells of readCsv(text)) {
+  const separator = separatorOf(text)
+  for await (const { cells, line } of readCsv(text, separator)) {
     if (names === undefined) {
       names = readHeader(cells)
       continue
     }
-    const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]))
+    const row = Object.fromEntries(
+      names.flatMap((name, index) => (ignoredColumns.has(name) ? [] : [[name, textOf(cells[index])]])),
+    )
     // Put surplus cells into an unknown member, so that the schema rejects the row instead of truncating it.
     const surplus = cells.length > names.length ? { 'surplus cells': cells.length - names.length } : {}
-    yield { row: { ...row, ...tagsOf(row.tags), ...surplus } }
+    yield { line, hasTags: names.includes('tags'), row: { ...row, ...tagsOf(row.tags, separator), ...surplus } }
   }
   if (names === undefined) readHeader([])
 }
@@ -67,7 +77,8 @@ async function* csvValues(text: string): AsyncGenerator<ImportValue> {
 function readHeader(header: readonly string[]): string[] {
   const names = header.map((name) => name.trim())
   const missing = ['serial', 'name', 'model'].filter((name) => !names.includes(name))
-  const unknown = names.filter((name, index) => !csvColumns.includes(name) || names.indexOf(name) !== index)
+  const isKnown = (name: string) => csvColumns.includes(name) || ignoredColumns.has(name)
+  const unknown = names.filter((name, index) => !isKnown(name) || names.indexOf(name) !== index)
   if (missing.length === 0 && unknown.length === 0) return names
   throw badRequest(`The first line must contain the column names: ${csvColumns.join(',')} (tags is optional).`, [
     ...missing.map((name) => ({ pointer: name, code: 'missing_column', detail: 'This column is missing.' })),
@@ -77,37 +88,43 @@ function readHeader(header: readonly string[]): string[] {
   ])
 }
 
-const tagsOf = (cell: string | undefined) => ({
+/** The text of a cell without the apostrophe that the export puts before a formula. */
+const textOf = (cell: string | undefined) => cell?.replace(/^'(?=[=+\-@\t\r])/, '')
+
+/** The tags of a cell. A file whose separator is not the comma can also separate tags with commas. */
+const tagsOf = (cell: string | undefined, separator: Separator) => ({
   tags: (cell ?? '')
-    .split(';')
+    .split(separator === ',' ? ';' : /[;,]/)
     .map((tag) => tag.trim())
     .filter((tag) => tag !== ''),
 })
 
 function* ndjsonValues(text: string): Generator<ImportValue> {
-  for (const line of linesOf(text)) {
-    if (line.length > maxLineLength) yield { problem: `This line is longer than ${maxLineLength} characters.` }
-    else yield parseLine(line)
+  for (const { content, line } of linesOf(text)) {
+    if (content.length > maxLineLength) yield { line, problem: `This line is longer than ${maxLineLength} characters.` }
+    else yield { line, ...parseLine(content) }
   }
 }
 
-function parseLine(line: string): ImportValue {
+function parseLine(line: string): { row: unknown; hasTags: boolean } | { problem: string } {
   try {
-    return { row: JSON.parse(line) as unknown }
+    const row = JSON.parse(line) as unknown
+    return { row, hasTags: typeof row === 'object' && row !== null && 'tags' in row }
   } catch {
     return { problem: 'This line is not JSON.' }
   }
 }
 
-/** The lines that are not blank, without the blanks before them. */
-function* linesOf(text: string): Generator<string> {
+/** The lines that are not blank, without the blanks before them, and their numbers from 1. */
+function* linesOf(text: string): Generator<{ content: string; line: number }> {
   let start = 0
+  let line = 1
   for (;;) {
-    while (isBlank(text.charCodeAt(start))) start += 1
+    for (; isBlank(text.charCodeAt(start)); start += 1) if (text[start] === '\n') line += 1
     if (start >= text.length) return
     const next = text.indexOf('\n', start)
     const end = next < 0 ? text.length : next
-    yield text.slice(start, end)
+    yield { content: text.slice(start, end), line }
     start = end
   }
 }

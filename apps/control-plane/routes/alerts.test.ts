@@ -63,6 +63,18 @@ describe('GET /orgs/:orgId/alerts', () => {
   })
 })
 
+describe('GET /orgs/:orgId/alert-counts', () => {
+  test('200 counts open and acknowledged alerts; 403 without alert:read', async () => {
+    const { id, key, path, items } = await newInbox(3)
+    const counts = (token: string) => api.call('GET', `/orgs/${id}/alert-counts`, { token })
+    expect(await counts(key)).toMatchObject({ status: 200, body: { open: 3, acknowledged: 0 } })
+    await api.call('POST', `${path}/${items[0]?.id}/acknowledge`, { token: key })
+    await api.call('POST', `${path}/${items[1]?.id}/close`, { token: key })
+    expect((await counts(key)).body).toEqual({ open: 1, acknowledged: 1 })
+    expect((await counts(await api.newKey([id], ['device:read']))).status).toBe(403)
+  })
+})
+
 describe('POST /orgs/:orgId/alerts/:id/acknowledge and /close', () => {
   test('200 record who and when; acknowledging twice changes nothing; 409 when closed', async () => {
     const { id, key, path, items } = await newInbox(1)

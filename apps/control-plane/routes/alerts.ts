@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { alertStates, closeReasons } from '#alerts/inbox/alert'
 import { acknowledgeAlert, closeAlert } from '#alerts/inbox/handle'
-import { getAlert, listAlerts } from '#alerts/inbox/read'
+import { countAlerts, getAlert, listAlerts } from '#alerts/inbox/read'
 import { alertKinds, severities } from '#alerts/rules/condition'
 import { instantOut, uuid } from '#core/schemas'
 import { pageReply, pageRequest } from '../http/paging.ts'
@@ -66,6 +66,22 @@ export const alertRoutes: Route[] = [
           page: pageRequest(input),
         }),
       ),
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/alert-counts',
+    summary: 'Count alerts that are not closed',
+    tag,
+    access: 'alert:read',
+    params: orgParams,
+    answers: {
+      200: { description: 'The numbers of alerts.', schema: z.object({ open: z.int(), acknowledged: z.int() }) },
+    },
+    example: { answer: { open: 3, acknowledged: 1 } },
+    handle: async ({ ctx, params: { orgId } }) => ({
+      status: 200,
+      body: await countAlerts(ctx, { organizationId: orgId }),
+    }),
   }),
   route({
     method: 'get',

@@ -3,24 +3,22 @@ import { uuid } from '#core/schemas'
 import { applyProfile } from '#fleet/config-profiles/apply'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { type Route, route } from '../http/route.ts'
-import { distinct } from '../http/schemas.ts'
 import { exampleDevice } from './device-schemas.ts'
+import { selectionFields, selectionOf } from './device-selection.ts'
 import { batchOptions, batchSchema } from './job-batch-schema.ts'
-
-const maxDevices = 10_000
 
 const applyBody = z
   .strictObject({
-    deviceIds: distinct(uuid(), maxDevices, 1).optional(),
+    ...selectionFields,
     groupId: uuid().optional().describe('A group whose effective members receive the profile. Replaces `deviceIds`.'),
     ...batchOptions,
   })
-  .refine(({ deviceIds, groupId }) => (deviceIds === undefined) !== (groupId === undefined), {
-    message: 'Send either deviceIds or groupId.',
+  .refine(({ deviceIds, filter, groupId }) => [deviceIds, filter, groupId].filter(Boolean).length === 1, {
+    message: 'Send either deviceIds, filter or groupId.',
   })
-  .transform(({ deviceIds, groupId, ...options }) => ({
+  .transform(({ deviceIds, filter, groupId, ...options }) => ({
     ...options,
-    target: groupId === undefined ? { deviceIds: deviceIds ?? [] } : { groupId },
+    target: groupId === undefined ? selectionOf({ deviceIds, filter }) : { groupId },
   }))
 
 export const configApplyRoutes: Route[] = [

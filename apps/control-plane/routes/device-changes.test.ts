@@ -73,7 +73,7 @@ describe('PATCH /devices/:id', () => {
       status: 400,
       body: { code: 'serial_immutable' },
     })
-    for (const json of [{}, { serial }, { model: 'RX-900' }, { status: 'broken' }, { name: null }, []]) {
+    for (const json of [{}, { serial }, { firmware: '9' }, { status: 'broken' }, { name: null }, []]) {
       expect((await patch(organization, id, json)).status).toBe(400)
     }
   })

@@ -69,12 +69,13 @@ describe('POST /devices/import', () => {
     expect(status).toBe(200)
     expect(body).toEqual({
       created: 1,
+      updated: 0,
       results: [
-        { index: 0, status: 'created', id: expect.any(String) },
-        { index: 1, status: 'failed', code: 'invalid_row', detail: expect.stringContaining('name') },
-        { index: 2, status: 'failed', code: 'serial_taken', detail: expect.stringContaining('A1') },
-        { index: 3, status: 'failed', code: 'invalid_row', detail: expect.stringContaining('model') },
-        { index: 4, status: 'failed', code: 'invalid_row', detail: expect.stringContaining('surplus') },
+        { index: 0, line: 2, status: 'created', id: expect.any(String) },
+        { index: 1, line: 3, status: 'failed', code: 'invalid_row', detail: 'name is empty.' },
+        { index: 2, line: 4, status: 'failed', code: 'serial_taken', detail: expect.stringContaining('A1') },
+        { index: 3, line: 5, status: 'failed', code: 'invalid_row', detail: 'model is missing.' },
+        { index: 4, line: 7, status: 'failed', code: 'invalid_row', detail: expect.stringContaining('surplus') },
       ],
     })
     expect((await api.call('GET', `/devices/${body.results[0].id}`, { token: key })).body).toMatchObject({
@@ -100,6 +101,46 @@ describe('POST /devices/import', () => {
         { code: 'invalid_row' },
       ],
     })
+  })
+
+  test('200 with existing=update: an exported file can be corrected and imported again', async () => {
+    const { id, key } = await api.newOrganization()
+    await importFile(id, csv(['A1', 'A2', 'A3']), { token: key })
+    const file = await (
+      await api.fetch(`/devices/export?format=csv&orgId=${id}`, { headers: { authorization: `Bearer ${key}` } })
+    ).text()
+    expect((await importFile(id, file, { token: key })).body).toMatchObject({ created: 0, updated: 0 })
+    const corrected = file.replace('Router A2', 'Crane 2').replace(/(.*A3.*)bus;night/, '$1port')
+    const { status, body } = await importFile(id, corrected, { token: key, query: '&existing=update' })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ created: 0, updated: 3, results: [{ status: 'updated' }, {}, {}] })
+    const { items } = (await api.call('GET', `/devices?orgId=${id}&sort=serial`, { token: key })).body
+    expect(items.map(({ name, tags }: { name: string; tags: string[] }) => [name, tags])).toEqual([
+      ['Router A1', ['bus', 'night']],
+      ['Crane 2', ['bus', 'night']],
+      ['Router A3', ['port']],
+    ])
+    const { rows } = await api.services.pool.query(
+      "SELECT detail FROM audit_entry WHERE organization_id = $1 AND action = 'device.updated' ORDER BY id",
+      [id],
+    )
+    expect(rows.map(({ detail }) => detail)).toEqual(expect.arrayContaining([{ name: 'Crane 2' }, { tags: ['port'] }]))
+    expect(rows).toHaveLength(2)
+    const creator = await api.newKey([id], ['device:create'])
+    expect((await importFile(id, corrected, { token: creator, query: '&existing=update' })).status).toBe(403)
+  })
+
+  test('200 with existing=update and no column tags: devices keep their tags', async () => {
+    const { id, key } = await api.newOrganization()
+    await importFile(id, csv(['A1']), { token: key })
+    const file = 'serial;name;model\nA1;Bus 1;RX500\nA1;Bus 2;RX500\nA9;Bus 9;RX500\n'
+    const { body } = await importFile(id, file, { token: key, query: '&existing=update' })
+    expect(body).toMatchObject({
+      ...{ created: 1, updated: 1 },
+      results: [{ status: 'updated' }, { status: 'failed', line: 3, code: 'serial_taken' }, { status: 'created' }],
+    })
+    const { items } = (await api.call('GET', `/devices?orgId=${id}&q=a1`, { token: key })).body
+    expect(items).toMatchObject([{ name: 'Bus 1', model: 'RX500', tags: ['bus', 'night'] }])
   })
 
   test('200 with tokens returns a working token for each device; the same Idempotency-Key returns 409 already_issued', async () => {

@@ -16,10 +16,12 @@ const maxImportBytes = 8 * 1024 * 1024
 
 const reportSchema = z.object({
   created: z.int(),
+  updated: z.int().describe('With `existing=update`: rows whose device exists.'),
   results: z.array(
     z.object({
       index: z.int().describe('Index of the row, starting at 0.'),
-      status: z.enum(['created', 'failed']),
+      line: z.int().describe('The line of the file on which the row ends, starting at 1.'),
+      status: z.enum(['created', 'updated', 'failed']),
       id: uuid().optional(),
       token: z.string().optional(),
       code: z.string().optional(),
@@ -31,6 +33,12 @@ const reportSchema = z.object({
 const importQuery = z.strictObject({
   orgId: uuid(),
   atomic: flag().default(false).describe('Creates either all devices or none.'),
+  existing: z
+    .enum(['fail', 'update'])
+    .default('fail')
+    .describe(
+      'What happens to a row whose serial a device already has: it fails, or it changes the name, model and tags of the device (needs `device:update`). Without a column `tags`, the device keeps its tags.',
+    ),
   tokens: flag().default(false).describe('Issues a token for each device. Tokens are returned only once.'),
 })
 
@@ -40,7 +48,7 @@ export const deviceFileRoutes: Route[] = [
     method: 'post',
     path: '/devices/import',
     summary: 'Import devices from a file',
-    description: `Send CSV with the header \`serial,name,model,tags\` (tags separated by \`;\`) or NDJSON with one device per line, up to ${maxImportRows} rows and 8 MiB. Invalid rows do not affect the other rows unless \`atomic\` is true.`,
+    description: `Send CSV with the header \`serial,name,model,tags\` (tags separated by \`;\`) or NDJSON with one device per line, up to ${maxImportRows} rows and 8 MiB. Columns can also be separated by semicolons or tabs. Other columns of an exported CSV file are ignored, so that you can edit and import it again. Invalid rows do not affect the other rows unless \`atomic\` is true.`,
     tag,
     access: 'device:create',
     query: importQuery,

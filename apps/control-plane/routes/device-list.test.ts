@@ -45,6 +45,42 @@ describe('GET /devices', () => {
     expect(serials(await list(both, '?tag=night&tag=bus'))).toEqual(['A1'])
   })
 
+  test('200 sorts by a key in both directions, in pages, with every filter', async () => {
+    const mine = await api.newOrganization()
+    for (const name of ['b', 'C', 'a', 'd', 'B']) await create(mine, `S-${name}-${name === 'B'}`, { name })
+    const names = async (query: string) =>
+      (await list(mine, query)).body.items.map(({ name }: { name: string }) => name)
+    expect(await names('?sort=name')).toEqual(['a', 'b', 'B', 'C', 'd'])
+    expect(await names('?sort=-name')).toEqual(['d', 'C', 'B', 'b', 'a'])
+    expect(await names('?sort=createdAt')).toEqual(['b', 'C', 'a', 'd', 'B'])
+    expect(await names('?sort=-name&q=s-b')).toEqual(['B', 'b'])
+    for (const sort of ['name', '-name', 'lastSeenAt', '-lastSeenAt', 'status', 'firmware', 'model', '-serial']) {
+      const paged: string[] = []
+      let cursor: string | null = null
+      do {
+        const { body }: { body: { items: { name: string }[]; nextCursor: string | null } } = await list(
+          mine,
+          `?sort=${sort}&limit=2${cursor ? `&cursor=${cursor}` : ''}`,
+        )
+        paged.push(...body.items.map(({ name }) => name))
+        cursor = body.nextCursor
+      } while (cursor !== null)
+      expect(paged).toEqual(await names(`?sort=${sort}`))
+      expect(new Set(paged).size).toBe(5)
+    }
+    expect((await list(mine, '?sort=location')).status).toBe(400)
+    const { nextCursor } = (await list(mine, '?sort=name&limit=2')).body
+    expect((await list(mine, `?sort=-name&cursor=${nextCursor}`)).status).toBe(400)
+  })
+
+  test('200 with deviceId lists only these devices', async () => {
+    const [mine, other] = [await api.newOrganization(), await api.newOrganization()]
+    const [a, , c] = [await create(mine, 'A'), await create(mine, 'B'), await create(mine, 'C')]
+    const foreign = await create(other, 'X')
+    const query = [a, c, foreign].map(({ id }) => `deviceId=${id}`).join('&')
+    expect(serials(await list(mine, `?${query}`))).toEqual(['C', 'A'])
+  })
+
   test('200 searches name, serial, model and organization name, case-insensitively, with literal wildcards', async () => {
     const mark = Math.random().toString(36).slice(2, 10)
     const a = await api.newOrganization({ name: `Harbour ${mark}` })

@@ -50,6 +50,7 @@ export const deviceFilter = {
     .pipe(distinct(z.string(), 20))
     .optional()
     .describe('Can be repeated. Returns devices that have all of these tags.'),
+  deviceId: repeatable(uuid(), 200).optional().describe('Can be repeated. Returns only these devices.'),
   placeId: uuid().optional().describe('Returns devices whose last position is inside this place. Needs `fleet:read`.'),
 }
 

@@ -3,6 +3,7 @@ import { instantOut, text, uuid } from '#core/schemas'
 import { deleteDevice } from '#fleet/devices/delete'
 import { listDevices } from '#fleet/devices/list'
 import { createDevice } from '#fleet/devices/register'
+import { deviceSorts } from '#fleet/devices/sorted'
 import { deviceStatuses } from '#fleet/devices/status'
 import { issueDeviceToken } from '#fleet/devices/tokens'
 import { transferDevice } from '#fleet/devices/transfer'
@@ -38,14 +39,25 @@ export const deviceRoutes: Route[] = [
     summary: 'List devices',
     tag,
     access: 'device:read',
-    query: z.strictObject({ ...deviceFilter, ...pageQuery }),
+    query: z.strictObject({
+      ...deviceFilter,
+      sort: z
+        .enum(deviceSorts)
+        .optional()
+        .describe(
+          'Order of the list; descending with a minus sign. By default, newest first. A device whose value changes while you read page by page can be missing or appear twice.',
+        ),
+      ...pageQuery,
+    }),
     answers: {
-      200: { description: 'Devices, newest first.', schema: pageOf(deviceSchema) },
+      200: { description: 'Devices, newest first or in the requested order.', schema: pageOf(deviceSchema) },
       404: { description: 'The organization does not exist, or you cannot read it.' },
     },
     example: { answer: { items: [exampleDevice], nextCursor: null } },
-    handle: async (input) =>
-      pageReply(input, await listDevices(input.ctx, { filter: input.query, page: pageRequest(input) })),
+    handle: async (input) => {
+      const { sort, ...filter } = input.query
+      return pageReply(input, await listDevices(input.ctx, { filter, sort, page: pageRequest(input) }))
+    },
   }),
   route({
     method: 'post',
@@ -103,6 +115,7 @@ export const deviceRoutes: Route[] = [
     params: deviceParams,
     body: z.strictObject({
       name: text().optional(),
+      model: text().optional(),
       tags: tags().optional(),
       status: z.enum(deviceStatuses).optional(),
       serial: text(64).optional(),

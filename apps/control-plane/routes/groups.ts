@@ -41,10 +41,20 @@ export const groupRoutes: Route[] = [
     tag,
     access: 'group:read',
     params: orgParams,
-    query: z.strictObject(pageQuery),
+    query: z.strictObject({
+      deviceId: uuid().optional().describe('Returns groups of which this device is an effective member.'),
+      ...pageQuery,
+    }),
     answers: { 200: { description: 'Groups with their device counts, newest first.', schema: pageOf(groupSchema) } },
     handle: async (input) =>
-      pageReply(input, await listGroups(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+      pageReply(
+        input,
+        await listGroups(input.ctx, {
+          organizationId: input.params.orgId,
+          deviceId: input.query.deviceId,
+          page: pageRequest(input),
+        }),
+      ),
   }),
   route({
     method: 'post',

@@ -23,7 +23,11 @@ export const batchSummarySchema = z
       .enum(['operator', 'failures', 'stage'])
       .nullable()
       .describe('Why the batch is paused. `stage`: it waits for an operator after a stage (`rollout.confirmStages`).'),
-    target: z.union([z.object({ groupId: uuid() }), z.object({ deviceIds: z.array(uuid()) })]),
+    target: z.union([
+      z.object({ groupId: uuid() }),
+      z.object({ deviceIds: z.array(uuid()) }),
+      z.object({ filter: z.record(z.string(), z.unknown()) }),
+    ]),
     targetName: z.string().nullable().describe('The name of the group at the time of creation; null for devices.'),
     profile: z
       .object({ id: uuid(), version: z.int(), name: z.string().nullable() })

@@ -64,7 +64,12 @@ export async function openHistory(
   }
 }
 
-function readableRanges(device: ReadableDevice, window: RequestedWindow, nowMs: number): OwnedRange[] {
+/** The ranges of the window that the caller can read, by owner. */
+export function readableRanges(
+  device: Pick<ReadableDevice, 'intervals'>,
+  window: Pick<RequestedWindow, 'fromMs' | 'toMs'>,
+  nowMs: number,
+): OwnedRange[] {
   return device.intervals.map((interval) => ({
     organizationId: interval.organizationId,
     fromMs: Math.max(window.fromMs, interval.fromMs ?? 0, planStartMs(interval.historyDays, nowMs)),

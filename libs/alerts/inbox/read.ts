@@ -52,6 +52,24 @@ export async function listAlerts(
   })
 }
 
+/** The numbers of the organization's alerts that are not closed (`alert:read`). Throws 404. */
+export async function countAlerts(
+  ctx: FleetContext,
+  { organizationId }: { organizationId: string },
+): Promise<{ open: number; acknowledged: number }> {
+  authorize(ctx.principal, organizationId, 'alert:read')
+  await requireOrganization(ctx, organizationId)
+  return tenantTransaction(ctx, [organizationId], async (connection) => {
+    const { rows } = await connection.query<{ open: number; acknowledged: number }>(
+      `SELECT count(*) FILTER (WHERE state = 'open')::int AS open,
+              count(*) FILTER (WHERE state = 'acknowledged')::int AS acknowledged
+       FROM alert WHERE organization_id = $1 AND state IN ('open', 'acknowledged')`,
+      [organizationId],
+    )
+    return rows[0] ?? { open: 0, acknowledged: 0 }
+  })
+}
+
 /** One alert (`alert:read`). Throws 404. */
 export async function getAlert(ctx: FleetContext, reference: AlertReference): Promise<Alert> {
   await authorizeObject(ctx, reference.organizationId, 'alert:read', 'alert', reference.alertId)

@@ -1,6 +1,7 @@
 import { ServiceError } from '#core/errors'
 import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
+import { type ImportedChange, updateImported } from '#fleet/devices/import-changes'
 import { insertDevices, type NewDevice } from '#fleet/devices/register'
 import { insertDeviceTokens } from '#fleet/devices/tokens'
 import { requireOrganization } from '#fleet/organizations/organizations'
@@ -14,58 +15,83 @@ import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
 type ImportFailure = { code: string; detail: string }
-/** A parsed row: a device to create, or the reason why it is invalid. */
-export type ImportRow = { device: NewDevice } | ImportFailure
+/** A parsed row: a device to create, or the reason why it is invalid. `line` is its line in the file, from 1. */
+export type ImportRow = { line: number } & ({ device: NewDevice; hasTags: boolean } | ImportFailure)
 
 /** The result of the row at `index`, counted from 0. */
-type ImportResult =
-  | { index: number; status: 'created'; id: string; token?: string }
-  | ({ index: number; status: 'failed' } & ImportFailure)
-type ImportReport = { created: number; results: ImportResult[] }
+type ImportResult = { index: number; line: number } & (
+  | { status: 'created'; id: string; token?: string }
+  | { status: 'updated'; id: string }
+  | ({ status: 'failed' } & ImportFailure)
+)
+type ImportReport = { created: number; updated: number; results: ImportResult[] }
 
-type DeviceImport = { organizationId: string; rows: readonly ImportRow[]; atomic: boolean; tokens: boolean }
+type DeviceImport = {
+  organizationId: string
+  rows: readonly ImportRow[]
+  atomic: boolean
+  tokens: boolean
+  /** What happens to a row whose serial a device already has. */
+  existing: 'fail' | 'update'
+}
 type Candidate = { index: number; device: NewDevice }
 
 /**
  * Creates many devices (`device:create`), in the order of the rows, until the quota is exhausted. The report gives a reason
- * for each row that failed. With `tokens`, it contains the device tokens, which are returned only here. Throws 404, 402,
- * and with `atomic` 422 with the report when any row fails; then no device is created.
+ * for each row that failed. With `tokens`, it contains the device tokens, which are returned only here. With `existing:
+ * 'update'` (also `device:update`), a row with the serial of a device changes its name, model and tags. Throws 404, 402,
+ * and with `atomic` 422 with the report when any row fails; then no device is created or changed.
  */
 export async function importDevices(
   ctx: FleetContext,
-  { organizationId, rows, atomic, tokens }: DeviceImport,
+  { organizationId, rows, atomic, tokens, existing }: DeviceImport,
 ): Promise<ImportReport> {
   authorize(ctx.principal, organizationId, 'device:create')
+  if (existing === 'update') authorize(ctx.principal, organizationId, 'device:update')
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
-    const { creatable, failures } = await checkRows(connection, entitlement, rows)
+    const { creatable, changeable, failures } = await checkRows(connection, entitlement, rows, existing)
     if (atomic && failures.size > 0) throw refuseAll(rows, failures)
     const created = await createAll(ctx, connection, entitlement, creatable, tokens)
-    const results = rows.map((_, index): ImportResult => {
+    const updated = await updateImported(ctx, connection, organizationId, changeable)
+    const results = rows.map(({ line }, index): ImportResult => {
       const made = created.get(index)
-      return made ? { index, status: 'created', ...made } : { index, status: 'failed', ...failureAt(failures, index) }
+      if (made) return { index, line, status: 'created', ...made }
+      const id = updated.get(index)
+      if (id !== undefined) return { index, line, status: 'updated', id }
+      return { index, line, status: 'failed', ...failureAt(failures, index) }
     })
-    return { created: created.size, results }
+    return { created: created.size, updated: updated.size, results }
   })
 }
 
 /** Decides for each row whether it can be created. Locks the usage counter, so that the result holds in this transaction. */
-async function checkRows(connection: Connection, entitlement: Entitlement, rows: readonly ImportRow[]) {
+async function checkRows(
+  connection: Connection,
+  entitlement: Entitlement,
+  rows: readonly ImportRow[],
+  existing: DeviceImport['existing'],
+) {
   const used = await lockUsage(connection, entitlement.organizationId)
-  const taken = await takenSerials(connection, entitlement.organizationId, rows)
+  const known = await takenSerials(connection, entitlement.organizationId, rows)
+  const taken = new Set(existing === 'fail' ? known : [])
+  const changeable: ImportedChange[] = []
   const failures = new Map<number, ImportFailure>()
   const creatable: Candidate[] = []
   for (const [index, row] of rows.entries()) {
     if (!('device' in row)) failures.set(index, row)
     else if (taken.has(row.device.serial)) failures.set(index, serialTaken(row.device.serial))
-    else if (used + creatable.length >= entitlement.deviceQuota) failures.set(index, quotaExceeded(entitlement))
+    else if (known.has(row.device.serial)) {
+      taken.add(row.device.serial)
+      changeable.push({ index, device: row.device, hasTags: row.hasTags })
+    } else if (used + creatable.length >= entitlement.deviceQuota) failures.set(index, quotaExceeded(entitlement))
     else {
       taken.add(row.device.serial)
       creatable.push({ index, device: row.device })
     }
   }
-  return { creatable, failures }
+  return { creatable, changeable, failures }
 }
 
 async function lockUsage(connection: Connection, organizationId: string): Promise<number> {
@@ -132,13 +158,13 @@ const failureAt = (failures: ReadonlyMap<number, ImportFailure>, index: number):
   failures.get(index) ?? notCreated
 
 function refuseAll(rows: readonly ImportRow[], failures: ReadonlyMap<number, ImportFailure>): ServiceError {
-  const results = rows.map((_, index) => ({ index, status: 'failed', ...failureAt(failures, index) }))
+  const results = rows.map(({ line }, index) => ({ index, line, status: 'failed', ...failureAt(failures, index) }))
   return new ServiceError(
     422,
     'import_failed',
     `${failures.size} of ${rows.length} rows failed. No device was created.`,
     {
-      members: { created: 0, results },
+      members: { created: 0, updated: 0, results },
     },
   )
 }

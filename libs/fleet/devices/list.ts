@@ -2,21 +2,13 @@ import { notFound } from '#core/errors'
 import { authorize, organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/devices/device'
-import type { DeviceStatus } from '#fleet/devices/status'
+import { type DeviceFilter, searchPattern } from '#fleet/devices/matching'
+import { type DeviceSort, readSorted } from '#fleet/devices/sorted'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 
 /** The filter of a device list or export. */
-export type DeviceListFilter = {
-  orgId?: string | undefined
-  status?: DeviceStatus | undefined
-  /** Case-insensitive substring of name, serial, model or organization name. */
-  q?: string | undefined
-  /** The device must have all of these tags. */
-  tag?: string[] | undefined
-  /** The last position of the device must be inside this place. */
-  placeId?: string | undefined
-}
+export type DeviceListFilter = DeviceFilter & { orgId?: string | undefined; deviceId?: string[] | undefined }
 
 /** The organizations of a list. Throws 404 for an `orgId` in which the caller holds no scope, 403 without `device:read`. */
 async function listedOrganizations(ctx: FleetContext, orgId: string | undefined): Promise<string[] | 'all'> {
@@ -42,18 +34,33 @@ async function organizationOfPlace(
   return [row.organization_id]
 }
 
-/** A page of devices, newest first (`device:read`). Throws 404 and 403. */
+/** A page of devices, newest first or in the order of `sort` (`device:read`). Throws 404 and 403. */
 export async function listDevices(
   ctx: FleetContext,
-  { filter, page }: { filter: DeviceListFilter; page: PageRequest },
+  { filter, sort, page }: { filter: DeviceListFilter; sort?: DeviceSort | undefined; page: PageRequest },
 ): Promise<Page<Device>> {
   const listed = await listedOrganizations(ctx, filter.orgId)
   const organizations = filter.placeId === undefined ? listed : await organizationOfPlace(ctx, filter.placeId, listed)
+  if (sort !== undefined) {
+    const selection = await sortedSelection(ctx, filter, organizations)
+    return readSorted(ctx, selection, sort, page)
+  }
   const rows =
     filter.q === undefined
       ? await selectDevices(ctx, filter, organizations, page)
-      : await searchDevices(ctx, filter, filter.q.toLowerCase(), organizations, page)
+      : await searchDevices(ctx, filter, searchPattern(filter.q), organizations, page)
   return pageOf(rows, page.limit, toDevice)
+}
+
+/** The conditions of a sorted list. A sorted list reads all matching rows anyway, so it searches in one statement. */
+async function sortedSelection(ctx: FleetContext, filter: DeviceListFilter, organizations: string[] | 'all') {
+  const { values, conditions, bind } = conditionsOf(filter, organizations, { limit: 0, after: undefined })
+  if (filter.q !== undefined) {
+    const pattern = searchPattern(filter.q)
+    const named = await organizationsNamed(ctx, pattern, organizations)
+    conditions.push(`(d.search LIKE ${bind(pattern)} OR d.organization_id = ANY(${bind(named)}::uuid[]))`)
+  }
+  return { values, conditions, bind }
 }
 
 /** Values and conditions of one statement. A single organization becomes an equality, which uses the index. */
@@ -73,6 +80,7 @@ function conditionsOf(filter: DeviceListFilter, organizations: string[] | 'all',
       : [
           `EXISTS (SELECT FROM place WHERE place.id = ${bind(filter.placeId)} AND place_contains(place, d.last_lat, d.last_lon))`,
         ]),
+    ...(filter.deviceId === undefined ? [] : [`d.id = ANY(${bind(filter.deviceId)}::uuid[])`]),
     ...(filter.tag === undefined ? [] : [`d.tags @> ${bind(filter.tag)}::text[]`]),
   ]
   return { values, conditions, bind }
@@ -100,16 +108,11 @@ async function selectDevices(
 async function searchDevices(
   ctx: FleetContext,
   filter: DeviceListFilter,
-  text: string,
+  pattern: string,
   organizations: string[] | 'all',
   page: PageRequest,
 ): Promise<DeviceRow[]> {
-  const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
-  const { rows: named } = await ctx.pool.query<{ id: string }>(
-    'SELECT id FROM organization WHERE lower(name) LIKE $1 AND ($2::uuid[] IS NULL OR id = ANY($2))',
-    [pattern, organizations === 'all' ? null : organizations],
-  )
-  const namedIds = named.map(({ id }) => id)
+  const namedIds = await organizationsNamed(ctx, pattern, organizations)
   const others = organizations === 'all' ? 'all' : organizations.filter((id) => !namedIds.includes(id))
   const [ofNamed, ofOthers] = await Promise.all([
     namedIds.length > 0 ? selectDevices(ctx, filter, namedIds, page) : [],
@@ -117,6 +120,19 @@ async function searchDevices(
   ])
   const merged = new Map([...ofNamed, ...ofOthers].map((row) => [row.id, row]))
   return [...merged.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit + 1)
+}
+
+/** The ids of the organizations whose name matches. */
+async function organizationsNamed(
+  ctx: FleetContext,
+  pattern: string,
+  organizations: string[] | 'all',
+): Promise<string[]> {
+  const { rows } = await ctx.pool.query<{ id: string }>(
+    'SELECT id FROM organization WHERE lower(name) LIKE $1 AND ($2::uuid[] IS NULL OR id = ANY($2))',
+    [pattern, organizations === 'all' ? null : organizations],
+  )
+  return rows.map(({ id }) => id)
 }
 
 // A shorter word has no trigram, and reading the whole index is slower than reading the rows in order. The expression

@@ -1,3 +1,4 @@
+import { notFound } from '#core/errors'
 import { issueToken } from '#core/tokens'
 import type { FleetContext } from '#fleet/context'
 import { auditDevice, findDevice } from '#fleet/devices/device'
@@ -23,6 +24,44 @@ export async function issueDeviceToken(
     const [token = ''] = await insertDeviceTokens(connection, device.organization_id, [device.id])
     await auditDevice(ctx, connection, device, revoke ? 'device.token_replaced' : 'device.token_issued')
     return { token, expiresAt: null }
+  })
+}
+
+/** A token without its secret. `id` is the part between `fld_` and the next `_`. */
+type DeviceToken = { id: string; createdAt: string; expiresAt: string | null }
+
+/** The device's tokens that are valid, newest first (`device:read`). Throws 404. */
+export async function listDeviceTokens(ctx: FleetContext, { deviceId }: { deviceId: string }): Promise<DeviceToken[]> {
+  const device = await findDevice(ctx, ctx.pool, deviceId, 'device:read')
+  return tenantTransaction(ctx, [device.organization_id], async (connection) => {
+    const { rows } = await connection.query<{ id: string; created_at: Date; expires_at: Date | null }>(
+      `SELECT id, created_at, expires_at FROM device_token
+        WHERE organization_id = $1 AND device_id = $2 AND (expires_at IS NULL OR expires_at > now())
+        ORDER BY created_at DESC, id LIMIT 200`,
+      [device.organization_id, device.id],
+    )
+    return rows.map(({ id, created_at, expires_at }) => ({
+      id,
+      createdAt: created_at.toISOString(),
+      expiresAt: expires_at?.toISOString() ?? null,
+    }))
+  })
+}
+
+/** Revokes one token of a device at once (`device:update`). Throws 404 for a token that the device does not have. */
+export async function revokeDeviceToken(
+  ctx: FleetContext,
+  { deviceId, tokenId }: { deviceId: string; tokenId: string },
+): Promise<void> {
+  const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'device:update')
+  await tenantTransaction(ctx, [organizationId], async (connection) => {
+    const device = await findDevice(ctx, connection, deviceId, 'device:update', true)
+    const { rowCount } = await connection.query(
+      'DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2 AND id = $3',
+      [device.organization_id, device.id, tokenId],
+    )
+    if (!rowCount) throw notFound('device token', tokenId)
+    await auditDevice(ctx, connection, device, 'device.token_revoked', { tokenId })
   })
 }
 

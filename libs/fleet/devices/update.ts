@@ -22,6 +22,7 @@ export async function getDevice(ctx: FleetContext, { deviceId }: { deviceId: str
 
 type DeviceChange = {
   name?: string | undefined
+  model?: string | undefined
   tags?: string[] | undefined
   status?: DeviceStatus | undefined
   /** Cannot be changed. The present value is accepted and ignored. */
@@ -29,7 +30,7 @@ type DeviceChange = {
 }
 
 /**
- * Changes name, tags or status (`device:update`). Disabling a device rejects the jobs it has not taken; any other status
+ * Changes name, model, tags or status (`device:update`). Disabling a device rejects the jobs it has not taken; any other status
  * enables it. `precondition` receives the device before the change and may throw 412. Throws 400 `serial_immutable`.
  */
 export async function updateDevice(
@@ -57,20 +58,29 @@ function refuseSerialChange(change: DeviceChange, serial: string): void {
   if (change.serial !== undefined && change.serial !== serial) {
     throw refuse('/serial', 'serial_immutable', 'The serial cannot be changed.')
   }
-  if (change.name === undefined && change.tags === undefined && change.status === undefined) {
-    throw refuse('', 'nothing_to_change', 'The request changes nothing. Send `name`, `tags` or `status`.')
+  const { name, model, tags, status } = change
+  if ([name, model, tags, status].every((value) => value === undefined)) {
+    throw refuse('', 'nothing_to_change', 'The request changes nothing. Send `name`, `model`, `tags` or `status`.')
   }
 }
 
 async function writeChange(connection: Connection, before: DeviceRow, change: DeviceChange): Promise<DeviceRow> {
   const { rows } = await connection.query<DeviceRow>(
     `UPDATE device d
-        SET name = COALESCE($3, name), tags = COALESCE($4, tags), status = COALESCE($5, status),
+        SET name = COALESCE($3, name), model = COALESCE($6, model), tags = COALESCE($4, tags), status = COALESCE($5, status),
             fault = CASE WHEN $5::text IS NULL THEN fault END, revision = revision + 1, updated_at = now()
       WHERE organization_id = $1 AND id = $2
-        AND (name, tags, status) IS DISTINCT FROM (COALESCE($3, name), COALESCE($4, tags), COALESCE($5, status))
+        AND (name, tags, status, model)
+          IS DISTINCT FROM (COALESCE($3, name), COALESCE($4, tags), COALESCE($5, status), COALESCE($6, model))
       RETURNING ${deviceColumns}`,
-    [before.organization_id, before.id, change.name ?? null, change.tags ?? null, change.status ?? null],
+    [
+      before.organization_id,
+      before.id,
+      change.name ?? null,
+      change.tags ?? null,
+      change.status ?? null,
+      change.model ?? null,
+    ],
   )
   return rows[0] ?? before
 }
@@ -84,6 +94,7 @@ async function publishChange(
   if (after === before) return
   const edited = {
     ...(after.name === before.name ? {} : { name: after.name }),
+    ...(after.model === before.model ? {} : { model: after.model }),
     ...(after.tags.join('\n') === before.tags.join('\n') ? {} : { tags: after.tags }),
   }
   if (Object.keys(edited).length > 0) await auditDevice(ctx, connection, after, 'device.updated', edited)

@@ -67,17 +67,30 @@ export async function readGroup(db: Queryable, entitlement: Entitlement, groupId
   return { group: toGroup(rows[0]), revision: rows[0].revision }
 }
 
+type GroupList = {
+  organizationId: string
+  /** Only groups whose effective members include this device. */
+  deviceId?: string | undefined
+  page: PageRequest
+}
+
+// $5 device.
+const hasDevice = `EXISTS (SELECT FROM device d WHERE d.organization_id = $1 AND d.id = $5
+  AND ($2::boolean AND d.tags && g.smart_tags OR EXISTS (SELECT FROM device_group_member m
+    WHERE m.organization_id = $1 AND m.group_id = g.id AND m.device_id = d.id)))`
+
 /** The organization's groups with their counts, newest first (`group:read`). */
 export async function listGroups(
   ctx: FleetContext,
-  { organizationId, page }: { organizationId: string; page: PageRequest },
+  { organizationId, deviceId, page }: GroupList,
 ): Promise<Page<Group>> {
   authorize(ctx.principal, organizationId, 'group:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { plan } = await readEntitlement(ctx, connection, organizationId)
     const { rows } = await connection.query<GroupRow>(
-      `${selectGroups} AND ($3::uuid IS NULL OR g.id < $3) ORDER BY g.id DESC LIMIT $4`,
-      [organizationId, plan.smartTagGroups, page.after ?? null, page.limit + 1],
+      `${selectGroups} AND ($3::uuid IS NULL OR g.id < $3) AND ($5::uuid IS NULL OR ${hasDevice})
+       ORDER BY g.id DESC LIMIT $4`,
+      [organizationId, plan.smartTagGroups, page.after ?? null, page.limit + 1, deviceId ?? null],
     )
     return pageOf(rows, page.limit, toGroup)
   })

@@ -3,6 +3,7 @@ import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { matchingDevices } from '#fleet/devices/matching'
 import { unknownDevices } from '#fleet/devices/require-devices'
 import { publishEvents } from '#fleet/events/publish'
 import { readFirmwareContent } from '#fleet/firmware/read'
@@ -56,6 +57,7 @@ export async function createBatch(ctx: FleetContext, input: BatchInput): Promise
         total: batch.total,
         skipped: batch.skipped.length,
         ...('groupId' in input.target ? { groupId: input.target.groupId } : {}),
+        ...('filter' in input.target ? { filter: input.target.filter } : {}),
         ...(batch.profile ? { profile: batch.profile } : {}),
       },
     })
@@ -90,6 +92,9 @@ async function targetMembers(
     const group = await findEffectiveGroup(ctx, connection, { organizationIds: [organizationId], groupId })
     const condition = isEffectiveMemberSql('$1', '$2', '$3::text[]')
     return { condition, values: [group.id, group.smartTags], name: group.name }
+  }
+  if ('filter' in target) {
+    return matchingDevices(ctx, connection, { organizationId, filter: target.filter, first: 2 })
   }
   const { rows } = await connection.query<{ id: string }>(
     `SELECT id FROM unnest($2::uuid[]) AS wanted (id)

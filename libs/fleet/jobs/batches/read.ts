@@ -3,6 +3,7 @@ import { isUuid } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
+import type { DeviceFilter } from '#fleet/devices/matching'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
 import { type JobKind, redactParameters } from '#fleet/jobs/model/kinds'
 import type { PauseReason, Rollout } from '#fleet/jobs/model/rollout'
@@ -16,7 +17,8 @@ import type { Queryable } from '#postgres/pool'
 export const batchStatuses = ['scheduled', 'running', 'paused', 'finished', 'cancelled'] as const
 export type BatchStatus = (typeof batchStatuses)[number]
 
-export type BatchTarget = { groupId: string } | { deviceIds: string[] }
+/** A filter stands for the devices that match it when the batch is created. */
+export type BatchTarget = { groupId: string } | { deviceIds: string[] } | { filter: DeviceFilter }
 
 export type BatchReference = { organizationId: string; batchId: string }
 

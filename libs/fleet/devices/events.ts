@@ -1,0 +1,112 @@
+import { idsBefore } from '#core/ids'
+import type { Queryable } from '#postgres/pool'
+
+/** One entry of a device's event stream, without the part of the stream it comes from. */
+export type DeviceEvent = {
+  /** Unique within the device. Events of the same millisecond are sorted by it. */
+  id: string
+  atMs: number
+  kind: 'status' | 'change' | 'job' | 'alert' | 'reboot' | 'handover' | 'fault' | 'report'
+  action: string
+  /** `key:…`, `user:…`, `device:…` or `system`; null for what the device measured. */
+  by: string | null
+  detail: Record<string, unknown>
+}
+
+/** The newest `limit` events at or before a time. The caller has authorized the reading of the device. */
+export type EventQuery = { organizationId: string; deviceId: string; untilMs: number; limit: number }
+
+const statusChanged = 'device.status_changed'
+
+/** What was done to a device, and its changes of status. `wants` chooses between the two. */
+export async function auditedEvents(
+  db: Queryable,
+  { organizationId, deviceId, untilMs, limit }: EventQuery,
+  wants: { status: boolean; change: boolean },
+): Promise<DeviceEvent[]> {
+  const { rows } = await db.query<{
+    id: string
+    at: Date
+    actor: string
+    action: string
+    detail: Record<string, unknown>
+  }>(
+    `SELECT id, at, actor, action, detail FROM audit_entry
+     WHERE organization_id = $1 AND subject_id = $2 AND id < $3
+       AND CASE WHEN action = '${statusChanged}' THEN $4::boolean ELSE $5::boolean END
+     ORDER BY id DESC LIMIT $6`,
+    [organizationId, deviceId, idsBefore(untilMs + 1), wants.status, wants.change, limit],
+  )
+  return rows.map(({ id, at, actor, action, detail }) => ({
+    id: `audit:${id}`,
+    atMs: at.getTime(),
+    kind: action === statusChanged ? 'status' : 'change',
+    action,
+    by: actor,
+    detail,
+  }))
+}
+
+type JobEventRow = {
+  job_id: string
+  batch_id: string | null
+  kind: string
+  sequence: string
+  at: Date
+  attempt: number
+  status: string
+  by: string
+  error_code: string | null
+  error_detail: string | null
+}
+
+/** The changes of the status of a device's jobs, from their creation on. */
+export async function jobEvents(
+  db: Queryable,
+  { organizationId, deviceId, untilMs, limit }: EventQuery,
+): Promise<DeviceEvent[]> {
+  const { rows } = await db.query<JobEventRow>(
+    `SELECT j.id AS job_id, j.batch_id, j.kind, e.sequence, e.at, e.attempt, e.status, e.by,
+       CASE WHEN e.status = j.status THEN j.error_code END AS error_code,
+       CASE WHEN e.status = j.status THEN j.error_detail END AS error_detail
+     FROM job j CROSS JOIN LATERAL (
+       SELECT 0::bigint AS sequence, j.created_at AS at, 1 AS attempt, 'queued' AS status, j.created_by AS by
+       UNION ALL
+       SELECT sequence, at, attempt, status, by FROM job_event WHERE job_id = j.id
+     ) e
+     WHERE j.organization_id = $1 AND j.device_id = $2 AND e.at < $3
+     ORDER BY e.at DESC, e.sequence DESC LIMIT $4`,
+    [organizationId, deviceId, new Date(untilMs + 1), limit],
+  )
+  return rows.map((row) => ({
+    id: `job:${row.job_id}:${row.sequence.padStart(20, '0')}`,
+    atMs: row.at.getTime(),
+    kind: 'job',
+    action: row.status,
+    by: row.by,
+    detail: {
+      jobId: row.job_id,
+      batchId: row.batch_id,
+      jobKind: row.kind,
+      attempt: row.attempt,
+      error: row.error_code === null ? null : { code: row.error_code, detail: row.error_detail },
+    },
+  }))
+}
+
+/** The names of the API keys among these actors that can act in the organization, by actor. */
+export async function actorNames(
+  db: Queryable,
+  organizationId: string,
+  actors: readonly string[],
+): Promise<Map<string, string>> {
+  const ids = [...new Set(actors)].filter((actor) => actor.startsWith('key:')).map((actor) => actor.slice(4))
+  if (ids.length === 0) return new Map()
+  const { rows } = await db.query<{ id: string; name: string }>(
+    `SELECT id, name FROM api_key
+     WHERE id = ANY ($2::text[])
+       AND EXISTS (SELECT FROM api_key_grant WHERE api_key_id = api_key.id AND organization_id = $1)`,
+    [organizationId, ids],
+  )
+  return new Map(rows.map(({ id, name }) => [`key:${id}`, name]))
+}
