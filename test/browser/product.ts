@@ -14,10 +14,10 @@ export type Product = {
 
 /**
  * Starts the product like `npm start` with an empty data folder, or a cluster with ROUTERFLEET_TEST_CLUSTER=1. Resolves once
- * vehicles of the demo fleet move.
+ * vehicles of the demo fleet move. `environment`: settings of the apps.
  */
-export async function startProduct(): Promise<Product> {
-  const { access, stop } = await startProductProcess(isOnCluster ? ['--cluster'] : [])
+export async function startProduct(environment: Record<string, string> = {}): Promise<Product> {
+  const { access, stop } = await startProductProcess(isOnCluster ? ['--cluster'] : [], environment)
   const close = async () => void (await stop())
   try {
     const product = { ...connect(access), close }

@@ -25,9 +25,10 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
   const { lon, lat } = truck?.location ?? {}
   const within = (what: string) =>
     product.call<{ items: { id: string; name?: string }[] }>('GET', `/orgs/${product.organizationId}/${what}`)
-  const [groups, batches] = await Promise.all([within('groups'), within('job-batches')])
-  const group = groups.items.find(({ name }) => name === 'Ships') ?? groups.items[0]
-  const [batch] = batches.items
+  const [groups, batches, places] = await Promise.all(['groups', 'job-batches', 'places'].map(within))
+  const rules = await within('alert-rules')
+  const group = groups?.items.find(({ name }) => name === 'Ships') ?? groups?.items[0]
+  const [batch] = batches?.items ?? []
   return [
     { name: 'sign-in', place: '', sight: '.sign-in', withoutKey: true },
     { name: 'map', place: '#/map', sight: '.map-count strong', withMap: true },
@@ -45,7 +46,16 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
       withMap: true,
     },
     { name: 'fleet-table', place: '#/map?as=table', sight: 'tbody tr' },
-    { name: 'devices', place: '#/devices', sight: 'tbody tr' },
+    { name: 'devices', place: '#/devices', sight: '.totals' },
+    { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '.events li' },
+    { name: 'alerts', place: '#/alerts', sight: 'tbody tr, .state' },
+    { name: 'alert-rules', place: '#/alerts?tab=rules', sight: 'tbody tr, .state' },
+    ...(rules.items[0]
+      ? [{ name: 'alert-rule', place: `#/alerts?tab=rules&rule=${rules.items[0].id}`, sight: 'dialog [name=emails]' }]
+      : []),
+    ...(places?.items[0]
+      ? [{ name: 'place', place: `#/alerts?tab=places&place=${places.items[0].id}`, sight: '.place-map canvas' }]
+      : []),
     { name: 'groups', place: '#/groups', sight: 'tbody tr' },
     { name: 'group', place: `#/groups?group=${group?.id}`, sight: 'tbody tr' },
     { name: 'profiles', place: '#/profiles', sight: 'tbody tr' },

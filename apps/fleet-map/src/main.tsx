@@ -6,11 +6,11 @@ import './state/theme.ts'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/components.css'
+import './styles/forms.css'
 import './styles/layout.css'
 import './styles/map.css'
 import './styles/maplibre.css'
 import './styles/charts.css'
-import { DevicesView } from './views/devices.tsx'
 import { GroupsView } from './views/groups.tsx'
 import { MapView } from './views/map.tsx'
 import { ProfilesView } from './views/profiles.tsx'
@@ -19,10 +19,12 @@ import { SignIn } from './views/sign-in.tsx'
 
 const views: Record<string, () => preact.JSX.Element> = {
   map: MapView,
-  devices: DevicesView,
+  devices: lazyView(async () => (await import('./views/devices/devices.tsx')).DevicesView),
   groups: GroupsView,
   profiles: ProfilesView,
   jobs: lazyView(async () => (await import('./views/jobs/jobs.tsx')).JobsView),
+  device: lazyView(async () => (await import('./views/device/device-page.tsx')).DevicePage),
+  alerts: lazyView(async () => (await import('./views/alerts/alerts.tsx')).AlertsView),
 }
 
 function App() {

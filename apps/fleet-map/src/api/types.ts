@@ -210,6 +210,8 @@ export type Dwell = {
   rsrpP50Dbm: number | null
   sinrP50Db: number | null
   noServiceS: number | null
+  /** The places that contain its centre. */
+  places?: { id: string; name: string }[]
 }
 
 /** A list in columnar form: arrays of equal length by dotted path. */

@@ -6,28 +6,37 @@ type DialogProps = {
   title: string
   submitLabel: string
   danger?: boolean
+  /** The label of the button that closes the dialog. */
+  closeLabel?: string
   onClose: () => void
-  /** Throws ApiError to keep the dialog open and show the error. */
-  onSubmit: () => Promise<void>
+  /** Receives the named fields. Throws ApiError to keep the dialog open and show the error. */
+  onSubmit: (form: FormData) => Promise<void>
   children: ComponentChildren
 }
 
 /** A modal form in a `<dialog>` element. Shows errors of `onSubmit` above the buttons. */
-export function Dialog({ title, submitLabel, danger = false, onClose, onSubmit, children }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, submitLabel, danger = false, closeLabel = 'Cancel', onClose, onSubmit, children } = props
   const element = useRef<HTMLDialogElement>(null)
+  // A dialog that another one replaces must not close the other one.
+  const isShown = useRef(true)
   const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState(false)
   useEffect(() => {
     const dialog = element.current
     dialog?.showModal()
-    return () => dialog?.close()
+    return () => {
+      isShown.current = false
+      dialog?.close()
+    }
   }, [])
-  const submit = async (event: Event) => {
+  const submit = async (event: { preventDefault: () => void; currentTarget: HTMLFormElement }) => {
     event.preventDefault()
+    const fields = new FormData(event.currentTarget)
     setBusy(true)
     setError(undefined)
     try {
-      await onSubmit()
+      await onSubmit(fields)
     } catch (failure) {
       setError(failure instanceof ApiError ? failure : new ApiError(0, 'error', String(failure)))
     } finally {
@@ -35,7 +44,7 @@ export function Dialog({ title, submitLabel, danger = false, onClose, onSubmit, 
     }
   }
   return (
-    <dialog ref={element} class="dialog" onClose={onClose} aria-label={title}>
+    <dialog ref={element} class="dialog" onClose={() => isShown.current && onClose()} aria-label={title}>
       <form onSubmit={submit}>
         <h2>{title}</h2>
         {children}
@@ -55,7 +64,7 @@ export function Dialog({ title, submitLabel, danger = false, onClose, onSubmit, 
         ) : null}
         <footer>
           <button type="button" class="button" onClick={onClose}>
-            Close
+            {closeLabel}
           </button>
           <button type="submit" class={`button ${danger ? 'danger' : 'primary'}`} disabled={busy}>
             {busy ? 'Please wait …' : submitLabel}

@@ -4,6 +4,7 @@ const paths = {
   groups: 'M4 7h6v6H4zM14 4h6v6h-6zM14 14h6v6h-6zM4 17h6',
   profiles: 'M5 6h14M5 12h14M5 18h14M9 4v4M15 10v4M8 16v4',
   jobs: 'M4 12a8 8 0 0 1 14-5.3L20 8M20 4v4h-4M20 12a8 8 0 0 1-14 5.3L4 16M4 20v-4h4',
+  alerts: 'M6 17V11a6 6 0 0 1 12 0v6l2 2H4zM10 21h4',
   sun: 'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2',
   moon: 'M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5z',
   out: 'M14 4h5v16h-5M10 8l-4 4 4 4M6 12h9',

@@ -28,13 +28,18 @@ type FailureProps = { error: ApiError; retry?: () => void; children?: ComponentC
 
 /** Explains an error and shows the service's message. */
 export function Failure({ error, retry, children }: FailureProps) {
-  const title = error.status === 403 ? 'Permission denied' : error.status === 404 ? 'Not found' : 'Request failed'
+  const isMissing = error.status === 404
+  const title = error.status === 403 ? 'Permission denied' : isMissing ? 'Not found' : 'Request failed'
   return (
     <div class="state" role="alert">
       <strong>{title}</strong>
-      <p>{explanations[error.code] ?? error.message}</p>
+      <p>
+        {isMissing
+          ? 'It was deleted, you cannot read it, or the link is wrong.'
+          : (explanations[error.code] ?? error.message)}
+      </p>
       {explanations[error.code] ? <p class="label">{error.message}</p> : null}
-      {retry ? (
+      {retry && !isMissing ? (
         <button type="button" class="button" onClick={retry}>
           Retry
         </button>

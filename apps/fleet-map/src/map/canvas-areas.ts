@@ -1,4 +1,5 @@
 import type { Position } from 'geojson'
+import type { AreaShape } from './area-shape.ts'
 import type { PixelOf } from './canvas-camera.ts'
 import type { HexAnswer } from './hexes.worker.ts'
 import { countries } from './outlines.ts'
@@ -68,4 +69,24 @@ export function drawCells(
   context.beginPath()
   traceRing(context, ringOf(selected), pixelOf)
   context.stroke()
+}
+
+/** Draws the outlines of places. */
+export function drawPlaces(
+  context: CanvasRenderingContext2D,
+  places: readonly AreaShape[],
+  pixelOf: PixelOf,
+  { accent }: MapTheme,
+): void {
+  context.fillStyle = accent
+  context.strokeStyle = accent
+  for (const { ring, selected } of places) {
+    context.beginPath()
+    traceRing(context, ring, pixelOf)
+    context.globalAlpha = selected ? 0.22 : 0.1
+    context.fill()
+    context.globalAlpha = 1
+    context.lineWidth = selected ? 2.5 : 1.5
+    context.stroke()
+  }
 }

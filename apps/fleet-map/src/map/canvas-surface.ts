@@ -1,7 +1,8 @@
 import type { Dwell, MapDevice } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import { dwellsFromZoom } from './area-layers.ts'
-import { drawCells, drawLand } from './canvas-areas.ts'
+import type { AreaShape } from './area-shape.ts'
+import { drawCells, drawLand, drawPlaces } from './canvas-areas.ts'
 import { createCanvasCamera } from './canvas-camera.ts'
 import { deviceAt, drawDevices } from './canvas-devices.ts'
 import { listenForGestures } from './canvas-gestures.ts'
@@ -22,6 +23,7 @@ type Picture = {
   trail: readonly TrailPoint[]
   zoneCells: HexAnswer['features']
   route: DrawnRoute | null
+  places: readonly AreaShape[]
 }
 
 const emptyPicture: Picture = {
@@ -33,6 +35,7 @@ const emptyPicture: Picture = {
   trail: [],
   zoneCells: [],
   route: null,
+  places: [],
 }
 
 /** Draws the map without clusters on a 2D canvas, for browsers without WebGL2. */
@@ -56,6 +59,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     if (camera.view().zoom >= dwellsFromZoom) drawDwells(context, picture.dwells, pixelOf, theme)
     drawTrail(context, picture.trail, pixelOf)
     drawZone(context, picture.zoneCells, pixelOf, theme)
+    drawPlaces(context, picture.places, pixelOf, theme)
     if (picture.route) drawRoute(context, picture.route, pixelOf, theme)
     drawDevices(context, picture, { width, height }, pixelOf, theme)
     if (picture.devices.length > 0) markDrawn('devices')
@@ -104,6 +108,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     setTrail: (trail) => show({ trail }),
     setZone: zone.outline,
     setRoute: (route) => show({ route }),
+    setAreas: (places) => show({ places }),
     setDrawing: (on) => {
       drawing = on
       element.style.cursor = on ? 'crosshair' : 'grab'

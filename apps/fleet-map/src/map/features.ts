@@ -1,7 +1,8 @@
-import type { Feature, FeatureCollection, LineString, Point } from 'geojson'
+import type { Feature, FeatureCollection, LineString, Point, Polygon } from 'geojson'
 import type { MapDevice } from '../api/types.ts'
 import { count } from '../components/format.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
+import type { AreaShape } from './area-shape.ts'
 import { iconName } from './icons.ts'
 import { colorOf, noServiceColor } from './palette.ts'
 import { type Bounds, shapeOf, type TrailPoint } from './surface.ts'
@@ -99,3 +100,11 @@ export const routePoints = ({ draft, marks }: DrawnRoute) => [
   ...draft.map(([lon, lat]) => point(lon, lat, { label: '' })),
   ...marks.map(({ at: [lon, lat], label }) => point(lon, lat, { label })),
 ]
+
+/** The outlines of places. */
+export const areaFeatures = (areas: readonly AreaShape[]): Feature<Polygon>[] =>
+  areas.map(({ ring, selected }) => ({
+    type: 'Feature',
+    properties: { selected },
+    geometry: { type: 'Polygon', coordinates: [ring] },
+  }))

@@ -18,6 +18,7 @@ export const readTheme = (): MapTheme => ({
   outline: themeColor('--marker-outline'),
   text: themeColor('--text'),
   surface: themeColor('--surface'),
+  accent: themeColor('--accent'),
 })
 
 const geojson: GeoJSONSourceSpecification = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
@@ -93,6 +94,19 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       source: 'zone',
       layout: { 'line-join': 'round' },
       paint: { 'line-color': theme.text, 'line-width': 2.5, 'line-dasharray': [2, 1] },
+    },
+    {
+      id: 'places',
+      type: 'fill',
+      source: 'places',
+      paint: { 'fill-color': theme.accent, 'fill-opacity': ['case', ['get', 'selected'], 0.22, 0.1] },
+    },
+    {
+      id: 'place-outlines',
+      type: 'line',
+      source: 'places',
+      layout: { 'line-join': 'round' },
+      paint: { 'line-color': theme.accent, 'line-width': ['case', ['get', 'selected'], 2.5, 1.5] },
     },
     {
       id: 'route-casing',
@@ -232,6 +246,7 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       trail: geojson,
       'trail-head': geojson,
       zone: geojson,
+      places: geojson,
       route: geojson,
       'route-points': geojson,
       clusters: geojson,

@@ -1,5 +1,6 @@
 import type { CoverageCell, Dwell, MapDevice, Quality } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
+import type { AreaShape } from './area-shape.ts'
 
 export type View = { lon: number; lat: number; zoom: number }
 export type Bounds = [west: number, south: number, east: number, north: number]
@@ -23,6 +24,7 @@ export type MapTheme = {
   outline: string
   text: string
   surface: string
+  accent: string
 }
 
 /** Addresses of tiles with {z}, {x} and {y}; null draws none. */
@@ -70,6 +72,8 @@ export type Surface = {
   /** Marks a dead zone by the outlines of its cells. */
   setZone: (cells: readonly string[]) => void
   setRoute: (route: DrawnRoute | null) => void
+  /** Draws the outlines of places. */
+  setAreas: (areas: readonly AreaShape[]) => void
   /** While a route is being drawn, clicks add points and a double click does not zoom. */
   setDrawing: (drawing: boolean) => void
   setTheme: () => void

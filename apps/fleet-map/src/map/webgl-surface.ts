@@ -13,7 +13,15 @@ import { openAreaTiles } from './area-tiles.ts'
 import { openDeviceTiles } from './device-tiles.ts'
 import type { DeviceTilesAnswer } from './device-tiles.worker.ts'
 import { markDrawn } from './drawn.ts'
-import { collection, deviceFeature, devicesInView, routeFeatures, routePoints, trailFeatures } from './features.ts'
+import {
+  areaFeatures,
+  collection,
+  deviceFeature,
+  devicesInView,
+  routeFeatures,
+  routePoints,
+  trailFeatures,
+} from './features.ts'
 import { openHexes } from './hexes.ts'
 import { iconPixelRatio, labelImage, markerImages } from './icons.ts'
 import { countries, countryLabels } from './outlines.ts'
@@ -210,6 +218,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       put('route', collection(route ? routeFeatures(route) : []))
       put('route-points', collection(route ? routePoints(route) : []))
     },
+    setAreas: (shapes) => put('places', collection(areaFeatures(shapes))),
     setDrawing: (on) => {
       drawing = on
       map.getCanvas().style.cursor = on ? 'crosshair' : ''

@@ -1,11 +1,10 @@
 import { useRef, useState } from 'preact/hooks'
-import { ApiError, all, call } from '../api/client.ts'
+import { all, call } from '../api/client.ts'
 import type { Batch, Device, Profile } from '../api/types.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { Icon } from '../components/icon.tsx'
-import { FailureNotice } from '../components/notice.tsx'
 import { useResource } from '../components/resource.ts'
-import { goTo } from '../state/url.ts'
+import { goTo, linkTo } from '../state/url.ts'
 
 /** Creates a reboot job for one device. */
 export const ConfirmReboot = ({ device, onClose }: { device: Device; onClose: () => void }) => (
@@ -63,21 +62,38 @@ export function ApplyDialog({ device, onClose }: { device: Device; onClose: () =
   )
 }
 
+type ConfirmDisableProps = { device: Device; onClose: () => void; onChanged: () => void }
+
+/** Disables a device, or enables a disabled one. */
+export function ConfirmDisable({ device, onClose, onChanged }: ConfirmDisableProps) {
+  const isDisabled = device.status === 'disabled'
+  return (
+    <Dialog
+      title={`${isDisabled ? 'Enable' : 'Disable'} ${device.name}?`}
+      submitLabel={isDisabled ? 'Enable' : 'Disable'}
+      danger={!isDisabled}
+      onClose={onClose}
+      onSubmit={async () => {
+        const body = { status: isDisabled ? 'offline' : 'disabled' }
+        await call(`/devices/${device.id}`, { method: 'PATCH', body })
+        onChanged()
+      }}
+    >
+      <p>
+        {isDisabled
+          ? 'The service accepts reports of the router again.'
+          : 'The service rejects its reports and gives it no jobs until you enable it. Jobs that it has not taken are rejected.'}
+      </p>
+    </Dialog>
+  )
+}
+
 type ActionsProps = { device: Device; onReboot: () => void; onApply: () => void; reload: () => void }
 
 /** The actions on a device. */
 export function Actions({ device, onReboot, onApply, reload }: ActionsProps) {
-  const [error, setError] = useState<ApiError>()
+  const [asks, setAsks] = useState(false)
   const disabled = device.status === 'disabled'
-  const toggle = async () => {
-    setError(undefined)
-    try {
-      await call(`/devices/${device.id}`, { method: 'PATCH', body: { status: disabled ? 'offline' : 'disabled' } })
-      reload()
-    } catch (failure) {
-      if (failure instanceof ApiError) setError(failure)
-    }
-  }
   return (
     <section>
       <div class="toolbar">
@@ -87,11 +103,23 @@ export function Actions({ device, onReboot, onApply, reload }: ActionsProps) {
         <button type="button" class="button" onClick={onApply} disabled={disabled}>
           Apply profile
         </button>
-        <button type="button" class="button danger" onClick={toggle}>
+        <button type="button" class="button" onClick={() => setAsks(true)}>
           {disabled ? 'Enable' : 'Disable'}
         </button>
+        <a class="button" href={linkTo('device', { id: device.id })}>
+          Details
+        </a>
       </div>
-      <FailureNotice reason={error?.message} />
+      {asks ? (
+        <ConfirmDisable
+          device={device}
+          onClose={() => setAsks(false)}
+          onChanged={() => {
+            setAsks(false)
+            reload()
+          }}
+        />
+      ) : null}
     </section>
   )
 }

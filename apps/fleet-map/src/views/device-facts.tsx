@@ -21,8 +21,8 @@ export function Dwells({ deviceId, sinceMinutes }: { deviceId: string; sinceMinu
           <li key={dwell.id}>
             <strong>{duration(dwell.durationS)}</strong>
             <span class="label">
-              {' '}
-              from {moment(dwell.arrivedAt)}
+              {dwell.places ? ` in ${dwell.places.map(({ name }) => name).join(', ')}` : ''} from{' '}
+              {moment(dwell.arrivedAt)}
               {dwell.departedAt === null ? ', ongoing' : ''}
               {dwell.noServiceS ? `, ${duration(dwell.noServiceS)} without service` : ''}
             </span>

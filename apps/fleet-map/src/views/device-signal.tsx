@@ -19,13 +19,14 @@ const alignmentLabel: Record<string, string> = {
 
 /** Describes where a measurement was taken. A measurement after the last fix gets its position from the next fix. */
 function placeOf({ alignment, ts }: NonNullable<MapDevice['signal']>, fix: MapDevice['location']): string {
-  if (alignment === 'none' && fix && ts > fix.ts) return 'Waiting for the next fix'
+  if (alignment === 'none' && fix && ts > fix.ts) return 'Waiting for GPS'
   return alignmentLabel[alignment] ?? alignment
 }
 
 /** Shows the newest measurement, what limits it, and the accuracy of its position. */
 export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
   const signal = onMap?.signal
+  const isOld = signal ? Date.now() - Date.parse(signal.ts) > silenceMs : false
   if (!signal)
     return (
       <section>
@@ -35,7 +36,7 @@ export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
     )
   return (
     <section>
-      <h2>Current signal</h2>
+      <h2>{isOld ? `Last signal, ${ago(signal.ts)}` : 'Current signal'}</h2>
       <div style={{ display: 'flex', gap: 'var(--space-3)', alignItems: 'center' }}>
         <QualityLabel quality={signal.quality} rat={signal.rat} />
         <span class="label">

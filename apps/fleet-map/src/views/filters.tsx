@@ -5,6 +5,7 @@ import { count } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { deviceStatuses, statusLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
+import { TagFilter } from '../components/tag-filter.tsx'
 import { homeOrganizationId, organizationId } from '../state/session.ts'
 import { place, setParams } from '../state/url.ts'
 import type { Found, Overview } from './fleet-data.ts'
@@ -123,15 +124,16 @@ export function Filters({ overview, found, onHit }: FiltersProps) {
               ))}
             </select>
           </label>
-          <label class="field">
+          <div class="field">
             <span>Tag</span>
-            <input
-              class="input"
+            <TagFilter
+              label="Tag"
+              org={groupsOf}
               value={params.tag ?? ''}
               placeholder="Any"
-              onChange={(event) => setParams({ tag: event.currentTarget.value.trim() || null })}
+              onChange={(tags) => setParams({ tag: tags || null })}
             />
-          </label>
+          </div>
         </div>
         <label class="field">
           <span>Time range</span>

@@ -14,9 +14,9 @@ import { GroupDialog } from './group-dialog.tsx'
 import { MemberDialog } from './member-dialog.tsx'
 
 const membershipLabels: Record<GroupMember['membership'], string> = {
-  explicit: 'Manual',
-  smartTag: 'Smart tag',
-  both: 'Manual and smart tag',
+  explicit: 'Manually',
+  smartTag: 'By a smart tag',
+  both: 'Manually and by a smart tag',
 }
 
 /** Shows a group's members and the actions on the whole group. */
@@ -35,10 +35,10 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
     reload()
   }
   const columns: Column<GroupMember>[] = [
-    { title: 'Name', cell: (device) => <a href={linkTo('map', { device: device.id })}>{device.name}</a> },
+    { title: 'Name', cell: (device) => <a href={linkTo('device', { id: device.id })}>{device.name}</a> },
     { title: 'Status', cell: ({ status }) => <StatusLabel status={status} /> },
     { title: 'Serial', cell: ({ serial }) => <code>{serial}</code>, optional: true },
-    { title: 'Membership', cell: ({ membership }) => membershipLabels[membership], optional: true },
+    { title: 'Added', cell: ({ membership }) => membershipLabels[membership], optional: true },
     { title: 'Last seen', cell: ({ lastSeenAt }) => ago(lastSeenAt) },
     {
       title: 'Actions',
@@ -119,6 +119,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
         <Dialog
           title={`Reboot all ${count(group?.effectiveDeviceCount ?? 0)} devices?`}
           submitLabel="Reboot"
+          danger
           onClose={close}
           onSubmit={async () => {
             const batch = await call<Batch>(`/orgs/${org}/groups/${id}/jobs`, {

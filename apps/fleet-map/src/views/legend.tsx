@@ -52,7 +52,7 @@ export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresho
           <Mark d="M2.5 2.5h9v9h-9z" /> Standing
         </li>
         <li>
-          <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> Silent ≥ 15 min
+          <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> No report for 15 min
         </li>
         <li>
           <span class="dwell" /> Dwell

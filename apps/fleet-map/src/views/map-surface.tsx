@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Dwell, MapDevice } from '../api/types.ts'
+import type { AreaShape } from '../map/area-shape.ts'
 import { createCanvasSurface } from '../map/canvas-surface.ts'
 import type {
   Bounds,
@@ -30,6 +31,8 @@ export type MapSurfaceProps = SurfaceEvents & {
   /** Cells of the dead zone to mark. */
   zone: readonly string[]
   route: DrawnRoute | null
+  /** Outlines of places. */
+  areas?: readonly AreaShape[]
   drawing: boolean
   /** The area to show. A new object moves the map. */
   fit: { bounds: Bounds; padding: Padding } | null
@@ -37,6 +40,8 @@ export type MapSurfaceProps = SurfaceEvents & {
   reveal: Reveal | null
   onReady: (surface: Surface) => void
 }
+
+const noAreas: AreaShape[] = []
 
 function openSurface(container: HTMLElement, start: View, events: SurfaceEvents): Surface {
   try {
@@ -88,6 +93,7 @@ export function MapSurface(props: MapSurfaceProps) {
   useEffect(() => surface?.setTrail(props.trail), [surface, props.trail])
   useEffect(() => surface?.setZone(props.zone), [surface, props.zone])
   useEffect(() => surface?.setRoute(props.route), [surface, props.route])
+  useEffect(() => surface?.setAreas(props.areas ?? noAreas), [surface, props.areas])
   useEffect(() => surface?.setDrawing(props.drawing), [surface, props.drawing])
   useEffect(() => {
     if (props.fit) surface?.fit(props.fit.bounds, props.fit.padding)

@@ -112,7 +112,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
             if (location) requestAnimationFrame(() => camera.show(pointOf(location)))
           }}
         />
-        {overview.phase !== 'loading' && shown === 0 ? <NoDevices total={overview.devices} /> : null}
+        {overview.phase !== 'loading' && shown === 0 ? <NoDevices isFiltered={isFilteredBy(here)} /> : null}
         {metric === 'off' || thresholds.rsrpDbm.length === 0 ? null : (
           <Legend metric={metric} thresholds={thresholds} />
         )}
@@ -200,13 +200,17 @@ function MapPanel({ here, overview, camera, cell, zones }: MapPanelProps) {
   return null
 }
 
-const NoDevices = ({ total }: { total: number }) => (
+/** Whether something other than the time range hides devices. */
+const isFilteredBy = ({ filter: { group, tag, rat, plmn }, status, nameContains }: MapPlace): boolean =>
+  [group, tag, rat, plmn, status, nameContains].some((value) => value !== '')
+
+const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
   <div class="map-empty floating" role="status">
-    <strong>{total === 0 ? 'No devices in this time range' : 'No matching devices'}</strong>
+    <strong>{isFiltered ? 'No matching devices' : 'No devices in this time range'}</strong>
     <p class="label">
-      {total === 0
-        ? 'Devices appear here after their first report. Choose a longer time range or clear the filters.'
-        : 'Change the search text or the filters.'}
+      {isFiltered
+        ? 'Change the search text or the filters, or choose a longer time range.'
+        : 'Devices appear here after their first report. Choose a longer time range.'}
     </p>
     <a class="button small" href="#/map">
       Clear all filters

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { signOut } from '../api/client.ts'
+import { count } from '../components/format.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Loading } from '../components/states.tsx'
+import { alertCounts } from '../state/alert-counts.ts'
 import { organizationId, organizations } from '../state/session.ts'
 import { theme, toggleTheme } from '../state/theme.ts'
 import { linkTo, place, setParams } from '../state/url.ts'
@@ -12,7 +14,11 @@ const views: { view: string; label: string; icon: IconName }[] = [
   { view: 'groups', label: 'Groups', icon: 'groups' },
   { view: 'profiles', label: 'Profiles', icon: 'profiles' },
   { view: 'jobs', label: 'Jobs', icon: 'jobs' },
+  { view: 'alerts', label: 'Alerts', icon: 'alerts' },
 ]
+
+/** The page of a device belongs to the list of devices. */
+const sectionOf = (view: string) => (view === 'device' ? 'devices' : view)
 
 /** The frame around every view: navigation, theme and sign-out. */
 export const Shell = ({ children }: { children: ComponentChildren }) => (
@@ -23,9 +29,10 @@ export const Shell = ({ children }: { children: ComponentChildren }) => (
     <nav class="rail" aria-label="Views">
       <img class="brand" src="./favicon.svg" alt="Routerfleet" />
       {views.map(({ view, label, icon }) => (
-        <a key={view} href={linkTo(view)} aria-current={place.value.view === view ? 'page' : undefined}>
+        <a key={view} href={linkTo(view)} aria-current={sectionOf(place.value.view) === view ? 'page' : undefined}>
           <Icon name={icon} />
           {label}
+          {view === 'alerts' ? <OpenAlerts /> : null}
         </a>
       ))}
       <span class="spacer" />
@@ -43,6 +50,20 @@ export const Shell = ({ children }: { children: ComponentChildren }) => (
     </main>
   </div>
 )
+
+/** The number of open alerts; nothing when there are none. */
+function OpenAlerts() {
+  const open = alertCounts.value?.open ?? 0
+  if (open === 0) return null
+  return (
+    <>
+      <span class="badge" aria-hidden="true">
+        {open > 99 ? '99+' : open}
+      </span>
+      <span class="visually-hidden">, {count(open)} open</span>
+    </>
+  )
+}
 
 // A link would change the part of the address after `#`, which names the view.
 function focusContent() {

@@ -1,0 +1,35 @@
+import { useId, useState } from 'preact/hooks'
+import { knownTags, readTags, useTags } from '../state/tags.ts'
+
+type TagFilterProps = {
+  org: string
+  value: string
+  placeholder: string
+  label?: string
+  onChange: (tags: string) => void
+}
+
+/** A field for tags, separated by commas, that suggests those of the organization's devices. Upper and lower case are equal. */
+export function TagFilter({ org, value, placeholder, label, onChange }: TagFilterProps) {
+  const id = useId()
+  const [isUsed, setUsed] = useState(false)
+  const tags = useTags(isUsed ? org : '')
+  return (
+    <>
+      <input
+        class="input"
+        list={id}
+        aria-label={label}
+        placeholder={placeholder}
+        value={value}
+        onFocus={() => setUsed(true)}
+        onChange={async ({ currentTarget: { value: typed } }) => onChange(knownTags(typed, await readTags(org)))}
+      />
+      <datalist id={id}>
+        {tags.map((tag) => (
+          <option key={tag.value} value={tag.value} label={`${tag.devices} devices`} />
+        ))}
+      </datalist>
+    </>
+  )
+}

@@ -1,0 +1,171 @@
+import { useState } from 'preact/hooks'
+import type { AlertRule, Place } from '../../api/alert-types.ts'
+import { ApiError, all, call } from '../../api/client.ts'
+import type { Group } from '../../api/types.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { FailureNotice } from '../../components/notice.tsx'
+import { MoreButton, usePages } from '../../components/pages.tsx'
+import { useResource } from '../../components/resource.ts'
+import { Empty, Failure, Loading } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { place, setParams } from '../../state/url.ts'
+import { conditionText, SeverityLabel } from './alert-text.tsx'
+import { RuleDialog } from './rule-dialog.tsx'
+
+/** What the forms of rules choose from. */
+export type RuleTargets = { groups: Group[]; places: Place[] }
+
+/** Lists the rules; creates, edits, enables, disables and deletes them. */
+export function AlertRules({ org }: { org: string }) {
+  const list = usePages<AlertRule>(`/orgs/${org}/alert-rules`, {})
+  const { value: targets } = useResource(`rule targets ${org}`, () => readTargets(org))
+  const [adding, setAdding] = useState(false)
+  const [deleting, setDeleting] = useState<AlertRule>()
+  const [error, setError] = useState<ApiError>()
+  const opened = place.value.params.rule
+  const close = () => {
+    setAdding(false)
+    setDeleting(undefined)
+    setParams({ rule: null }, { replace: true })
+  }
+  const saved = () => {
+    close()
+    list.reload()
+  }
+  const toggle = async (rule: AlertRule) => {
+    setError(undefined)
+    try {
+      await call(`/orgs/${org}/alert-rules/${rule.id}`, { method: 'PATCH', body: { enabled: !rule.enabled } })
+    } catch (failure) {
+      if (failure instanceof ApiError) setError(failure)
+    }
+    list.reload()
+  }
+  const isEmpty = !list.loading && !list.error && list.items.length === 0
+  return (
+    <>
+      <div class="toolbar">
+        <p class="label grow">A rule opens one alert for each device on which its condition holds.</p>
+        <button type="button" class="button primary" onClick={() => setAdding(true)}>
+          <Icon name="plus" size={16} /> New rule
+        </button>
+      </div>
+      <FailureNotice reason={error?.message} />
+      {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
+      {list.loading && list.items.length === 0 ? <Loading /> : null}
+      {isEmpty ? (
+        <Empty title="No rules yet">
+          <p>
+            Rules watch for devices that stop reporting, weak signal, high temperature, data use, and places that
+            devices enter or leave.
+          </p>
+        </Empty>
+      ) : null}
+      {list.items.length > 0 ? (
+        <Table
+          caption="Alert rules"
+          columns={columnsOf(targets, toggle, setDeleting)}
+          rows={list.items}
+          keyOf={({ id }) => id}
+        />
+      ) : null}
+      <MoreButton more={list.more} />
+      {(adding || opened) && targets ? (
+        <RuleDialog key={opened ?? ''} org={org} id={opened} targets={targets} onClose={close} onSaved={saved} />
+      ) : null}
+      {deleting ? (
+        <Dialog
+          title={`Delete the rule ${deleting.name}?`}
+          submitLabel="Delete"
+          danger
+          onClose={close}
+          onSubmit={async () => {
+            await call(`/orgs/${org}/alert-rules/${deleting.id}`, { method: 'DELETE' })
+            saved()
+          }}
+        >
+          <p>Its open alerts are closed. They stay in the inbox.</p>
+        </Dialog>
+      ) : null}
+    </>
+  )
+}
+
+async function readTargets(org: string): Promise<RuleTargets> {
+  // A key can lack one of the scopes; the form then offers fewer choices.
+  const orNone = <Item,>(items: Promise<Item[]>) => items.catch(() => [])
+  const [groups, places] = await Promise.all([
+    orNone(all<Group>(`/orgs/${org}/groups`)),
+    orNone(all<Place>(`/orgs/${org}/places`)),
+  ])
+  return { groups, places }
+}
+
+function columnsOf(
+  targets: RuleTargets | undefined,
+  toggle: (rule: AlertRule) => void,
+  remove: (rule: AlertRule) => void,
+): Column<AlertRule>[] {
+  const nameIn = (list: readonly { id: string; name: string }[] | undefined, id: string, fallback: string) =>
+    list?.find((item) => item.id === id)?.name ?? fallback
+  const placeName = (id: string) => nameIn(targets?.places, id, 'a place')
+  return [
+    {
+      title: 'Rule',
+      cell: ({ id, name, condition }) => (
+        <div class="stacked">
+          <button type="button" class="link" onClick={() => setParams({ rule: id })}>
+            {name}
+          </button>
+          <span class="label">{conditionText(condition, placeName)}</span>
+        </div>
+      ),
+    },
+    { title: 'Severity', cell: ({ severity }) => <SeverityLabel severity={severity} />, optional: true },
+    {
+      title: 'Devices',
+      cell: ({ groupId, tags }) =>
+        [
+          groupId === null ? 'All devices' : nameIn(targets?.groups, groupId, 'Deleted group'),
+          ...(tags.length > 0 ? [`with ${tags.join(' and ')}`] : []),
+        ].join(' '),
+      optional: true,
+    },
+    { title: 'Notify', cell: ({ channels }) => channelText(channels), optional: true },
+    {
+      title: 'Quiet hours',
+      cell: ({ quietHours }) => (quietHours ? `${quietHours.from} to ${quietHours.to}` : '–'),
+      optional: true,
+    },
+    {
+      title: 'Enabled',
+      cell: (rule) => (
+        <input
+          type="checkbox"
+          role="switch"
+          aria-checked={rule.enabled}
+          aria-label={`${rule.name} is enabled`}
+          checked={rule.enabled}
+          onChange={() => toggle(rule)}
+        />
+      ),
+    },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      cell: (rule) => (
+        <button type="button" class="button quiet small" onClick={() => remove(rule)}>
+          Delete
+        </button>
+      ),
+    },
+  ]
+}
+
+function channelText({ webhook, emails }: AlertRule['channels']): string {
+  const channels = [...(webhook ? ['Webhooks'] : []), ...emails]
+  return channels.length > 2
+    ? `${channels.slice(0, 2).join(', ')} and ${channels.length - 2} more`
+    : channels.join(', ') || 'Inbox only'
+}

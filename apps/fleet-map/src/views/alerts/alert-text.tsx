@@ -1,0 +1,93 @@
+import type { Alert, AlertKind, AlertState, Condition, Severity } from '../../api/alert-types.ts'
+import { count, duration, measured, moment } from '../../components/format.ts'
+import { numberOf, textOf } from '../../state/history.ts'
+
+export const kindLabels: Record<AlertKind, string> = {
+  offline: 'No report',
+  no_fix: 'No GPS position',
+  weak_signal: 'Weak signal',
+  high_temperature: 'High temperature',
+  entered_place: 'Entered a place',
+  left_place: 'Left a place',
+  data_use: 'Data use',
+}
+
+export const stateLabels: Record<AlertState, string> = {
+  open: 'Open',
+  acknowledged: 'Acknowledged',
+  closed: 'Closed',
+}
+
+const severityLook: Record<Severity, { label: string; color: string; mark: string }> = {
+  critical: { label: 'Critical', color: 'var(--bad)', mark: '▲' },
+  warning: { label: 'Warning', color: 'var(--warn)', mark: '◆' },
+  info: { label: 'Info', color: 'var(--accent)', mark: '●' },
+}
+
+export const severityLabel = (severity: Severity): string => severityLook[severity].label
+
+/** A severity as a shape, a colour and a word. */
+export const SeverityLabel = ({ severity }: { severity: Severity }) => (
+  <span class="status">
+    <span aria-hidden="true" style={{ color: severityLook[severity].color }}>
+      {severityLook[severity].mark}
+    </span>
+    {severityLook[severity].label}
+  </span>
+)
+
+const lasting = (minutes: number) => (minutes === 0 ? '' : ` for ${duration(minutes * 60)}`)
+
+/** Returns a condition as a phrase, such as "No report for 30 min". */
+export function conditionText(condition: Condition, placeName: (id: string) => string): string {
+  switch (condition.kind) {
+    case 'offline':
+      return `No report${lasting(condition.forMinutes)}`
+    case 'no_fix':
+      return `No GPS position${lasting(condition.forMinutes)}`
+    case 'weak_signal':
+      return `RSRP below ${measured(condition.rsrpBelowDbm, 'dBm')}${lasting(condition.forMinutes)}`
+    case 'high_temperature':
+      return `Temperature above ${measured(condition.temperatureAboveC, '°C')}${lasting(condition.forMinutes)}`
+    case 'entered_place':
+      return `Inside ${placeName(condition.placeId)}${lasting(condition.forMinutes)}`
+    case 'left_place':
+      return `Outside ${placeName(condition.placeId)}${lasting(condition.forMinutes)}`
+    case 'data_use':
+      return `More than ${count(condition.aboveMegabytes)} MB per ${condition.period}`
+  }
+}
+
+const orNever = (time: unknown) => {
+  const text = textOf(time)
+  return text === null ? 'never' : moment(text)
+}
+
+/** Returns what was measured when the alert opened. */
+export function measuredText({ kind, measured: values }: Alert): string {
+  switch (kind) {
+    case 'offline':
+      return `Last report: ${orNever(values.lastSeenAt)}`
+    case 'no_fix':
+      return `Last position: ${orNever(values.lastFixAt)}`
+    case 'weak_signal':
+      return numberOf(values.rsrpDbm) === null ? 'No service' : `RSRP ${measured(numberOf(values.rsrpDbm), 'dBm')}`
+    case 'high_temperature':
+      return measured(numberOf(values.temperatureC), '°C')
+    case 'data_use':
+      return `${count(Math.round(numberOf(values.megabytes) ?? 0))} MB`
+    default:
+      return `At ${numberOf(values.lat)?.toFixed(4)}, ${numberOf(values.lon)?.toFixed(4)}`
+  }
+}
+
+const closeReasons: Record<string, string> = {
+  closed_by_user: 'Closed manually',
+  condition_ended: 'Condition ended',
+  out_of_scope: 'The rule no longer applies to the device',
+  rule_changed: 'The rule was changed',
+  rule_disabled: 'The rule was disabled',
+  rule_deleted: 'The rule was deleted',
+}
+
+export const closeReasonText = (reason: string | null): string => (reason ? (closeReasons[reason] ?? reason) : '')

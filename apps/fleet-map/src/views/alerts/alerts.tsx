@@ -1,0 +1,49 @@
+import type { JSX } from 'preact'
+import { homeOrganizationId } from '../../state/session.ts'
+import { linkTo, place } from '../../state/url.ts'
+import { PlaceDetail } from '../places/place-detail.tsx'
+import { PlaceList } from '../places/place-list.tsx'
+import { OrganizationPicker, WithoutOrganization } from '../shell.tsx'
+import { AlertInbox } from './alert-inbox.tsx'
+import { AlertRules } from './alert-rules.tsx'
+import '../../styles/alerts.css'
+
+type Section = { tab: string; label: string; Body: (props: { org: string }) => JSX.Element }
+
+const inbox: Section = { tab: '', label: 'Inbox', Body: AlertInbox }
+const sections: Section[] = [
+  inbox,
+  { tab: 'rules', label: 'Rules', Body: AlertRules },
+  { tab: 'places', label: 'Places', Body: PlaceList },
+]
+
+/** The inbox of alerts, the rules that open them, and the places that rules and lists use. */
+export function AlertsView() {
+  const org = homeOrganizationId.value
+  const { tab = '', place: placeId } = place.value.params
+  if (!org) return <WithoutOrganization />
+  if (tab === 'places' && placeId) return <PlaceDetail key={`${org} ${placeId}`} org={org} id={placeId} />
+  const { Body } = sections.find((section) => section.tab === tab) ?? inbox
+  return (
+    <div class="page">
+      <div class="page-inner">
+        <div class="page-head">
+          <h1>Alerts</h1>
+          <OrganizationPicker allowAll={false} />
+        </div>
+        <nav class="tabs" aria-label="Alerts">
+          {sections.map(({ tab: name, label }) => (
+            <a
+              key={name}
+              href={linkTo('alerts', name ? { tab: name } : {})}
+              aria-current={name === tab ? 'page' : undefined}
+            >
+              {label}
+            </a>
+          ))}
+        </nav>
+        <Body key={org} org={org} />
+      </div>
+    </div>
+  )
+}

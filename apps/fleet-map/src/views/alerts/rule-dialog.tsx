@@ -1,0 +1,91 @@
+import { useState } from 'preact/hooks'
+import type { AlertRule } from '../../api/alert-types.ts'
+import { ApiError, call } from '../../api/client.ts'
+import { Conflict } from '../../components/conflict.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { type Entity, ifMatch, useEntity } from '../../components/entity.ts'
+import { Failure, Loading } from '../../components/states.tsx'
+import type { RuleTargets } from './alert-rules.tsx'
+import { RuleFields } from './rule-fields.tsx'
+import { newRule, type RuleBody, readRuleForm } from './rule-form.ts'
+
+type RuleDialogProps = {
+  org: string
+  /** The rule to edit; undefined creates one. */
+  id: string | undefined
+  targets: RuleTargets
+  onClose: () => void
+  onSaved: () => void
+}
+
+/** Creates or edits a rule. */
+export function RuleDialog({ org, id, ...rest }: RuleDialogProps) {
+  return id === undefined ? (
+    <RuleForm
+      {...rest}
+      title="New rule"
+      rule={newRule}
+      save={(body) => call(`/orgs/${org}/alert-rules`, { method: 'POST', body })}
+    />
+  ) : (
+    <EditDialog path={`/orgs/${org}/alert-rules/${id}`} {...rest} />
+  )
+}
+
+type EditDialogProps = Omit<RuleDialogProps, 'org' | 'id'> & { path: string }
+
+function EditDialog({ path, ...rest }: EditDialogProps) {
+  const found = useEntity<AlertRule>(path)
+  const [loaded, setLoaded] = useState<Entity<AlertRule>>()
+  const current = loaded ?? found.value
+  if (!current)
+    return (
+      <Dialog title="Rule" submitLabel="Save" onClose={rest.onClose} onSubmit={async () => rest.onClose()}>
+        {found.error ? <Failure error={found.error} retry={found.reload} /> : <Loading rows={4} />}
+      </Dialog>
+    )
+  return (
+    <RuleForm
+      key={current.tag}
+      {...rest}
+      title={`Edit ${current.value.name}`}
+      rule={current.value}
+      save={(body) => call(path, { method: 'PATCH', headers: ifMatch(current.tag), body })}
+      reload={() => {
+        setLoaded(undefined)
+        found.reload()
+      }}
+    />
+  )
+}
+
+type RuleFormProps = Pick<RuleDialogProps, 'targets' | 'onClose' | 'onSaved'> & {
+  title: string
+  rule: RuleBody
+  save: (body: RuleBody) => Promise<unknown>
+  reload?: () => void
+}
+
+function RuleForm({ title, rule, targets, onClose, onSaved, save, reload }: RuleFormProps) {
+  const [conflict, setConflict] = useState(false)
+  return (
+    <Dialog
+      title={title}
+      submitLabel="Save"
+      onClose={onClose}
+      onSubmit={async (form) => {
+        setConflict(false)
+        try {
+          await save(readRuleForm(form))
+          onSaved()
+        } catch (error) {
+          if (!(error instanceof ApiError && error.status === 412 && reload)) throw error
+          setConflict(true)
+        }
+      }}
+    >
+      <RuleFields rule={rule} targets={targets} />
+      {conflict && reload ? <Conflict what="rule" onReload={reload} /> : null}
+    </Dialog>
+  )
+}

@@ -1,0 +1,200 @@
+import { useState } from 'preact/hooks'
+import { type AlertKind, type Condition, severities } from '../../api/alert-types.ts'
+import { count } from '../../components/format.ts'
+import { linkTo } from '../../state/url.ts'
+import type { RuleTargets } from './alert-rules.tsx'
+import { kindLabels, severityLabel } from './alert-text.tsx'
+import { QuietHoursFields } from './quiet-hours-fields.tsx'
+import type { RuleBody } from './rule-form.ts'
+
+/** The fields of a rule. `readRuleForm` reads them. */
+export function RuleFields({ rule, targets }: { rule: RuleBody; targets: RuleTargets }) {
+  const [kind, setKind] = useState<AlertKind>(rule.condition.kind)
+  // The values of the rule belong to its own kind; another kind starts with common values.
+  const condition = kind === rule.condition.kind ? rule.condition : initialConditions[kind]
+  return (
+    <>
+      <label class="field">
+        <span>Name</span>
+        <input class="input" name="name" required maxLength={200} defaultValue={rule.name} />
+      </label>
+      <div class="pair">
+        <label class="field">
+          <span>Condition</span>
+          <select
+            class="input"
+            name="kind"
+            value={kind}
+            onChange={(event) => setKind(event.currentTarget.value as AlertKind)}
+          >
+            {Object.entries(kindLabels).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field">
+          <span>Severity</span>
+          <select class="input" name="severity">
+            {severities.map((severity) => (
+              <option key={severity} value={severity} selected={severity === rule.severity}>
+                {severityLabel(severity)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <ConditionFields key={kind} condition={condition} targets={targets} />
+      <div class="pair">
+        <label class="field">
+          <span>Group</span>
+          <select class="input" name="groupId">
+            <option value="">All devices</option>
+            {targets.groups.map(({ id, name, effectiveDeviceCount }) => (
+              <option key={id} value={id} selected={id === rule.groupId}>
+                {name} ({count(effectiveDeviceCount)})
+              </option>
+            ))}
+            {rule.groupId && !targets.groups.some(({ id }) => id === rule.groupId) ? (
+              <option value={rule.groupId} selected>
+                Another group
+              </option>
+            ) : null}
+          </select>
+        </label>
+        <label class="field">
+          <span>Only with all of these tags</span>
+          <input class="input" name="tags" placeholder="Any" defaultValue={rule.tags.join(', ')} />
+        </label>
+      </div>
+      <label class="field">
+        <span>Send e-mail to (at most 10 addresses, separated by commas)</span>
+        <input
+          class="input"
+          name="emails"
+          placeholder="No e-mail"
+          inputMode="email"
+          defaultValue={rule.channels.emails.join(', ')}
+        />
+      </label>
+      <label class="choice">
+        <input type="checkbox" name="webhook" defaultChecked={rule.channels.webhook} />
+        <span>
+          Send to webhooks
+          <span class="hint"> that subscribe to alert.opened and alert.closed</span>
+        </span>
+      </label>
+      <QuietHoursFields quietHours={rule.quietHours} />
+      <label class="choice">
+        <input type="checkbox" name="enabled" defaultChecked={rule.enabled} />
+        <span>Enabled</span>
+      </label>
+    </>
+  )
+}
+
+const initialConditions: Record<AlertKind, Condition> = {
+  offline: { kind: 'offline', forMinutes: 30 },
+  no_fix: { kind: 'no_fix', forMinutes: 30 },
+  weak_signal: { kind: 'weak_signal', rsrpBelowDbm: -115, forMinutes: 10 },
+  high_temperature: { kind: 'high_temperature', temperatureAboveC: 75, forMinutes: 10 },
+  entered_place: { kind: 'entered_place', placeId: '', forMinutes: 5 },
+  left_place: { kind: 'left_place', placeId: '', forMinutes: 5 },
+  data_use: { kind: 'data_use', aboveMegabytes: 1_000, period: 'day' },
+}
+
+/** The bounds that the service accepts for the minutes of each kind. */
+const minuteBounds: Partial<Record<AlertKind, [min: number, max: number]>> = {
+  offline: [5, 10_080],
+  no_fix: [5, 10_080],
+  weak_signal: [1, 360],
+  high_temperature: [1, 360],
+  entered_place: [0, 10_080],
+  left_place: [0, 10_080],
+}
+
+function ConditionFields({ condition, targets }: { condition: Condition; targets: RuleTargets }) {
+  const [min, max] = minuteBounds[condition.kind] ?? [0, 0]
+  const number = (name: string, label: string, value: number, low: number, high: number) => (
+    <label class="field">
+      <span>{label}</span>
+      <input class="input" type="number" name={name} required min={low} max={high} step="any" defaultValue={value} />
+    </label>
+  )
+  const minutes =
+    'forMinutes' in condition ? (
+      <label class="field">
+        <span>For at least (minutes)</span>
+        <input
+          class="input"
+          type="number"
+          name="forMinutes"
+          required
+          min={min}
+          max={max}
+          step={1}
+          defaultValue={condition.forMinutes}
+        />
+      </label>
+    ) : null
+  switch (condition.kind) {
+    case 'weak_signal':
+      return (
+        <div class="pair">
+          {number('rsrpBelowDbm', 'RSRP below (dBm), or no service', condition.rsrpBelowDbm, -156, -31)}
+          {minutes}
+        </div>
+      )
+    case 'high_temperature':
+      return (
+        <div class="pair">
+          {number('temperatureAboveC', 'Temperature above (°C)', condition.temperatureAboveC, -60, 150)}
+          {minutes}
+        </div>
+      )
+    case 'data_use':
+      return (
+        <div class="pair">
+          {number('aboveMegabytes', 'More than (MB)', condition.aboveMegabytes, 1, 1_000_000_000)}
+          <label class="field">
+            <span>Per</span>
+            <select class="input" name="period">
+              {(['day', 'month'] as const).map((period) => (
+                <option key={period} value={period} selected={period === condition.period}>
+                  {period === 'day' ? 'Day (UTC)' : 'Month (UTC)'}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+      )
+    case 'entered_place':
+    case 'left_place':
+      return (
+        <>
+          <div class="pair">
+            <label class="field">
+              <span>Place</span>
+              <select class="input" name="placeId" required>
+                {targets.places.map(({ id, name }) => (
+                  <option key={id} value={id} selected={id === condition.placeId}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </label>
+            {minutes}
+          </div>
+          {targets.places.length === 0 ? (
+            <p class="notice">
+              There are no places yet. <a href={linkTo('alerts', { tab: 'places', place: 'new' })}>Draw a place</a>{' '}
+              first.
+            </p>
+          ) : null}
+        </>
+      )
+    default:
+      return minutes
+  }
+}

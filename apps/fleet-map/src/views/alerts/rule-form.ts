@@ -1,0 +1,61 @@
+import type { AlertKind, AlertRule, Condition, QuietHours, Severity } from '../../api/alert-types.ts'
+import { wordsOf } from '../../components/words.ts'
+
+/** What a rule is created from. */
+export type RuleBody = Omit<AlertRule, 'id' | 'createdAt' | 'updatedAt'>
+
+export const newRule: RuleBody = {
+  name: '',
+  enabled: true,
+  severity: 'warning',
+  condition: { kind: 'offline', forMinutes: 30 },
+  groupId: null,
+  tags: [],
+  channels: { webhook: true, emails: [] },
+  quietHours: null,
+}
+
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+
+/** Reads the fields of `RuleFields`. */
+export function readRuleForm(form: FormData): RuleBody {
+  const text = (name: string) => String(form.get(name) ?? '').trim()
+  return {
+    name: text('name'),
+    enabled: form.has('enabled'),
+    severity: text('severity') as Severity,
+    condition: readCondition(text('kind') as AlertKind, text),
+    groupId: text('groupId') || null,
+    tags: wordsOf(text('tags')),
+    channels: { webhook: form.has('webhook'), emails: wordsOf(text('emails')) },
+    quietHours: form.has('quiet') ? readQuietHours(form, text) : null,
+  }
+}
+
+function readCondition(kind: AlertKind, text: (name: string) => string): Condition {
+  const forMinutes = Number(text('forMinutes'))
+  switch (kind) {
+    case 'weak_signal':
+      return { kind, rsrpBelowDbm: Number(text('rsrpBelowDbm')), forMinutes }
+    case 'high_temperature':
+      return { kind, temperatureAboveC: Number(text('temperatureAboveC')), forMinutes }
+    case 'entered_place':
+    case 'left_place':
+      return { kind, placeId: text('placeId'), forMinutes }
+    case 'data_use':
+      return { kind, aboveMegabytes: Number(text('aboveMegabytes')), period: text('period') as 'day' | 'month' }
+    default:
+      return { kind, forMinutes }
+  }
+}
+
+function readQuietHours(form: FormData, text: (name: string) => string): QuietHours {
+  const days = form.getAll('days').map(String)
+  const isEveryDay = days.length === 0 || days.length === weekdays.length
+  return {
+    ...(isEveryDay ? {} : { days }),
+    from: text('quietFrom'),
+    to: text('quietTo'),
+    timeZone: text('timeZone'),
+  }
+}

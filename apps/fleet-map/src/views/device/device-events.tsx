@@ -1,0 +1,82 @@
+import { useEffect } from 'preact/hooks'
+import type { Device } from '../../api/types.ts'
+import { ago, moment } from '../../components/format.ts'
+import { MoreButton, usePages } from '../../components/pages.tsx'
+import { Failure, Loading } from '../../components/states.tsx'
+import { place, setParams } from '../../state/url.ts'
+import { actorText, type DeviceEvent, type EventKind, eventText, kindLooks } from './event-text.ts'
+
+const kinds = Object.keys(kindLooks) as EventKind[]
+
+/** What happened to the device, newest first. The kinds in the address are shown. */
+export function DeviceEvents({ device, round }: { device: Device; round: number }) {
+  const chosen = kinds.filter((kind) => place.value.params.kinds?.split(',').includes(kind))
+  const list = usePages<DeviceEvent>(`/devices/${device.id}/events`, { kind: chosen, limit: 50 })
+  useEffect(() => list.reload(), [round, device.status])
+  const toggle = (kind: EventKind) => {
+    const next = chosen.includes(kind) ? chosen.filter((one) => one !== kind) : [...chosen, kind]
+    setParams({ kinds: next.join(',') || null }, { replace: true })
+  }
+  return (
+    <section class="stack" aria-label="Events">
+      <div class="toolbar">
+        <h2 class="grow">Events</h2>
+        <button type="button" class="button small" onClick={list.reload}>
+          Refresh
+        </button>
+      </div>
+      <fieldset class="plain chips" aria-label="Kinds of events">
+        <button
+          type="button"
+          class="chip"
+          aria-pressed={chosen.length === 0}
+          onClick={() => setParams({ kinds: null })}
+        >
+          All
+        </button>
+        {kinds.map((kind) => (
+          <button
+            key={kind}
+            type="button"
+            class="chip"
+            aria-pressed={chosen.includes(kind)}
+            onClick={() => toggle(kind)}
+          >
+            <span class="swatch" style={{ background: kindLooks[kind].color }} />
+            {kindLooks[kind].label}
+          </button>
+        ))}
+      </fieldset>
+      {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
+      {list.loading && list.items.length === 0 ? <Loading /> : null}
+      {!list.loading && !list.error && list.items.length === 0 ? (
+        <p class="label">{list.more ? 'Nothing happened in the last weeks.' : 'No events.'}</p>
+      ) : null}
+      {list.items.length > 0 ? (
+        <ol class="card events">
+          {list.items.map((event) => (
+            <EventRow key={event.id} event={event} />
+          ))}
+        </ol>
+      ) : null}
+      <MoreButton more={list.more} />
+    </section>
+  )
+}
+
+function EventRow({ event }: { event: DeviceEvent }) {
+  const { title, more } = eventText(event)
+  return (
+    <li>
+      <time dateTime={event.at} title={ago(event.at)}>
+        {moment(event.at)}
+      </time>
+      <span class="swatch" style={{ background: kindLooks[event.kind].color }} />
+      <span class="stacked">
+        <strong>{title}</strong>
+        {more ? <span class="hint">{more}</span> : null}
+      </span>
+      <span class="hint actor">{actorText(event)}</span>
+    </li>
+  )
+}

@@ -1,0 +1,106 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, call } from '../../api/client.ts'
+import type { Device, Job } from '../../api/types.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { ago, moment } from '../../components/format.ts'
+import { jobLook, kindLabel } from '../../components/labels.tsx'
+import { FailureNotice } from '../../components/notice.tsx'
+import { MoreButton, usePages } from '../../components/pages.tsx'
+import { Failure } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { linkTo } from '../../state/url.ts'
+
+const everyMs = 3_000
+
+/** The device's jobs, single ones too, with cancel and retry. `round` changes when a job may have been added. */
+export function DeviceJobList({ device, round }: { device: Device; round: number }) {
+  const list = usePages<Job>(`/devices/${device.id}/jobs`, { limit: 10 })
+  const [cancelling, setCancelling] = useState<Job>()
+  const [error, setError] = useState<ApiError>()
+  const hasOpen = list.items.some(({ finishedAt }) => finishedAt === null)
+  useEffect(() => list.reload(), [round])
+  useEffect(() => {
+    if (!hasOpen) return
+    const timer = setInterval(list.reload, everyMs)
+    return () => clearInterval(timer)
+  }, [hasOpen])
+  const retry = async (job: Job) => {
+    setError(undefined)
+    try {
+      await call(`/orgs/${job.organizationId}/jobs/${job.id}/retry`, { method: 'POST' })
+    } catch (failure) {
+      if (failure instanceof ApiError) setError(failure)
+    }
+    list.reload()
+  }
+  const columns: Column<Job>[] = [
+    {
+      title: 'Job',
+      cell: ({ kind, batchId, organizationId }) =>
+        batchId === null ? (
+          (kindLabel[kind] ?? kind)
+        ) : (
+          <a href={linkTo('jobs', { batch: batchId, org: organizationId })}>{kindLabel[kind] ?? kind}</a>
+        ),
+    },
+    {
+      title: 'State',
+      cell: (job) => (
+        <span class="status">
+          <span class="swatch" style={{ background: jobLook[job.status].color }} />
+          {jobLook[job.status].label}
+          {job.progress !== null && job.finishedAt === null ? ` ${job.progress} %` : ''}
+        </span>
+      ),
+    },
+    { title: 'Reason', cell: ({ error: reason }) => reason?.detail ?? '', optional: true },
+    { title: 'Attempt', cell: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`, optional: true },
+    { title: 'Created', cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt)}</span> },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      cell: (job) =>
+        job.finishedAt === null ? (
+          <button type="button" class="button quiet small" onClick={() => setCancelling(job)}>
+            Cancel job
+          </button>
+        ) : job.status === 'succeeded' ? null : (
+          <button type="button" class="button quiet small" onClick={() => retry(job)}>
+            Retry
+          </button>
+        ),
+    },
+  ]
+  return (
+    <section class="stack" aria-label="Jobs">
+      <h2>Jobs</h2>
+      <FailureNotice reason={error?.message} />
+      {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
+      {!list.loading && !list.error && list.items.length === 0 ? <p class="label">This device has no jobs.</p> : null}
+      {list.items.length > 0 ? (
+        <Table caption="Jobs of this device" columns={columns} rows={list.items} keyOf={({ id }) => id} />
+      ) : null}
+      <MoreButton more={list.more} />
+      {cancelling ? (
+        <Dialog
+          title={`Cancel the job ${kindLabel[cancelling.kind] ?? cancelling.kind}?`}
+          submitLabel="Cancel job"
+          closeLabel="Keep job"
+          danger
+          onClose={() => setCancelling(undefined)}
+          onSubmit={async () => {
+            await call(`/orgs/${cancelling.organizationId}/jobs/${cancelling.id}/cancel`, { method: 'POST' })
+            setCancelling(undefined)
+            list.reload()
+          }}
+        >
+          <p>
+            {cancelling.status === 'inProgress'
+              ? 'The router has already taken the job. It decides whether it can still stop.'
+              : 'The router has not taken the job yet.'}
+          </p>
+        </Dialog>
+      ) : null}
+    </section>
+  )
+}

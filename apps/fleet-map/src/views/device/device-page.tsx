@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks'
+import type { Device } from '../../api/types.ts'
+import { type Entity, useEntity } from '../../components/entity.ts'
+import { ago, moment } from '../../components/format.ts'
+import { StatusLabel } from '../../components/labels.tsx'
+import { useResource } from '../../components/resource.ts'
+import { Empty, Failure, Loading } from '../../components/states.tsx'
+import { Chips } from '../../components/table.tsx'
+import { readDevices } from '../../state/fleet.ts'
+import { readLatest } from '../../state/history.ts'
+import { organizations } from '../../state/session.ts'
+import { linkTo, place } from '../../state/url.ts'
+import { Dwells, Health } from '../device-facts.tsx'
+import { SignalNow } from '../device-signal.tsx'
+import { DeviceEvents } from './device-events.tsx'
+import { DeviceGroups } from './device-groups.tsx'
+import { DeviceJobList } from './device-job-list.tsx'
+import { DeviceProfile } from './device-profile.tsx'
+import { DeviceTokens } from './device-tokens.tsx'
+import { DeviceTools } from './device-tools.tsx'
+import '../../styles/device-page.css'
+
+/** Everything about one device, named by `id` in the address. */
+export function DevicePage() {
+  const { id = '' } = place.value.params
+  const found = useEntity<Device>(`/devices/${encodeURIComponent(id)}`, { everyMs: 10_000 })
+  if (!found.value) {
+    if (!found.error) return <Loading />
+    return found.error.status === 404 || id === '' ? <Unknown /> : <Failure error={found.error} retry={found.reload} />
+  }
+  return <Shown key={id} device={found.value} reload={found.reload} />
+}
+
+const Unknown = () => (
+  <Empty title="Device not found">
+    <p>It was deleted, belongs to another organization now, or the link is wrong.</p>
+    <a class="button" href={linkTo('devices')}>
+      All devices
+    </a>
+  </Empty>
+)
+
+function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () => void }) {
+  const device = entity.value
+  // Changes whenever an action may have added an event or a job.
+  const [round, setRound] = useState(0)
+  const changed = () => {
+    reload()
+    setRound((before) => before + 1)
+  }
+  const latest = useResource(`latest ${device.id}`, (signal) => readLatest(device.id, signal), { everyMs: 10_000 })
+  const onMap = useResource(
+    `on map ${device.id}`,
+    async (signal) => (await readDevices([device.id], { orgId: device.organizationId }, signal)).devices.get(device.id),
+    { everyMs: 10_000 },
+  )
+  const organization = organizations.value?.find((one) => one.id === device.organizationId)?.name
+  return (
+    <div class="page">
+      <div class="page-inner">
+        <div class="page-head">
+          <h1>
+            <a href={linkTo('devices')}>Devices</a> / {device.name}
+          </h1>
+          <DeviceTools device={entity} onChanged={changed} />
+        </div>
+        <div class="device-grid">
+          <section class="card panel" aria-label="Facts">
+            <h2>
+              <StatusLabel status={device.status} />
+            </h2>
+            <dl class="facts">
+              <Fact name="Serial">
+                <code>{device.serial}</code>
+              </Fact>
+              <Fact name="Model">{device.model}</Fact>
+              <Fact name="Firmware">{device.firmware ?? '–'}</Fact>
+              <Fact name="Organization">{organization ?? '–'}</Fact>
+              <Fact name="Last report">
+                {device.lastSeenAt ? <span title={moment(device.lastSeenAt)}>{ago(device.lastSeenAt)}</span> : 'Never'}
+              </Fact>
+              <Fact name="Position">
+                {device.location ? (
+                  <>
+                    {device.location.lat.toFixed(5)}, {device.location.lon.toFixed(5)}
+                    <span class="hint"> {ago(device.location.ts)}</span>
+                  </>
+                ) : (
+                  'Waiting for GPS'
+                )}
+              </Fact>
+              <Fact name="Added">{moment(device.createdAt)}</Fact>
+              <Fact name="Tags">{device.tags.length > 0 ? <Chips words={device.tags} /> : 'None'}</Fact>
+            </dl>
+          </section>
+          <div class="card panel">
+            <SignalNow onMap={onMap.value} />
+          </div>
+          <div class="card panel">
+            <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
+            {latest.value && !latest.value.system && !latest.value.connection ? (
+              <p class="label">No health values reported yet.</p>
+            ) : null}
+          </div>
+          <DwellCard deviceId={device.id} />
+          <DeviceProfile device={device} />
+          <DeviceGroups device={device} />
+          <DeviceTokens device={device} onChanged={changed} />
+        </div>
+        <DeviceJobList device={device} round={round} />
+        <DeviceEvents device={device} round={round} />
+      </div>
+    </div>
+  )
+}
+
+/** Where the device stood in the last day. */
+const DwellCard = ({ deviceId }: { deviceId: string }) => (
+  <div class="card panel dwells">
+    <Dwells deviceId={deviceId} sinceMinutes={dayMinutes} />
+  </div>
+)
+
+const dayMinutes = 1_440
+
+const Fact = ({ name, children }: { name: string; children: preact.ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)

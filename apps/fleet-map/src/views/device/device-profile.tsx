@@ -1,0 +1,57 @@
+import { call } from '../../api/client.ts'
+import type { Device, Job, Page, Profile } from '../../api/types.ts'
+import { ago } from '../../components/format.ts'
+import { jobLook } from '../../components/labels.tsx'
+import { useResource } from '../../components/resource.ts'
+import { linkTo } from '../../state/url.ts'
+
+/** The profile that was last applied to the device, and whether it is outdated. */
+export function DeviceProfile({ device }: { device: Device }) {
+  const { organizationId, configProfile } = device
+  const profile = useResource(
+    `profile ${configProfile?.id} ${configProfile?.version}`,
+    async (signal) =>
+      configProfile ? call<Profile>(`/orgs/${organizationId}/configs/${configProfile.id}`, { signal }) : null,
+    { everyMs: 30_000 },
+  )
+  const applied = useResource(
+    `applied ${device.id} ${configProfile?.version}`,
+    async (signal) => {
+      const query = { kind: 'apply_config', limit: 1 }
+      return (await call<Page<Job>>(`/devices/${device.id}/jobs`, { signal, query })).items[0]
+    },
+    { everyMs: 10_000 },
+  )
+  const job = applied.value
+  const current = profile.value?.version
+  const isBehind = configProfile !== null && current !== undefined && current > configProfile.version
+  return (
+    <section class="card panel" aria-label="Profile">
+      <h2>Profile</h2>
+      {configProfile === null ? (
+        <p class="label">No profile was applied to this device.</p>
+      ) : (
+        <>
+          <p>
+            <a href={linkTo('profiles', { profile: configProfile.id })}>{profile.value?.name ?? 'Deleted profile'}</a>,
+            version {configProfile.version}
+          </p>
+          <p class="status">
+            <span class="swatch" style={{ background: isBehind ? 'var(--warn)' : 'var(--ok)' }} />
+            {profile.error?.status === 404
+              ? 'The profile was deleted'
+              : isBehind
+                ? `Outdated: the current version is ${current}`
+                : 'Up to date'}
+          </p>
+        </>
+      )}
+      {job && job.status !== 'succeeded' ? (
+        <p class="label">
+          Last attempt to apply a profile: {jobLook[job.status].label.toLowerCase()}, {ago(job.updatedAt)}
+          {job.error ? `. ${job.error.detail}` : ''}
+        </p>
+      ) : null}
+    </section>
+  )
+}

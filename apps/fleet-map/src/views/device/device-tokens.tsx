@@ -1,0 +1,116 @@
+import { useState } from 'preact/hooks'
+import { call } from '../../api/client.ts'
+import type { Device } from '../../api/types.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { ago, moment } from '../../components/format.ts'
+import { useResource } from '../../components/resource.ts'
+
+type Token = { id: string; createdAt: string; expiresAt: string | null }
+
+/** The device's tokens: issue, show once, revoke. */
+export function DeviceTokens({ device, onChanged }: { device: Device; onChanged: () => void }) {
+  const tokens = useResource(`tokens ${device.id}`, (signal) =>
+    call<{ items: Token[] }>(`/devices/${device.id}/tokens`, { signal }),
+  )
+  const [open, setOpen] = useState<{ revoke: Token } | 'issue' | null>(null)
+  const [issued, setIssued] = useState<string>()
+  const close = () => {
+    setOpen(null)
+    setIssued(undefined)
+  }
+  const changed = () => {
+    tokens.reload()
+    onChanged()
+  }
+  const items = tokens.value?.items ?? []
+  return (
+    <section class="card panel" aria-label="Tokens">
+      <div class="toolbar">
+        <h2 class="grow">Tokens</h2>
+        <button type="button" class="button small" onClick={() => setOpen('issue')}>
+          Issue token
+        </button>
+      </div>
+      {tokens.error ? <p class="label">{tokens.error.message}</p> : null}
+      {tokens.value && items.length === 0 ? (
+        <p class="label">This device has no token, so it cannot report. Issue one, or enroll the router.</p>
+      ) : null}
+      <ul class="stack">
+        {items.map((token) => (
+          <li key={token.id} class="token">
+            <span class="stacked">
+              <code>fld_{token.id}_…</code>
+              <span class="hint">
+                issued {ago(token.createdAt)}
+                {token.expiresAt ? `, expires ${moment(token.expiresAt)}` : ''}
+              </span>
+            </span>
+            <button type="button" class="button quiet small" onClick={() => setOpen({ revoke: token })}>
+              Revoke
+            </button>
+          </li>
+        ))}
+      </ul>
+      {open === 'issue' && issued === undefined ? (
+        <Dialog
+          title={`Issue a token for ${device.name}`}
+          submitLabel="Issue"
+          onClose={close}
+          onSubmit={async (form) => {
+            const body = { revoke: form.has('revoke') }
+            setIssued((await call<{ token: string }>(`/devices/${device.id}/token`, { method: 'POST', body })).token)
+            changed()
+          }}
+        >
+          <p>The router reports with this token. Earlier tokens stay valid for 24 hours.</p>
+          <label class="choice">
+            <input type="checkbox" name="revoke" />
+            <span>Revoke all earlier tokens now</span>
+          </label>
+        </Dialog>
+      ) : null}
+      {issued !== undefined ? <IssuedToken token={issued} onClose={close} /> : null}
+      {open !== null && typeof open === 'object' ? (
+        <Dialog
+          title="Revoke this token?"
+          submitLabel="Revoke"
+          danger
+          onClose={close}
+          onSubmit={async () => {
+            await call(`/devices/${device.id}/tokens/${open.revoke.id}`, { method: 'DELETE' })
+            close()
+            changed()
+          }}
+        >
+          <p>
+            The service rejects <code>fld_{open.revoke.id}_…</code> at once. A router that uses it cannot report until
+            it has another token.
+          </p>
+        </Dialog>
+      ) : null}
+    </section>
+  )
+}
+
+/** Shows a new token, which the service does not show again. */
+function IssuedToken({ token, onClose }: { token: string; onClose: () => void }) {
+  const [isCopied, setCopied] = useState(false)
+  return (
+    <Dialog
+      title="The new token"
+      submitLabel={isCopied ? 'Copied' : 'Copy'}
+      closeLabel="Done"
+      onClose={onClose}
+      onSubmit={async () => {
+        await navigator.clipboard.writeText(token)
+        setCopied(true)
+      }}
+    >
+      <p>Copy the token now. It is not shown again.</p>
+      <label class="field">
+        <span>Token</span>
+        <input class="input mono" readOnly value={token} onFocus={(event) => event.currentTarget.select()} />
+      </label>
+    </Dialog>
+  )
+}

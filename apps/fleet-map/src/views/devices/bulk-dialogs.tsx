@@ -1,0 +1,148 @@
+import { useState } from 'preact/hooks'
+import { ApiError, all, call } from '../../api/client.ts'
+import type { Batch, Profile } from '../../api/types.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { count } from '../../components/format.ts'
+import { useResource } from '../../components/resource.ts'
+import { wordsOf } from '../../components/words.ts'
+import { useTags } from '../../state/tags.ts'
+import { goTo } from '../../state/url.ts'
+import type { BulkSelection } from './bulk.ts'
+
+type BulkDialogProps = { selection: BulkSelection; organizationId: string; onClose: () => void }
+
+const devices = (size: number) => (size === 1 ? '1 device' : `${count(size)} devices`)
+const showBatch = (org: string, { id }: Batch) => goTo('jobs', { org, batch: id })
+
+/** Adds and removes tags. */
+export function BulkTags({
+  selection,
+  organizationId,
+  onClose,
+  onChanged,
+}: BulkDialogProps & { onChanged: () => void }) {
+  const known = useTags(organizationId)
+  const [report, setReport] = useState<{ changed: number; refused: number }>()
+  return (
+    <Dialog
+      title={`Change the tags of ${devices(selection.size)}`}
+      submitLabel={report ? 'Change again' : 'Change tags'}
+      closeLabel={report ? 'Done' : 'Cancel'}
+      onClose={onClose}
+      onSubmit={async (form) => {
+        setReport(undefined)
+        const body = {
+          ...selection.body,
+          add: wordsOf(String(form.get('add'))),
+          remove: wordsOf(String(form.get('remove'))),
+        }
+        if (body.add.length + body.remove.length === 0) throw new ApiError(0, 'no_tags', 'Enter at least one tag.')
+        setReport(await call(`/orgs/${organizationId}/device-tags`, { method: 'POST', body }))
+        onChanged()
+      }}
+    >
+      <label class="field">
+        <span>Add tags, separated by commas</span>
+        <input class="input" name="add" list="bulk-tags" />
+      </label>
+      <label class="field">
+        <span>Remove tags, separated by commas</span>
+        <input class="input" name="remove" list="bulk-tags" />
+      </label>
+      <datalist id="bulk-tags">
+        {known.map(({ value }) => (
+          <option key={value} value={value} />
+        ))}
+      </datalist>
+      {report ? (
+        <p class="notice" role="status">
+          {devices(report.changed)} changed.
+          {report.refused > 0 ? ` ${devices(report.refused)} would have more than 50 tags and did not change.` : ''}
+        </p>
+      ) : null}
+    </Dialog>
+  )
+}
+
+/** Creates a reboot job for each device. */
+export const BulkReboot = ({ selection, organizationId, onClose }: BulkDialogProps) => (
+  <Dialog
+    title={`Reboot ${devices(selection.size)}?`}
+    submitLabel="Reboot"
+    danger
+    onClose={onClose}
+    onSubmit={async () => {
+      const body = { ...selection.body, kind: 'reboot' }
+      showBatch(organizationId, await call<Batch>(`/orgs/${organizationId}/job-batches`, { method: 'POST', body }))
+    }}
+  >
+    <p>Each device gets its own job. Offline routers receive it when they reconnect within one hour.</p>
+  </Dialog>
+)
+
+/** Applies a profile to each device. */
+export function BulkApply({ selection, organizationId, onClose }: BulkDialogProps) {
+  const profiles = useResource(`profiles ${organizationId}`, () => all<Profile>(`/orgs/${organizationId}/configs`))
+  return (
+    <Dialog
+      title={`Apply a profile to ${devices(selection.size)}`}
+      submitLabel="Apply"
+      onClose={onClose}
+      onSubmit={async (form) => {
+        const path = `/orgs/${organizationId}/configs/${form.get('profile')}/apply`
+        showBatch(organizationId, await call<Batch>(path, { method: 'POST', body: selection.body }))
+      }}
+    >
+      <label class="field">
+        <span>Profile</span>
+        <select class="input" name="profile" required>
+          {(profiles.value ?? []).map(({ id, name, model, version }) => (
+            <option key={id} value={id}>
+              {name} (version {version}
+              {model ? `, only ${model}` : ''})
+            </option>
+          ))}
+        </select>
+      </label>
+      {profiles.value?.length === 0 ? <p class="label">There are no profiles yet.</p> : null}
+      <p class="label">Disabled devices and devices of another model are skipped. The batch lists them.</p>
+    </Dialog>
+  )
+}
+
+/** Creates a firmware job for each device. */
+export const BulkFirmware = ({ selection, organizationId, onClose }: BulkDialogProps) => (
+  <Dialog
+    title={`Update the firmware of ${devices(selection.size)}`}
+    submitLabel="Create jobs"
+    onClose={onClose}
+    onSubmit={async (form) => {
+      const text = (name: string) => String(form.get(name)).trim()
+      const canary = Number(text('canary'))
+      const body = {
+        ...selection.body,
+        kind: 'firmware_update',
+        parameters: { version: text('version'), url: text('url'), sha256: text('sha256') },
+        ...(canary > 0 ? { rollout: { canary } } : {}),
+      }
+      showBatch(organizationId, await call<Batch>(`/orgs/${organizationId}/job-batches`, { method: 'POST', body }))
+    }}
+  >
+    <label class="field">
+      <span>Version</span>
+      <input class="input" name="version" required maxLength={100} />
+    </label>
+    <label class="field">
+      <span>Address of the image (https)</span>
+      <input class="input" name="url" type="url" required pattern="https://.*" />
+    </label>
+    <label class="field">
+      <span>SHA-256 checksum</span>
+      <input class="input" name="sha256" required pattern="[0-9a-fA-F]{64}" />
+    </label>
+    <label class="field">
+      <span>Update so many devices first (0: all at once)</span>
+      <input class="input" name="canary" type="number" min={0} defaultValue={0} />
+    </label>
+  </Dialog>
+)

@@ -1,0 +1,25 @@
+import type { Device } from '../../api/types.ts'
+
+/** The filter of the device list as the API's bulk requests take it. */
+type BulkFilter = { status?: string; q?: string; tag?: string[]; placeId?: string }
+
+/** The chosen devices: some rows, or all devices of an organization that match the filter. */
+export type BulkSelection = {
+  size: number
+  isAll: boolean
+  /** The only organization of the devices; undefined if there are several. */
+  organizationId: string | undefined
+  /** The members of a request that name the devices. */
+  body: { deviceIds: string[] } | { filter: BulkFilter }
+}
+
+export const selectionOfRows = (devices: readonly Device[]): BulkSelection => {
+  const [first] = devices
+  const isOneOrganization = devices.every(({ organizationId }) => organizationId === first?.organizationId)
+  return {
+    size: devices.length,
+    isAll: false,
+    organizationId: isOneOrganization ? first?.organizationId : undefined,
+    body: { deviceIds: devices.map(({ id }) => id) },
+  }
+}

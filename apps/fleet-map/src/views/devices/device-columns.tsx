@@ -1,0 +1,78 @@
+import type { Device } from '../../api/types.ts'
+import { ago, moment } from '../../components/format.ts'
+import { StatusLabel } from '../../components/labels.tsx'
+import { Chips } from '../../components/table.tsx'
+import { organizations } from '../../state/session.ts'
+import { linkTo } from '../../state/url.ts'
+
+/** A column of the device table. `sort` is the key by which the service sorts it. */
+export type DeviceColumn = {
+  key: string
+  title: string
+  cell: (device: Device) => preact.ComponentChildren
+  sort?: string
+  /** Hidden on narrow screens. */
+  optional?: boolean
+}
+
+const time = (value: string | null) => (value ? <span title={moment(value)}>{ago(value)}</span> : 'Never')
+
+/** All columns; the first is always shown. */
+export const deviceColumns: readonly DeviceColumn[] = [
+  {
+    key: 'name',
+    title: 'Name',
+    sort: 'name',
+    cell: ({ id, name }) => <a href={linkTo('device', { id })}>{name}</a>,
+  },
+  { key: 'status', title: 'Status', sort: 'status', cell: ({ status }) => <StatusLabel status={status} /> },
+  { key: 'serial', title: 'Serial', sort: 'serial', cell: ({ serial }) => <code>{serial}</code>, optional: true },
+  { key: 'model', title: 'Model', sort: 'model', cell: ({ model }) => model, optional: true },
+  { key: 'tags', title: 'Tags', cell: ({ tags }) => <Chips words={tags} />, optional: true },
+  { key: 'firmware', title: 'Firmware', sort: 'firmware', cell: ({ firmware }) => firmware ?? '–', optional: true },
+  {
+    key: 'organization',
+    title: 'Organization',
+    cell: ({ organizationId }) => organizations.value?.find(({ id }) => id === organizationId)?.name ?? '–',
+    optional: true,
+  },
+  {
+    key: 'profile',
+    title: 'Profile',
+    cell: ({ configProfile }) =>
+      configProfile ? (
+        <a href={linkTo('profiles', { profile: configProfile.id })}>version {configProfile.version}</a>
+      ) : (
+        '–'
+      ),
+    optional: true,
+  },
+  {
+    key: 'position',
+    title: 'Position',
+    cell: ({ id, location }) =>
+      location ? (
+        <a
+          href={linkTo('map', {
+            device: id,
+            ...{ lon: location.lon.toFixed(4), lat: location.lat.toFixed(4), z: '13' },
+          })}
+        >
+          {location.lat.toFixed(4)}, {location.lon.toFixed(4)}
+        </a>
+      ) : (
+        'Waiting for GPS'
+      ),
+    optional: true,
+  },
+  { key: 'added', title: 'Added', sort: 'createdAt', cell: ({ createdAt }) => time(createdAt), optional: true },
+  { key: 'lastSeen', title: 'Last report', sort: 'lastSeenAt', cell: ({ lastSeenAt }) => time(lastSeenAt) },
+]
+
+const shownByDefault = ['name', 'status', 'serial', 'model', 'tags', 'firmware', 'lastSeen']
+
+/** Returns the columns that the address names, or those of a new visitor. */
+export const columnsIn = (named: string | undefined): DeviceColumn[] => {
+  const keys = ['name', ...(named ? named.split(',') : shownByDefault)]
+  return deviceColumns.filter(({ key }) => keys.includes(key))
+}

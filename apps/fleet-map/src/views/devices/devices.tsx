@@ -1,0 +1,232 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Place } from '../../api/alert-types.ts'
+import { ApiError, all } from '../../api/client.ts'
+import type { Device } from '../../api/types.ts'
+import { count } from '../../components/format.ts'
+import { Icon } from '../../components/icon.tsx'
+import { deviceStatuses, statusLabel } from '../../components/labels.tsx'
+import { FailureNotice } from '../../components/notice.tsx'
+import { MoreButton, usePages } from '../../components/pages.tsx'
+import { useResource } from '../../components/resource.ts'
+import { Empty, Failure, Loading } from '../../components/states.tsx'
+import { TagFilter } from '../../components/tag-filter.tsx'
+import { homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
+import { type DeviceCounts, readCounts } from '../../state/tags.ts'
+import { goTo, place, setParams } from '../../state/url.ts'
+import { OrganizationPicker } from '../shell.tsx'
+import { AddDialog } from './add-dialog.tsx'
+import { type BulkSelection, selectionOfRows } from './bulk.ts'
+import { BulkBar } from './bulk-bar.tsx'
+import { ColumnPicker } from './column-picker.tsx'
+import { columnsIn } from './device-columns.tsx'
+import { DeviceTable } from './device-table.tsx'
+import { downloadDevices } from './export.ts'
+import { ImportDialog } from './import-dialog.tsx'
+import '../../styles/devices.css'
+
+/** The filter of the list, as the address has it and as requests send it. */
+type ListFilter = { q: string; status: string; tag: string[] | null; placeId: string }
+
+function filterInAddress(): ListFilter {
+  const { q = '', status = '', tag = '', place: placeId = '' } = place.value.params
+  return { q: q.trim().length >= 2 ? q.trim() : '', status, tag: tag ? tag.split(',') : null, placeId }
+}
+
+/** Lists devices with search, filters, order and columns; adds, imports, exports and changes many devices. */
+export function DevicesView() {
+  const filter = filterInAddress()
+  const { params } = place.value
+  const query = { orgId: organizationId.value, ...filter }
+  const list = usePages<Device>('/devices', { ...query, sort: params.sort })
+  const totals = useTotals(filter)
+  const [dialog, setDialog] = useState<'add' | 'import' | null>(null)
+  const [error, setError] = useState<ApiError>()
+  const choice = useChoice(list.items, filter, totals?.total)
+  const isFiltered = Boolean(params.q || params.status || params.tag || params.place)
+  const download = async (more: { deviceId?: string[] } = {}) => {
+    setError(undefined)
+    try {
+      await downloadDevices({ ...query, ...more })
+    } catch (failure) {
+      setError(failure instanceof ApiError ? failure : new ApiError(0, 'error', String(failure)))
+    }
+  }
+  return (
+    <div class="page">
+      <div class="page-inner">
+        <div class="page-head">
+          <h1>Devices</h1>
+          <button type="button" class="button" onClick={() => download()}>
+            <Icon name="download" size={16} /> Export
+          </button>
+          <button type="button" class="button" onClick={() => setDialog('import')}>
+            <Icon name="upload" size={16} /> Import CSV
+          </button>
+          <button type="button" class="button primary" onClick={() => setDialog('add')}>
+            <Icon name="plus" size={16} /> Add device
+          </button>
+        </div>
+        <Filters />
+        {totals ? <Totals counts={totals} isFiltered={isFiltered} /> : null}
+        <FailureNotice reason={error?.message} />
+        <BulkBar
+          selection={choice.selection}
+          matching={choice.canSelectAll ? totals?.total : undefined}
+          shown={list.items.length}
+          onAll={choice.chooseAll}
+          onClear={choice.clear}
+          onExport={() => download(choice.selection.isAll ? {} : { deviceId: choice.ids })}
+          onChanged={list.reload}
+        />
+        {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
+        {list.loading && list.items.length === 0 ? <Loading /> : null}
+        {!list.loading && !list.error && list.items.length === 0 ? <NoDevices isFiltered={isFiltered} /> : null}
+        {list.items.length > 0 ? (
+          <DeviceTable
+            columns={columnsIn(params.cols)}
+            devices={list.items}
+            sort={params.sort ?? ''}
+            isChosen={choice.isChosen}
+            onChoose={choice.choose}
+          />
+        ) : null}
+        <MoreButton more={list.more} />
+      </div>
+      {dialog === 'add' ? (
+        <AddDialog onClose={() => setDialog(null)} onAdded={({ id }) => goTo('device', { id })} />
+      ) : null}
+      {dialog === 'import' ? <ImportDialog onClose={() => setDialog(null)} onImported={list.reload} /> : null}
+    </div>
+  )
+}
+
+function Filters() {
+  const { q = '', status = '', tag = '', place: placeId = '' } = place.value.params
+  const org = homeOrganizationId.value
+  const places = useResource(`places ${org}`, async () => (org ? all<Place>(`/orgs/${org}/places`) : []))
+  return (
+    <div class="toolbar">
+      <input
+        class="input grow"
+        type="search"
+        aria-label="Search by name, serial, model or organization"
+        placeholder="Name, serial, model or organization"
+        value={q}
+        onInput={(event) => setParams({ q: event.currentTarget.value || null }, { replace: true })}
+      />
+      <select
+        class="input"
+        aria-label="Status"
+        value={status}
+        onChange={(event) => setParams({ status: event.currentTarget.value || null })}
+      >
+        <option value="">Any status</option>
+        {deviceStatuses.map((one) => (
+          <option key={one} value={one}>
+            {statusLabel(one)}
+          </option>
+        ))}
+      </select>
+      <TagFilter
+        org={org}
+        value={tag}
+        label="Tags, separated by commas"
+        placeholder="Tags"
+        onChange={(tags) => setParams({ tag: tags || null })}
+      />
+      {(places.value?.length ?? 0) > 0 ? (
+        <select
+          class="input"
+          aria-label="Place"
+          value={placeId}
+          onChange={(event) => setParams({ place: event.currentTarget.value || null })}
+        >
+          <option value="">Anywhere</option>
+          {places.value?.map(({ id, name }) => (
+            <option key={id} value={id}>
+              In {name}
+            </option>
+          ))}
+        </select>
+      ) : null}
+      <ColumnPicker />
+      <OrganizationPicker allowAll />
+    </div>
+  )
+}
+
+const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
+  <Empty title={isFiltered ? 'No matching devices' : 'No devices yet'}>
+    <p>
+      {isFiltered
+        ? 'Change the search text or the filters.'
+        : 'Add a device, import a CSV file, or enroll routers with an enrollment key.'}
+    </p>
+    {isFiltered ? (
+      <button type="button" class="button" onClick={() => setParams({ q: null, status: null, tag: null, place: null })}>
+        Clear all filters
+      </button>
+    ) : null}
+  </Empty>
+)
+
+/** The numbers of matching devices, in total and by status. */
+const Totals = ({ counts, isFiltered }: { counts: DeviceCounts; isFiltered: boolean }) => (
+  <p class="totals" role="status">
+    <strong>
+      {count(counts.total)} {isFiltered ? 'matching ' : ''}
+      {counts.total === 1 ? 'device' : 'devices'}
+    </strong>
+    {deviceStatuses
+      .filter((status) => (counts.status[status] ?? 0) > 0)
+      .map((status) => ` · ${count(counts.status[status] ?? 0)} ${statusLabel(status).toLowerCase()}`)}
+  </p>
+)
+
+const countsEveryMs = 15_000
+
+/** Follows the numbers of matching devices; undefined while they are unknown or several organizations are shown. */
+function useTotals({ q, status, tag, placeId }: ListFilter): DeviceCounts | undefined {
+  const isOne = organizationId.value !== '' || organizations.value?.length === 1
+  const org = isOne ? homeOrganizationId.value : ''
+  const query = { q, status, tag: tag ?? [], placeId }
+  return useResource(
+    JSON.stringify(['totals', org, query]),
+    async (signal) => (org ? readCounts(org, query, signal) : undefined),
+    { everyMs: countsEveryMs },
+  ).value
+}
+
+/** The chosen rows, or all matches. A change of the filter clears the choice. */
+function useChoice(devices: readonly Device[], { q, status, tag, placeId }: ListFilter, total: number | undefined) {
+  const [chosen, setChosen] = useState<ReadonlySet<string> | 'all'>(new Set())
+  const org = organizationId.value || (organizations.value?.length === 1 ? homeOrganizationId.value : '')
+  const key = JSON.stringify([org, q, status, tag, placeId])
+  useEffect(() => setChosen(new Set()), [key])
+  const rows = chosen === 'all' ? [] : devices.filter(({ id }) => chosen.has(id))
+  const filter = {
+    ...(q ? { q } : {}),
+    ...(status ? { status } : {}),
+    ...(tag ? { tag } : {}),
+    ...(placeId ? { placeId } : {}),
+  }
+  const selection: BulkSelection =
+    chosen === 'all'
+      ? { size: total ?? devices.length, isAll: true, organizationId: org || undefined, body: { filter } }
+      : selectionOfRows(rows)
+  return {
+    selection,
+    ids: rows.map(({ id }) => id),
+    canSelectAll: org !== '',
+    isChosen: (id: string) => chosen === 'all' || chosen.has(id),
+    choose: (ids: readonly string[], isChosen: boolean) => {
+      const next = new Set(chosen === 'all' ? devices.map(({ id }) => id) : chosen)
+      for (const id of ids)
+        if (isChosen) next.add(id)
+        else next.delete(id)
+      setChosen(next)
+    },
+    chooseAll: () => setChosen('all'),
+    clear: () => setChosen(new Set()),
+  }
+}

@@ -1,0 +1,173 @@
+import { useState } from 'preact/hooks'
+import { FailureNotice } from '../../components/notice.tsx'
+import type { LonLat } from '../../route/geometry.ts'
+import { cornersText, readCorners } from './area-text.ts'
+import { addPointTo, type Draft, emptyDraft, finishOf, undoPointOf } from './draft.ts'
+
+type DrawingFieldsProps = {
+  draft: Draft
+  /** The centre of the map, where keyboard users add points. */
+  centre: LonLat
+  onChange: (draft: Draft) => void
+}
+
+/** Chooses the shape of an area and edits it without the map. */
+export function DrawingFields({ draft, centre, onChange }: DrawingFieldsProps) {
+  return (
+    <>
+      <fieldset class="field plain">
+        <legend class="label">Shape</legend>
+        <div class="segmented">
+          {(['Polygon', 'Circle'] as const).map((shape) => (
+            <button
+              key={shape}
+              type="button"
+              aria-pressed={draft.shape === shape}
+              onClick={() => onChange({ ...draft, shape })}
+            >
+              {shape}
+            </button>
+          ))}
+        </div>
+      </fieldset>
+      {draft.shape === 'Polygon' ? (
+        <PolygonFields draft={draft} centre={centre} onChange={onChange} />
+      ) : (
+        <CircleFields draft={draft} centre={centre} onChange={onChange} />
+      )}
+    </>
+  )
+}
+
+const polygonHelp = ({ corners, isOpen }: Draft): string =>
+  !isOpen
+    ? `${corners.length} corners.`
+    : corners.length === 0
+      ? 'Click the map to set the first corner.'
+      : corners.length < 3
+        ? 'Click the map to add corners. An area has at least three.'
+        : 'Click to add corners. Double-click or choose Finish to end.'
+
+function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
+  const [typed, setTyped] = useState<string>()
+  const [fault, setFault] = useState<string>()
+  const read = (text: string) => {
+    setTyped(text)
+    const corners = readCorners(text)
+    setFault(typeof corners === 'string' ? corners : undefined)
+    if (typeof corners !== 'string') onChange({ ...draft, corners, isOpen: corners.length < 3 })
+  }
+  const draw = (next: Draft) => {
+    setTyped(undefined)
+    setFault(undefined)
+    onChange(next)
+  }
+  return (
+    <>
+      <p class="label" role="status">
+        {polygonHelp(draft)}
+      </p>
+      <div class="toolbar">
+        {draft.isOpen ? (
+          <>
+            <button
+              type="button"
+              class="button small"
+              disabled={draft.corners.length < 3}
+              onClick={() => draw(finishOf(draft))}
+            >
+              Finish
+            </button>
+            <button type="button" class="button small" onClick={() => draw(addPointTo(draft, centre))}>
+              Add corner at map centre
+            </button>
+          </>
+        ) : (
+          <button type="button" class="button small" onClick={() => draw({ ...draft, isOpen: true })}>
+            Add corners
+          </button>
+        )}
+        <button
+          type="button"
+          class="button small"
+          disabled={draft.corners.length === 0}
+          onClick={() => draw(undoPointOf(draft))}
+        >
+          Undo
+        </button>
+        <button
+          type="button"
+          class="button small"
+          disabled={draft.corners.length === 0}
+          onClick={() => draw(emptyDraft)}
+        >
+          Clear
+        </button>
+      </div>
+      <label class="field">
+        <span>Corners: latitude, longitude on each line, or GeoJSON</span>
+        <textarea
+          class="input corners"
+          rows={5}
+          spellcheck={false}
+          value={typed ?? cornersText(draft.corners)}
+          onInput={(event) => read(event.currentTarget.value)}
+          onBlur={() => fault === undefined && setTyped(undefined)}
+        />
+      </label>
+      <FailureNotice reason={fault} />
+    </>
+  )
+}
+
+function CircleFields({ draft, centre, onChange }: DrawingFieldsProps) {
+  const [lon, lat] = draft.centre ?? [null, null]
+  const coordinate = (label: string, value: number | null, limit: number, set: (value: number) => LonLat) => (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        class="input"
+        type="number"
+        required
+        step="any"
+        min={-limit}
+        max={limit}
+        value={value ?? ''}
+        onInput={({ currentTarget: { valueAsNumber } }) =>
+          Number.isFinite(valueAsNumber) && onChange({ ...draft, centre: set(valueAsNumber) })
+        }
+      />
+    </label>
+  )
+  return (
+    <>
+      <p class="label" role="status">
+        {draft.centre ? 'Click the map to move the centre.' : 'Click the map to set the centre.'}
+      </p>
+      <div class="triple">
+        {coordinate('Latitude', lat, 90, (value) => [lon ?? 0, value])}
+        {coordinate('Longitude', lon, 180, (value) => [value, lat ?? 0])}
+        <label class="field">
+          <span>Radius (m)</span>
+          <input
+            class="input"
+            type="number"
+            required
+            min={10}
+            max={100_000}
+            step="any"
+            value={draft.radiusM}
+            onInput={({ currentTarget: { valueAsNumber } }) =>
+              Number.isFinite(valueAsNumber) && onChange({ ...draft, radiusM: valueAsNumber })
+            }
+          />
+        </label>
+      </div>
+      <div class="toolbar">
+        <button type="button" class="button small" onClick={() => onChange(addPointTo(draft, centre))}>
+          Centre at map centre
+        </button>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,143 @@
+import { useState } from 'preact/hooks'
+import type { Place } from '../../api/alert-types.ts'
+import { ApiError, call } from '../../api/client.ts'
+import type { TileJson } from '../../api/types.ts'
+import { Conflict } from '../../components/conflict.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { type Entity, ifMatch, useEntity } from '../../components/entity.ts'
+import { FailureNotice } from '../../components/notice.tsx'
+import { useResource } from '../../components/resource.ts'
+import { Failure, Loading } from '../../components/states.tsx'
+import { wordsOf } from '../../components/words.ts'
+import type { LonLat } from '../../route/geometry.ts'
+import { goTo, linkTo } from '../../state/url.ts'
+import { DevicesHere } from './devices-here.tsx'
+import { addPointTo, areaOf, draftOf, emptyDraft, finishOf } from './draft.ts'
+import { DrawingFields } from './drawing-fields.tsx'
+import { PlaceMap } from './place-map.tsx'
+
+const toList = () => goTo('alerts', { tab: 'places' })
+
+/** Draws a new place, or shows and edits one; `id` is `new` for a new one. */
+export function PlaceDetail({ org, id }: { org: string; id: string }) {
+  return id === 'new' ? <PlaceEditor org={org} /> : <ExistingPlace org={org} id={id} />
+}
+
+function ExistingPlace({ org, id }: { org: string; id: string }) {
+  const found = useEntity<Place>(`/orgs/${org}/places/${id}`)
+  if (!found.value) return found.error ? <Failure error={found.error} retry={found.reload} /> : <Loading />
+  return <PlaceEditor key={found.value.tag} org={org} place={found.value} reload={found.reload} />
+}
+
+type PlaceEditorProps = { org: string; place?: Entity<Place>; reload?: () => void }
+
+function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
+  const [draft, setDraft] = useState(place ? draftOf(place.value.area) : emptyDraft)
+  const [centre, setCentre] = useState<LonLat>([0, 0])
+  const [failure, setFailure] = useState<ApiError>()
+  const [isSaving, setSaving] = useState(false)
+  const [isDeleting, setDeleting] = useState(false)
+  const [isSaved, setSaved] = useState(false)
+  const fleet = useResource(`fleet box ${org}`, (signal) =>
+    call<TileJson>('/fleet/tiles.json', { signal, query: { orgId: org, layers: 'devices' } }),
+  )
+  const area = areaOf(draft)
+  const path = `/orgs/${org}/places`
+  const save = async (form: FormData) => {
+    if (!area) return
+    setFailure(undefined)
+    setSaved(false)
+    setSaving(true)
+    const body = { name: String(form.get('name')).trim(), tags: wordsOf(String(form.get('tags'))), area }
+    try {
+      if (place) {
+        const headers = ifMatch(place.tag)
+        await call(`${path}/${place.value.id}`, { method: 'PATCH', headers, body })
+        setSaved(true)
+        reload?.()
+      } else {
+        const { id } = await call<Place>(path, { method: 'POST', body })
+        goTo('alerts', { tab: 'places', place: id })
+      }
+    } catch (error) {
+      setFailure(error instanceof ApiError ? error : new ApiError(0, 'error', String(error)))
+    } finally {
+      setSaving(false)
+    }
+  }
+  return (
+    <div class="place-editor">
+      <form
+        class="place-form"
+        aria-label="Place"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void save(new FormData(event.currentTarget))
+        }}
+      >
+        <h1>
+          <a href={linkTo('alerts', { tab: 'places' })}>Places</a> / {place?.value.name ?? 'New place'}
+        </h1>
+        <label class="field">
+          <span>Name</span>
+          <input class="input" name="name" required maxLength={200} defaultValue={place?.value.name ?? ''} />
+        </label>
+        <label class="field">
+          <span>Tags, separated by commas</span>
+          <input class="input" name="tags" defaultValue={place?.value.tags.join(', ') ?? ''} />
+        </label>
+        <DrawingFields draft={draft} centre={centre} onChange={setDraft} />
+        {failure?.status === 412 && reload ? (
+          <Conflict what="place" onReload={reload} />
+        ) : (
+          <FailureNotice reason={failure?.message} />
+        )}
+        {isSaved ? (
+          <p class="notice" role="status">
+            Saved.
+          </p>
+        ) : null}
+        <div class="toolbar">
+          <button type="submit" class="button primary" disabled={!area || isSaving}>
+            {place ? 'Save' : 'Create place'}
+          </button>
+          <a class="button" href={linkTo('alerts', { tab: 'places' })}>
+            Cancel
+          </a>
+          {place ? (
+            <button type="button" class="button danger push" onClick={() => setDeleting(true)}>
+              Delete
+            </button>
+          ) : null}
+        </div>
+        {place ? <DevicesHere org={org} placeId={place.value.id} /> : null}
+      </form>
+      <div class="place-map">
+        {place || fleet.value || fleet.error ? (
+          <PlaceMap
+            org={org}
+            draft={draft}
+            home={fleet.value?.fleet?.bounds ?? null}
+            onPoint={(point) => setDraft((before) => addPointTo(before, point))}
+            onFinish={() => setDraft(finishOf)}
+            onLook={setCentre}
+          />
+        ) : null}
+      </div>
+      {isDeleting && place ? (
+        <Dialog
+          title={`Delete the place ${place.value.name}?`}
+          submitLabel="Delete"
+          danger
+          onClose={() => setDeleting(false)}
+          onSubmit={async () => {
+            await call(`${path}/${place.value.id}`, { method: 'DELETE' })
+            toList()
+          }}
+        >
+          <p>Devices and dwells are not deleted. A place that an alert rule uses cannot be deleted.</p>
+        </Dialog>
+      ) : null}
+    </div>
+  )
+}

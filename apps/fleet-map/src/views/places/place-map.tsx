@@ -1,0 +1,73 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { tilesAddress } from '../../api/client.ts'
+import { boundsOfRings, outlineOf } from '../../map/area-shape.ts'
+import type { Bounds, View } from '../../map/surface.ts'
+import type { LonLat } from '../../route/geometry.ts'
+import { MapSurface } from '../map-surface.tsx'
+import { areaOf, type Draft } from './draft.ts'
+
+type PlaceMapProps = {
+  org: string
+  draft: Draft
+  /** What the map shows first; null while it is unknown. */
+  home: Bounds | null
+  onPoint: (point: LonLat) => void
+  onFinish: () => void
+  /** Receives the centre of the map after each move. */
+  onLook: (centre: LonLat) => void
+}
+
+const paddingPx = { left: 40, top: 40, right: 40, bottom: 40 }
+const start: View = { lon: 8, lat: 30, zoom: 1.6 }
+const nothing: never[] = []
+const shading = { metric: 'rsrp', bounds: [] } as const
+const dayMinutes = 1_440
+
+/** The map on which an area is drawn, with the devices of the organization. */
+export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceMapProps) {
+  const [fit, setFit] = useState<{ bounds: Bounds; padding: typeof paddingPx } | null>(null)
+  const area = areaOf(draft)
+  const isDrawing = draft.shape === 'Circle' || draft.isOpen
+  const areas = useMemo(() => (area ? [{ ring: outlineOf(area), selected: true }] : nothing), [JSON.stringify(area)])
+  const route = useMemo(
+    () => ({ stretches: [], marks: [], draft: draft.shape === 'Circle' ? nothing : draft.corners }),
+    [draft.shape, draft.corners],
+  )
+  const tiles = useMemo(
+    () => ({ devices: tilesAddress({ orgId: org, sinceMinutes: dayMinutes, layers: 'devices' }), areas: null }),
+    [org],
+  )
+  // The first known box, of the area or of the fleet, is what the map shows. Later changes do not move it.
+  const isFitted = useRef(false)
+  const first = area ? boundsOfRings([outlineOf(area)]) : home
+  useEffect(() => {
+    if (isFitted.current || !first) return
+    isFitted.current = true
+    setFit({ bounds: first, padding: paddingPx })
+  }, [first])
+  return (
+    <MapSurface
+      start={start}
+      devices={nothing}
+      selectedId={null}
+      tiles={tiles}
+      shading={shading}
+      coverage={nothing}
+      dwells={nothing}
+      trail={nothing}
+      selectedCell={null}
+      zone={nothing}
+      route={route}
+      areas={areas}
+      drawing={isDrawing}
+      fit={fit}
+      reveal={null}
+      onMove={({ lon, lat }) => onLook([lon, lat])}
+      onSelectDevice={() => {}}
+      onSelectCell={() => {}}
+      onPoint={(lon, lat) => onPoint([lon, lat])}
+      onFinish={onFinish}
+      onReady={() => onLook([start.lon, start.lat])}
+    />
+  )
+}

@@ -1,0 +1,398 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { startSmtp, type TestSmtp } from '#test/smtp'
+import { noChromium, openChromium } from './chromium.ts'
+import { movingVehicles, type Product, startProduct } from './product.ts'
+import { openReader, type Reader, type ReaderOptions } from './reader.ts'
+import { registerVan } from './reported-van.ts'
+
+// What an operator does with alerts, places and devices, in Chromium, with nothing but what is visible. The product sends
+// e-mail to an SMTP server of the test.
+
+const minute = 60_000
+/** How often the worker evaluates rules. */
+const roundMs = 10_000
+vi.setConfig({ testTimeout: 2 * minute })
+let browser: Browser | undefined
+let product: Product
+let smtp: TestSmtp
+const readers: Reader[] = []
+
+beforeAll(async () => {
+  browser = await openChromium()
+  if (!browser) return
+  smtp = await startSmtp()
+  product = await startProduct({ SMTP_URL: smtp.smtpUrl.reveal(), MAIL_FROM: 'Routerfleet <alerts@example.com>' })
+}, 4 * minute)
+afterAll(async () => {
+  await browser?.close()
+  await product?.close()
+  await smtp?.close()
+}, minute)
+
+beforeEach((context) => {
+  if (!browser) context.skip(noChromium)
+})
+afterEach(async () => {
+  const problems = readers.flatMap((reader) => reader.problems)
+  for (const reader of readers.splice(0)) await reader.close()
+  expect(problems).toEqual([])
+})
+
+async function read(place: string, options: ReaderOptions = {}): Promise<Page> {
+  if (!browser) throw new Error(noChromium)
+  const reader = await openReader(browser, `${product.url}/${place}`, { key: product.demoKey, ...options })
+  readers.push(reader)
+  return reader.page
+}
+
+/** Creates an organization with an operator's key. */
+async function newOrganization(name: string) {
+  const post = <Answer>(path: string, body: unknown) => product.call<Answer>('POST', path, body, product.adminKey)
+  const { id } = await post<{ id: string }>('/orgs', { name, plan: 'enterprise' })
+  const { key } = await post<{ key: string }>(`/orgs/${id}/api-keys`, { name: 'Page of the operator', role: 'admin' })
+  return { id, key }
+}
+
+const rowsOf = (page: Page, table: string) => page.getByRole('table', { name: table }).locator('tbody tr')
+const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name })
+
+test('sets an alert on an area, and gets its e-mail and its place in the inbox; acknowledges and closes it', {
+  timeout: 4 * minute,
+}, async () => {
+  const van = await registerVan(product, 'Port van')
+  const path = `/orgs/${van.organizationId}`
+  const { key } = await product.call<{ key: string }>(
+    'POST',
+    `${path}/api-keys`,
+    { name: 'page', role: 'operator' },
+    product.adminKey,
+  )
+  await van.reportAt([4.2, 51.9])
+  const page = await read('#/alerts?tab=places', { key })
+  await page.getByRole('link', { name: 'New place' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('Maasvlakte')
+  await page.getByRole('button', { name: 'Circle' }).click()
+  await page.getByLabel('Latitude').fill('51.95')
+  await page.getByLabel('Longitude').fill('4.05')
+  await page.getByLabel('Radius (m)').fill('800')
+  await page.getByRole('button', { name: 'Create place' }).click()
+  await page.getByText('No device reported its last position inside this place').waitFor()
+
+  await page.getByRole('link', { name: /^Alerts/ }).click()
+  await page.getByRole('link', { name: 'Create a rule' }).click()
+  await page.getByRole('button', { name: 'New rule' }).click()
+  const form = dialog(page, 'New rule')
+  await form.getByLabel('Name').fill('Arrived at the port')
+  await form.getByLabel('Condition').selectOption({ label: 'Entered a place' })
+  await form.getByRole('combobox', { name: 'Place', exact: true }).selectOption({ label: 'Maasvlakte' })
+  await form.getByLabel('For at least (minutes)').fill('0')
+  await form.getByLabel('Severity').selectOption({ label: 'Critical' })
+  await form.getByLabel(/^Send e-mail to/).fill('port@example.com')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Inside Maasvlakte').waitFor()
+  await page.getByRole('link', { name: 'Inbox' }).click()
+  await page.getByText('No open alerts').waitFor()
+  // The first round of the rule is its baseline, so the van goes in and out until a round has seen it outside.
+  let isInside = false
+  const alertsAfterMove = async () => {
+    const alerts = await rowsOf(page, 'Alerts').count()
+    if (alerts > 0) return alerts
+    isInside = !isInside
+    await van.reportAt(isInside ? [4.05, 51.95] : [4.2, 51.9])
+    return 0
+  }
+  await expect.poll(alertsAfterMove, { interval: roundMs + 2_000, timeout: 2 * minute }).toBe(1)
+  await page.getByRole('link', { name: 'Alerts, 1 open' }).waitFor()
+  await expect.poll(() => smtp.received.flatMap(({ to }) => to), { timeout: minute }).toContain('port@example.com')
+  expect(smtp.received.at(-1)?.subject).toContain('Arrived at the port')
+  expect(smtp.received.at(-1)?.raw).toContain('Port van')
+
+  await page.getByRole('button', { name: 'Acknowledge' }).click()
+  await page.getByText('No open alerts').waitFor()
+  await page.getByRole('button', { name: /^Acknowledged/ }).click()
+  await expect.poll(() => rowsOf(page, 'Alerts').count()).toBe(1)
+  await page.getByRole('link', { name: 'Port van' }).waitFor()
+  await page.getByRole('button', { name: 'Close', exact: true }).click()
+  await page.getByRole('button', { name: /^Closed/ }).click()
+  await page.getByText('Closed manually').waitFor()
+})
+
+test('creates a rule of every kind, edits one, shows a conflict, disables and deletes it', async () => {
+  const { id, key } = await newOrganization('Rules')
+  const area = { type: 'Circle', lat: 51, lon: 4, radiusM: 500 }
+  await product.call('POST', `/orgs/${id}/places`, { name: 'Depot', area }, key)
+  const page = await read('#/alerts?tab=rules', { key, expectedStatuses: [412] })
+  const kinds: [label: string, fields: Record<string, string>, text: string][] = [
+    ['No report', { 'For at least (minutes)': '45' }, 'No report for 45 min'],
+    ['No GPS position', {}, 'No GPS position for 30 min'],
+    ['Weak signal', { 'RSRP below': '-110' }, 'RSRP below −110 dBm for 10 min'],
+    ['High temperature', { 'Temperature above': '80' }, 'Temperature above 80 °C for 10 min'],
+    ['Entered a place', {}, 'Inside Depot for 5 min'],
+    ['Left a place', {}, 'Outside Depot for 5 min'],
+    ['Data use', { 'More than': '2000' }, 'More than 2,000 MB per day'],
+  ]
+  for (const [label, fields, text] of kinds) {
+    await page.getByRole('button', { name: 'New rule' }).click()
+    const form = dialog(page, 'New rule')
+    await form.getByLabel('Name').fill(`Rule: ${label}`)
+    await form.getByLabel('Condition').selectOption({ label })
+    for (const [field, value] of Object.entries(fields)) await form.getByLabel(field).fill(value)
+    await form.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(text).waitFor()
+  }
+  await expect.poll(() => rowsOf(page, 'Alert rules').count()).toBe(kinds.length)
+
+  await page.getByRole('button', { name: 'Rule: Data use' }).click()
+  const form = dialog(page, 'Edit Rule: Data use')
+  await form.getByLabel('Name').fill('Data plan')
+  await form.getByRole('checkbox', { name: 'Quiet hours' }).check()
+  const { items } = await product.call<{ items: { id: string }[] }>('GET', `/orgs/${id}/alert-rules`, undefined, key)
+  await product.call('PATCH', `/orgs/${id}/alert-rules/${items[0]?.id}`, { name: 'Data, changed' }, key)
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('Somebody else changed this rule').waitFor()
+  await form.getByRole('button', { name: 'Load the current version' }).click()
+  const again = dialog(page, 'Edit Data, changed')
+  await again.getByRole('checkbox', { name: 'Quiet hours' }).check()
+  await again.getByLabel('From').fill('21:00')
+  await again.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('21:00 to 06:00').waitFor()
+
+  await page.getByRole('switch', { name: 'Data, changed is enabled' }).click()
+  await expect
+    .poll(async () =>
+      product.call<{ enabled: boolean }>('GET', `/orgs/${id}/alert-rules/${items[0]?.id}`, undefined, key),
+    )
+    .toMatchObject({ enabled: false, quietHours: { from: '21:00', to: '06:00' } })
+  await page
+    .getByRole('row', { name: /Data, changed/ })
+    .getByRole('button', { name: 'Delete' })
+    .click()
+  await dialog(page, 'Delete the rule Data, changed?').getByRole('button', { name: 'Delete' }).click()
+  await expect.poll(() => rowsOf(page, 'Alert rules').count()).toBe(kinds.length - 1)
+})
+
+test('draws an area on the map with the mouse and sees who is in it; corrects it by its coordinates', async () => {
+  const van = await registerVan(product, 'Depot van')
+  const { key } = await product.call<{ key: string }>(
+    'POST',
+    `/orgs/${van.organizationId}/api-keys`,
+    { name: 'page', role: 'operator' },
+    product.adminKey,
+  )
+  await van.reportAt([10, 51])
+  const page = await read('#/alerts?tab=places&place=new', { key })
+  const status = () => page.getByRole('status').allTextContents()
+  await page.getByLabel('Name', { exact: true }).fill('Depot')
+  const map = page.locator('.map-surface canvas')
+  await expect.poll(() => map.getAttribute('aria-label')).toBe('Map, 1 device in view')
+  await expect.poll(() => map.evaluate((canvas) => canvas.style.cursor)).toBe('crosshair')
+  const box = await map.boundingBox()
+  if (!box) throw new Error('There is no map.')
+  // The map shows the fleet: its only device is in the middle.
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
+  for (const [index, [dx, dy]] of [
+    [-80, -80],
+    [80, -80],
+    [80, 80],
+    [-80, 80],
+  ].entries() as ArrayIterator<[number, [number, number]]>) {
+    await page.mouse.click(x + dx, y + dy)
+    await expect.poll(async () => (await page.getByLabel(/^Corners/).inputValue()).split('\n').length).toBe(index + 1)
+  }
+  await page.getByRole('button', { name: 'Finish' }).click()
+  expect(await status()).toContain('4 corners.')
+  await page.getByRole('button', { name: 'Create place' }).click()
+  const here = page.getByRole('region', { name: 'Devices in this place' })
+  await here.getByRole('link', { name: 'Depot van' }).waitFor()
+
+  await page.getByLabel(/^Corners/).fill('60.0, 20.0\n60.0, 20.1\n60.1')
+  await page.getByRole('alert').getByText('Line 3 is not').waitFor()
+  await page.getByLabel(/^Corners/).fill('60.0, 20.0\n60.0, 20.1\n60.1, 20.1')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await here.getByText('No device reported its last position inside this place').waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await dialog(page, 'Delete the place Depot?').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No places yet').waitFor()
+})
+
+test('imports 1,000 devices, corrects the lines that failed, changes tags of all and exports them', async () => {
+  const { key } = await newOrganization('Thousand')
+  const page = await read('#/devices', { key })
+  const lines = Array.from(
+    { length: 1_000 },
+    (_, index) => `TH-${index};${index === 499 ? '' : `Truck ${index}`};RF-310;truck`,
+  )
+  const importFile = async (text: string, update = false) => {
+    await page.getByLabel('CSV file').setInputFiles({ name: 'd.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+    if (update) await page.getByLabel('Update existing devices').check()
+    await dialog(page, 'Import devices')
+      .getByRole('button', { name: /^Import/ })
+      .click()
+  }
+  await page.getByRole('button', { name: 'Import CSV' }).click()
+  await importFile(['serial;name;model;tags', ...lines].join('\r\n'))
+  await page.getByText('999 created, 1 failed').waitFor()
+  await page.getByText('Line 501: name is empty.').waitFor()
+  lines[499] = 'TH-499;Truck 499;RF-310;truck'
+  await importFile(['serial;name;model;tags', ...lines].join('\r\n'), true)
+  await page.getByText('1 created, 999 updated, 0 failed').waitFor()
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByText('1,000 devices').waitFor()
+
+  await page.getByRole('checkbox', { name: 'Select all devices shown' }).check()
+  await page.getByRole('button', { name: 'Select all 1,000 matching devices' }).click()
+  await page.getByRole('button', { name: 'Change tags' }).click()
+  const form = dialog(page, 'Change the tags of 1,000 devices')
+  await form.getByLabel(/^Add tags/).fill('eu')
+  await form.getByRole('button', { name: 'Change tags' }).click()
+  await form.getByText('1,000 devices changed.').waitFor()
+  await form.getByRole('button', { name: 'Done' }).click()
+  await page.getByLabel('Tags, separated by commas').fill('EU')
+  await page.getByLabel('Tags, separated by commas').press('Enter')
+  await page.getByText('1,000 matching devices').first().waitFor()
+
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  const file = await readFile(await (await downloading).path(), 'utf8')
+  expect(file.trim().split('\r\n')).toHaveLength(1_001)
+  await page.getByRole('button', { name: 'Import CSV' }).click()
+  await importFile(file.replace('Truck 7,', 'Crane 7,'), true)
+  await page.getByText('0 created, 1,000 updated, 0 failed').waitFor()
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByLabel('Search by name').fill('crane')
+  await page.getByRole('link', { name: 'Crane 7' }).waitFor()
+})
+
+test('sorts devices, chooses columns, and reboots chosen ones; the address keeps order and columns', async () => {
+  const page = await read('#/devices')
+  const names = () => page.getByRole('table', { name: 'Devices' }).locator('tbody a').allTextContents()
+  await page.getByText('200 devices').waitFor()
+  await page.getByRole('button', { name: 'Name' }).click()
+  await expect.poll(async () => (await names())[0]).toMatch(/^Ship/)
+  await page.getByRole('button', { name: 'Name' }).click()
+  await expect.poll(async () => (await names())[0]).toMatch(/^Van/)
+  await page.getByText('Columns').click()
+  await page.getByLabel('Serial').uncheck()
+  await page.getByLabel('Position').check()
+  await page.reload()
+  await expect.poll(async () => (await names())[0]).toMatch(/^Van/)
+  const headings = await page.getByRole('columnheader').allTextContents()
+  expect(headings.join()).toContain('Position')
+  expect(headings.join()).not.toContain('Serial')
+
+  const [truck] = await movingVehicles(product)
+  await page.getByLabel('Search by name').fill(truck?.name ?? '')
+  await page.getByRole('checkbox', { name: `Select ${truck?.name}` }).check()
+  await page.getByRole('region', { name: 'Selected devices' }).getByRole('button', { name: 'Reboot' }).click()
+  await dialog(page, 'Reboot 1 device?').getByRole('button', { name: 'Reboot' }).click()
+  await page.getByRole('heading', { name: 'Jobs / Reboot' }).waitFor()
+})
+
+test('edits a device, reboots it and sees the job and who did what in its events; tokens, disable and delete', {
+  timeout: 4 * minute,
+}, async () => {
+  const { id, key } = await newOrganization('One device')
+  const device = { organizationId: id, serial: 'ONE-1', name: 'Ferry', model: 'RF-310', tags: ['ferry'] }
+  const { id: deviceId } = await product.call<{ id: string }>('POST', '/devices', device, key)
+  await product.call('POST', `/orgs/${id}/groups`, { name: 'Ferries', smartTags: ['ferry'] }, key)
+  const page = await read('#/devices', { key, expectedStatuses: [404, 412] })
+  await page.getByRole('link', { name: 'Ferry' }).click()
+  await page.getByRole('heading', { name: 'Devices / Ferry' }).waitFor()
+  await page.getByRole('region', { name: 'Groups' }).getByText('by the tag ferry').waitFor()
+  const events = page.getByRole('region', { name: 'Events' }).getByRole('listitem')
+
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const form = dialog(page, 'Edit Ferry')
+  await form.getByLabel('Name').fill('Ferry 1')
+  await form.getByLabel('Model').fill('RF-500')
+  await product.call('PATCH', `/devices/${deviceId}`, { tags: ['ferry', 'north'] }, key)
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('Somebody else changed this device').waitFor()
+  await form.getByRole('button', { name: 'Load the current version' }).click()
+  await expect.poll(() => form.getByLabel('Tags').inputValue()).toBe('ferry, north')
+  await form.getByLabel('Name').fill('Ferry 1')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'Devices / Ferry 1' }).waitFor()
+  await expect.poll(() => events.first().textContent()).toContain('Device edited')
+  expect(await events.first().textContent()).toContain('Page of the operator')
+
+  await page.getByRole('button', { name: 'Reboot' }).click()
+  await dialog(page, 'Reboot Ferry 1?').getByRole('button', { name: 'Reboot' }).click()
+  await expect
+    .poll(() => rowsOf(page, 'Jobs of this device').first().textContent())
+    .toMatch(/Reboot(Queued|Dispatched)/)
+  await expect.poll(() => events.allTextContents()).toContainEqual(expect.stringContaining('Reboot: queued'))
+  await page.getByRole('button', { name: 'Cancel job' }).click()
+  await dialog(page, 'Cancel the job Reboot?').getByRole('button', { name: 'Cancel job' }).click()
+  await expect.poll(() => rowsOf(page, 'Jobs of this device').first().textContent()).toContain('Cancelled')
+
+  const tokens = page.getByRole('region', { name: 'Tokens' })
+  await tokens.getByRole('button', { name: 'Issue token' }).click()
+  await dialog(page, /^Issue a token/)
+    .getByRole('button', { name: 'Issue' })
+    .click()
+  const token = await dialog(page, 'The new token').getByLabel('Token').inputValue()
+  expect(token).toMatch(/^fld_/)
+  await dialog(page, 'The new token').getByRole('button', { name: 'Done' }).click()
+  await tokens.getByRole('button', { name: 'Revoke' }).click()
+  await dialog(page, 'Revoke this token?').getByRole('button', { name: 'Revoke' }).click()
+  await tokens.getByText('This device has no token').waitFor()
+
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await dialog(page, 'Disable Ferry 1?').getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('button', { name: 'Enable' }).waitFor()
+  await page.getByRole('button', { name: 'Status', exact: true }).click()
+  await expect.poll(() => events.allTextContents()).toContainEqual(expect.stringContaining('→ Disabled'))
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await dialog(page, 'Delete Ferry 1?').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No devices yet').waitFor()
+  await page.goBack()
+  await page.getByText('Device not found').waitFor()
+})
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+type Violation = { id: string; nodes: string[] }
+
+/** Returns the serious and critical accessibility violations that axe-core finds. */
+const violations = async (page: Page): Promise<Violation[]> =>
+  page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html.slice(0, 200)) })))`)
+
+test.for(['dark', 'light'] as const)('has no serious accessibility violation in the %s theme', async (colorScheme) => {
+  const [truck] = await movingVehicles(product)
+  const page = await read('#/devices', { colorScheme })
+  await page.evaluate(axe)
+  const found: Record<string, Violation[]> = {}
+  const look = async (view: string, sight: string) => {
+    await page.locator(sight).first().waitFor()
+    const seen = await violations(page)
+    if (seen.length > 0) found[view] = seen
+  }
+  const go = (place: string) => page.evaluate(`location.hash = ${JSON.stringify(place)}`)
+  await page.getByRole('checkbox', { name: 'Select all devices shown' }).check()
+  await look('devices', '.bulk')
+  await page.getByRole('button', { name: 'Change tags' }).click()
+  await look('tags', 'dialog')
+  await page.keyboard.press('Escape')
+  await go(`#/device?id=${truck?.deviceId}`)
+  await look('device', '.events li')
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await look('edit device', 'dialog')
+  await page.keyboard.press('Escape')
+  await go('#/alerts')
+  await look('inbox', '.state, table')
+  await go('#/alerts?tab=rules')
+  await page.getByRole('button', { name: 'New rule' }).click()
+  await page.getByRole('checkbox', { name: 'Quiet hours' }).check()
+  await look('rule', 'dialog')
+  await page.keyboard.press('Escape')
+  await go('#/alerts?tab=places')
+  await look('places', '.state, table')
+  await go('#/alerts?tab=places&place=new')
+  await look('place', '.map-surface canvas')
+  expect(found).toEqual({})
+})
