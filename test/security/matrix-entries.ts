@@ -102,7 +102,6 @@ export const entries: Record<string, Entry> = {
   'GET /orgs/{orgId}/firmware/{id}': { id: 'firmwareImageId' },
   'DELETE /orgs/{orgId}/firmware/{id}': { id: 'firmwareImageId' },
 
-  'POST /orgs/{orgId}/job-batches': { json: ({ deviceId }) => ({ kind: 'reboot', deviceIds: [deviceId] }) },
   'GET /orgs/{orgId}/jobs': {},
   'GET /orgs/{orgId}/jobs/{id}': { id: 'jobId' },
   'POST /orgs/{orgId}/jobs/{id}/cancel': { id: 'jobId' },

@@ -42,6 +42,12 @@ describe('the OpenAPI document', () => {
       expect([name, description]).toEqual([name, expect.stringMatching(/\.$/)])
   })
 
+  test('has every route once', () => {
+    expect(
+      routes.map(({ method, path }) => `${method} ${path}`).filter((name, at, all) => all.indexOf(name) < at),
+    ).toEqual([])
+  })
+
   test('has no schema that nothing refers to', () => {
     const text = JSON.stringify(document)
     const unused = Object.keys(document.components.schemas).filter(

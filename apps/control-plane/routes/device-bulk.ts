@@ -1,16 +1,12 @@
 import { z } from 'zod'
-import { uuid } from '#core/schemas'
 import { countDevices } from '#fleet/devices/counts'
 import { changeTags } from '#fleet/devices/retag'
 import { deviceStatuses } from '#fleet/devices/status'
-import { createBatch } from '#fleet/jobs/batches/create'
-import { jobRequest } from '#fleet/jobs/model/kinds'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { type Route, route } from '../http/route.ts'
 import { orgParams, tags } from '../http/schemas.ts'
 import { deviceFilter } from './device-schemas.ts'
 import { isOneSelection, oneSelection, selectionFields, selectionOf } from './device-selection.ts'
-import { batchOptions, batchSchema } from './job-batch-schema.ts'
 
 const valueCounts = z.array(z.object({ value: z.string(), devices: z.int() }))
 
@@ -74,27 +70,5 @@ export const deviceBulkRoutes: Route[] = [
       status: 200,
       body: await changeTags(ctx, { organizationId: params.orgId, devices: selectionOf(selected), add, remove }),
     }),
-  }),
-  route({
-    method: 'post',
-    path: '/orgs/:orgId/job-batches',
-    summary: 'Create a job for each of many devices',
-    description:
-      'Creates one job for each device in `deviceIds` (at most 10,000) or for all that match `filter` now. Disabled devices are listed in `skipped`.',
-    tag: 'Jobs',
-    access: 'job:create',
-    params: z.object({ orgId: uuid() }),
-    body: jobRequest({ ...batchOptions, ...selectionFields }).refine(isOneSelection, oneSelection),
-    idempotent: 'replay',
-    answers: {
-      202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
-      ...writeErrors,
-    },
-    example: { body: { kind: 'reboot', filter: { tag: ['bus'], status: 'online' } } },
-    handle: async ({ ctx, params, body: { deviceIds, filter, ...job } }) => {
-      const target = selectionOf({ deviceIds, filter })
-      const batch = await createBatch(ctx, { ...job, organizationId: params.orgId, target })
-      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
-    },
   }),
 ]

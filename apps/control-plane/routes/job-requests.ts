@@ -6,7 +6,8 @@ import { jobRequest } from '#fleet/jobs/model/kinds'
 import { writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { distinct, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
+import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
+import { selectionFields, selectionOf } from './device-selection.ts'
 import { batchOptions, batchSchema } from './job-batch-schema.ts'
 import { jobSchema } from './job-schema.ts'
 import { statusAndKind } from './jobs.ts'
@@ -14,19 +15,17 @@ import { statusAndKind } from './jobs.ts'
 const tag = 'Jobs'
 const { expiresInSeconds } = batchOptions
 
-const maxDevices = 10_000
-
 const newBatch = jobRequest({
-  deviceIds: distinct(uuid(), maxDevices, 1).optional(),
+  ...selectionFields,
   groupId: uuid().optional().describe('A group whose effective members receive the job. Replaces `deviceIds`.'),
   ...batchOptions,
 })
-  .refine(({ deviceIds, groupId }) => (deviceIds === undefined) !== (groupId === undefined), {
-    message: 'Send either deviceIds or groupId.',
+  .refine((body) => [body.deviceIds, body.groupId, body.filter].filter((target) => target !== undefined).length === 1, {
+    message: 'Send one of deviceIds, groupId and filter.',
   })
-  .transform(({ deviceIds, groupId, ...job }) => ({
+  .transform(({ deviceIds, groupId, filter, ...job }) => ({
     ...job,
-    target: groupId === undefined ? { deviceIds: deviceIds ?? [] } : { groupId },
+    target: groupId === undefined ? selectionOf({ deviceIds, filter }) : { groupId },
   }))
 
 /** Asking for jobs: of devices, of every member of a group, or of one device. */
@@ -34,9 +33,9 @@ export const jobRequestRoutes: Route[] = [
   route({
     method: 'post',
     path: '/orgs/:orgId/job-batches',
-    summary: 'Create a job for each of some devices, or for each device in a group',
+    summary: 'Create a job for each of many devices',
     description:
-      'Creates one job for each device. Disabled devices, and devices of models that a firmware image does not support, are listed in `skipped`.',
+      'Creates one job for each device in `deviceIds` (at most 10,000), for each effective member of a group, or for all devices that match `filter` now. Disabled devices, and devices of models that a firmware image does not support, are listed in `skipped`.',
     tag,
     access: 'job:create',
     params: orgParams,

@@ -94,7 +94,10 @@ async function targetMembers(
     return { condition, values: [group.id, group.smartTags], name: group.name }
   }
   if ('filter' in target) {
-    return { ...(await matchingDevices(ctx, connection, { organizationId, filter: target.filter, first: 2 })), name: null }
+    return {
+      ...(await matchingDevices(ctx, connection, { organizationId, filter: target.filter, first: 2 })),
+      name: null,
+    }
   }
   const { rows } = await connection.query<{ id: string }>(
     `SELECT id FROM unnest($2::uuid[]) AS wanted (id)
