@@ -51,6 +51,14 @@ test('the commands of the documentation run unchanged and configure the router',
   expect(geojson).toMatchObject({ type: 'FeatureCollection', features: [{ geometry: { type: 'Point' } }] })
 }, 120_000)
 
+test('the command tells its version', async () => {
+  expect(await shell('routerfleet --version')).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    stderr: '',
+  })
+})
+
 test('profiles are in a file that only the user can read', async () => {
   const path = join(client.environment.XDG_CONFIG_HOME ?? '', 'routerfleet/profiles.json')
   await shell('routerfleet login --profile private <<< "$ROUTERFLEET_KEY"', asAdmin())

@@ -60,9 +60,10 @@ export function createTelemetrySender(options: TelemetrySenderOptions): Telemetr
       if (!outgoing) return
       const answer = await send(fetch, options, outgoing).catch((error: unknown) => error)
       if (answer === undefined || (answer instanceof ProblemError && refusals.has(answer.status))) {
-        if (answer) options.onRejected?.(outgoing.samples.map((_, index) => rejection(index, answer as ProblemError)))
+        const { samples } = outgoing
         outgoing = undefined
         attempt = 0
+        if (answer) options.onRejected?.(samples.map((_, index) => rejection(index, answer)))
         continue
       }
       options.onError?.(answer)
@@ -85,6 +86,8 @@ export function createTelemetrySender(options: TelemetrySenderOptions): Telemetr
     const aborted = new Promise<never>((_, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
+    // Nothing waits for it if the buffer is empty.
+    aborted.catch(() => undefined)
     signal?.throwIfAborted()
     while (waiting.length > 0 || outgoing) await Promise.race([start(), aborted])
   }

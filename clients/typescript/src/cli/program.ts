@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAccessCommands } from './commands/access.ts'
 import { addApiCommand } from './commands/api.ts'
@@ -11,6 +12,9 @@ import { addJobCommands } from './commands/jobs.ts'
 import { addLoginCommands } from './commands/login.ts'
 import { addTelemetryCommands } from './commands/telemetry.ts'
 
+const packageFile = new URL('../../package.json', import.meta.url)
+const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
+
 /** The command line. It throws a `CommanderError` instead of ending the process. */
 export function createProgram(): Command {
   const program = new Command('routerfleet')
@@ -20,6 +24,7 @@ export function createProgram(): Command {
     .option('--key <key>', 'an API key; ROUTERFLEET_KEY keeps it out of the list of processes')
     .option('--org <id>', 'the organization; by default that of the profile')
     .option('--json', 'print JSON instead of tables')
+    .version(version)
     .showHelpAfterError('Run with --help for the options.')
     .exitOverride()
   const parts = [
