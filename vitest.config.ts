@@ -32,7 +32,7 @@ const clusterTests = [
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
   'test/client/{command-line,package}.test.ts',
-  'test/e2e/{adapters,gateway}/*.test.ts',
+  'test/e2e/{adapters,gateway,openwrt}/*.test.ts',
   'libs/telemetry-log/{kafka-cluster,kafka-group-hold,kafka-log,log-kinds}.test.ts',
   'test/e2e/{arrival-orders,backup,cluster,copies,dashboards,kafka,kafka-security,postgres-failover,questdb-copies,questdb-schema,redis-cluster,rolling-upgrade}.test.ts',
 ]

@@ -13,6 +13,7 @@ import { latestHistory } from './latest-history.ts'
 import { longPoll } from './long-poll.ts'
 import { mapPage } from './map-page.ts'
 import { million } from './million.ts'
+import { mqttGateway } from './mqtt-gateway.ts'
 import { partitions } from './partitions.ts'
 import { recovery, recoveryKafka } from './recovery.ts'
 import { type Bench, table } from './report.ts'
@@ -41,6 +42,7 @@ const benches: Bench[] = [
   soak,
   groupDispatch,
   longPoll,
+  mqttGateway,
   idle,
   million,
 ]

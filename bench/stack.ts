@@ -94,7 +94,7 @@ export async function startIngestProcess(stack: BenchStack, options: AppOptions 
 /** Starts an app as a separate process, and does not wait for it. Devices have no rate limits. */
 export async function spawnApp(
   stack: BenchStack,
-  app: 'ingest' | 'writer',
+  app: 'gateway' | 'ingest' | 'writer',
   { environment = {}, nodeArguments = [], port: wanted }: AppOptions = {},
 ): Promise<AppProcess> {
   const port = wanted ?? (await freePort())

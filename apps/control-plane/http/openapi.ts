@@ -57,7 +57,12 @@ export function createOpenApi(routes: readonly Route[], baseUrl: string): OpenAp
       schemas: components,
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key `flk_…` or an access token.' },
-        deviceToken: { type: 'http', scheme: 'bearer', description: 'A device token `fld_…`.' },
+        deviceToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A device token `fld_…`. A gateway sends an enrollment key `fle_…` with `allowGateway`, and names the device in the header `Routerfleet-Device`: `serial=…`, `imei=…` or `mac=…`.',
+        },
         clientCredentials: { type: 'http', scheme: 'basic', description: 'An API key’s id and secret.' },
       },
     },

@@ -1,0 +1,103 @@
+# Applies a config profile with uci. Its settings have the member `uci`: package, section, option, value or list of values.
+# The type of a new section is its option `_type`. Without a connection to the service afterwards, the old config returns.
+
+CONFIG_BACKUP=$STATE_DIR/config-backup
+
+valid_name() {
+	case $1 in '' | *[!A-Za-z0-9_-]*) return 1 ;; esac
+}
+
+run_config() {
+	local settings packages package
+	settings=$(printf '%s\n' "$1" | sed -n 's/^parameters\.profile\.settings\.uci\.//p')
+	packages=$(printf '%s\n' "$settings" | cut -f1 | cut -d. -f1 | sort -u)
+	[ -n "$packages" ] || {
+		finish rejected 'The settings have no member uci.'
+		return
+	}
+	rm -rf "$CONFIG_BACKUP" && mkdir -p "$CONFIG_BACKUP"
+	for package in $packages; do
+		if [ "$package" = routerfleet ] || ! valid_name "$package"; then
+			finish rejected "The package $package cannot be configured by a profile."
+			return
+		fi
+		uci -q export "$package" >"$CONFIG_BACKUP/$package" || {
+			finish failed "There is no package $package."
+			return
+		}
+	done
+	record applying ''
+	if ! printf '%s\n' "$settings" | set_options >"$RUN_DIR/uci-error" 2>&1; then
+		for package in $packages; do uci -q revert "$package"; done
+		finish failed "uci refused a value: $(head -c 200 "$RUN_DIR/uci-error")"
+		return
+	fi
+	for package in $packages; do uci commit "$package"; done
+	reload_config
+	if service_answers "${CONFIG_CHECK_SECONDS:-120}"; then
+		rm -rf "$CONFIG_BACKUP"
+		finish succeeded 'The config is active.'
+	else
+		restore_config
+		finish failed 'The service could not be reached with the new config, so the old one was restored.'
+	fi
+}
+
+# Reads lines `package.section.option[.index]`, tab, value.
+set_options() {
+	local path value package section option rest list cleared=' ' control
+	control=$(printf '\001')
+	while IFS='	' read -r path value; do
+		package=${path%%.*} rest=${path#*.}
+		section=${rest%%.*} rest=${rest#*.}
+		option=${rest%%.*} list=
+		[ "$rest" != "$option" ] && list=1
+		valid_name "$section" && valid_name "$option" || {
+			echo "invalid name: $path"
+			return 1
+		}
+		case $value in
+		*"$control"*)
+			echo "a line break or another control character in $path"
+			return 1
+			;;
+		esac
+		if [ "$option" = _type ]; then
+			uci set "$package.$section=$value" || return 1
+		elif [ -n "$list" ]; then
+			case $cleared in
+			*" $package.$section.$option "*) ;;
+			*)
+				uci -q delete "$package.$section.$option"
+				cleared="$cleared$package.$section.$option "
+				;;
+			esac
+			uci add_list "$package.$section.$option=$value" || return 1
+		elif [ "$value" = null ]; then
+			uci -q delete "$package.$section.$option"
+		else
+			uci set "$package.$section.$option=$value" || return 1
+		fi
+	done
+}
+
+restore_config() {
+	local file
+	[ -d "$CONFIG_BACKUP" ] || return 0
+	for file in "$CONFIG_BACKUP"/*; do
+		[ -e "$file" ] && uci import "$(basename "$file")" <"$file" && uci commit "$(basename "$file")"
+	done
+	rm -rf "$CONFIG_BACKUP"
+	reload_config
+}
+
+# Returns whether the service answers within some seconds.
+service_answers() {
+	local until=$(($(date +%s) + $1))
+	while [ "$(date +%s)" -lt "$until" ]; do
+		sleep 2
+		call check GET /device/config 10
+		case $HTTP_STATUS in 200 | 204 | 304) return 0 ;; esac
+	done
+	return 1
+}

@@ -1,0 +1,112 @@
+# Takes jobs and runs each id and attempt once. The result is stored before it is reported.
+
+RECORD=$STATE_DIR/job
+
+# Stores the state of the job: id, attempt, phase (running, restarting, or a final status), boot, and the detail.
+record() {
+	PHASE=$1
+	printf '%s %s %s %s\n%s\n' "$JOB_ID" "$JOB_ATTEMPT" "$1" "$(boot_id)" "$2" | write_file "$RECORD"
+}
+
+boot_id() { cat "$PROC/sys/kernel/random/boot_id"; }
+
+read_record() {
+	[ -s "$RECORD" ] || return 1
+	read -r JOB_ID JOB_ATTEMPT PHASE JOB_BOOT <"$RECORD"
+	JOB_DETAIL=$(sed -n 2p "$RECORD")
+}
+
+# Reports a status. $1: status  $2: detail  $3: progress. Returns 0 if the service has it, or does not want it any more.
+report_status() {
+	printf '{"attempt":%s,"status":"%s"%s%s}' "$JOB_ATTEMPT" "$1" "${2:+,\"detail\":$(quoted "$2")}" "${3:+,\"progress\":$3}" \
+		>"$RUN_DIR/status"
+	call status POST "/device/jobs/$JOB_ID/status" 30 -H 'Content-Type: application/json' --data-binary "@$RUN_DIR/status"
+	CANCELLED=$(flatten <"$RUN_DIR/answer.status" 2>/dev/null | value_of cancelRequested)
+	case $HTTP_STATUS in
+	200 | 404 | 409) return 0 ;;
+	esac
+	return 1
+}
+
+# Stores the result and reports it until the service has it.
+finish() {
+	log "job $JOB_ID: $1. $2"
+	record "$1" "$2"
+	report_result "$1" "$2"
+}
+
+report_result() {
+	report_status "$1" "$2" || return 1
+	PHASE=reported
+	printf '%s %s reported -\n\n' "$JOB_ID" "$JOB_ATTEMPT" | write_file "$RECORD"
+}
+
+# Reports what the last run left: a result, or a restart that has happened or not.
+resume_job() {
+	read_record || return 0
+	case $PHASE in
+	reported) return 0 ;;
+	succeeded | failed | rejected) report_result "$PHASE" "$JOB_DETAIL" ;;
+	restarting)
+		if [ "$JOB_BOOT" = "$(boot_id)" ]; then finish failed 'The router did not restart.'; else finish succeeded 'Restarted.'; fi
+		;;
+	installing)
+		# The detail is the expected version.
+		if [ "$(release)" = "$JOB_DETAIL" ]; then
+			finish succeeded "Version $JOB_DETAIL runs."
+		else
+			finish failed "The router runs version $(release) and not $JOB_DETAIL."
+		fi
+		;;
+	applying) restore_config && finish failed 'The router restarted while it applied the config.' ;;
+	*) finish failed 'The agent was stopped during the job.' ;;
+	esac
+}
+
+# Waits for a job and runs it. Returns 1 if there is no answer.
+take_job() {
+	local wait=$1 job
+	resume_job || return 1
+	call next GET "/device/jobs/next?waitSeconds=$wait" $((wait + 20))
+	case $HTTP_STATUS in
+	204) return 0 ;;
+	200) ;;
+	*) return 1 ;;
+	esac
+	job=$(flatten <"$RUN_DIR/answer.next") || return 1
+	local id attempt kind
+	id=$(printf '%s\n' "$job" | value_of id)
+	attempt=$(printf '%s\n' "$job" | value_of attempt)
+	kind=$(printf '%s\n' "$job" | value_of kind)
+	# Delivered again, although it has ended. The service has not seen the result.
+	if read_record && [ "$JOB_ID $JOB_ATTEMPT" = "$id $attempt" ]; then
+		[ "$PHASE" = reported ] && return 0
+		resume_job
+		return
+	fi
+	JOB_ID=$id JOB_ATTEMPT=$attempt
+	if [ "$(printf '%s\n' "$job" | value_of cancelRequested)" = true ]; then
+		finish rejected 'Cancelled.'
+		return
+	fi
+	record running ''
+	report_status inProgress || return 1
+	[ "$CANCELLED" = true ] && {
+		finish rejected 'Cancelled.'
+		return
+	}
+	case $kind in
+	reboot) run_reboot ;;
+	apply_config) run_config "$job" ;;
+	firmware_update) run_firmware "$job" ;;
+	*) finish rejected "The agent does not support $kind." ;;
+	esac
+}
+
+run_reboot() {
+	record restarting ''
+	sync
+	reboot || finish failed 'The router refused to restart.'
+	# The router restarts during this pause.
+	[ "$PHASE" = reported ] || sleep "${REBOOT_WAIT:-120}"
+}

@@ -1,0 +1,142 @@
+import { fork } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { issueToken } from '#core/tokens'
+import { type Mosquitto, mosquittoMissing, startMosquitto } from '../test/support/mosquitto.ts'
+import type { CrowdOrder, CrowdReport } from './mqtt-crowd.ts'
+import { cpuSecondsOfTree } from './processes.ts'
+import type { Bench, Figure } from './report.ts'
+import { type BenchStack, spawnApp, startIngestProcess, withBenchStack } from './stack.ts'
+import { percentile } from './statistics.ts'
+
+/** Devices of one gateway through Mosquitto, which is killed twice. Every report that was answered must be one row. */
+export const mqttGateway: Bench = {
+  name: 'mqtt-gateway',
+  about:
+    'Devices with one MQTT connection each, one gateway and one ingest process. Each report is a message with one sample; its device repeats it until the service has answered. The broker is killed twice and started again. All processes share the machine.',
+  run: async ({ quick, devices, minutes }) => {
+    if (mosquittoMissing !== null) return [{ name: 'skipped', value: mosquittoMissing }]
+    const count = devices ?? (quick ? 500 : 10_000)
+    const seconds = minutes === undefined ? (quick ? 20 : 300) : minutes * 60
+    return withBenchStack((stack) => measure(stack, { count, seconds, messagesPerSecond: Math.ceil(count / 5) }))
+  },
+}
+
+type Size = { count: number; seconds: number; messagesPerSecond: number }
+
+async function measure(stack: BenchStack, { count, seconds, messagesPerSecond }: Size): Promise<Figure[]> {
+  const { key, serials } = await seedFleet(stack, count)
+  const broker = await startMosquitto()
+  const ingest = await startIngestProcess(stack)
+  const gateway = await spawnApp(stack, 'gateway', {
+    environment: { SERVICE_URL: `http://127.0.0.1:${ingest.port}`, GATEWAY_KEY: key, MQTT_URL: broker.url },
+  })
+  try {
+    await gateway.ready()
+    const crowd = startCrowd({ brokerUrl: broker.url, serials, messagesPerSecond, seconds })
+    await crowd.connected
+    const cpuBefore = cpuSecondsOfTree(gateway.pid)
+    await killTwice(broker, seconds)
+    const report = await crowd.report
+    const cpuSeconds = cpuSecondsOfTree(gateway.pid) - cpuBefore
+    const rows = await storedRows(stack, report.answered)
+    if (report.answered !== report.sent || rows !== report.sent)
+      throw new Error(`${report.sent} reports were sent, ${report.answered} answered and ${rows} stored.`)
+    return figures({ report, rows, cpuSeconds, count, seconds })
+  } finally {
+    await gateway.stop()
+    await ingest.stop()
+    await broker.close()
+  }
+}
+
+const shown = (value: number, digits = 0) => value.toLocaleString('en', { maximumFractionDigits: digits })
+
+function figures(measured: {
+  report: CrowdReport
+  rows: number
+  cpuSeconds: number
+  count: number
+  seconds: number
+}): Figure[] {
+  const { report, rows, cpuSeconds, count, seconds } = measured
+  const ms = (percent: number) => `${shown(percentile(report.answerMs, percent))} ms`
+  return [
+    { name: 'devices', value: shown(count) },
+    { name: 'reports a second', value: shown(report.sent / seconds) },
+    { name: 'reports sent, all answered', value: shown(report.sent) },
+    { name: 'rows stored', value: shown(rows), target: 'reports sent' },
+    { name: 'connections of devices, with those after each kill', value: shown(report.connections) },
+    { name: 'messages repeated by devices', value: shown(report.repeated) },
+    { name: 'publish → answer of the service, p50', value: ms(50) },
+    { name: 'publish → answer of the service, p99, with the kills', value: ms(99) },
+    { name: 'processor time of the gateway per report', value: `${shown((cpuSeconds / report.sent) * 1e6)} µs` },
+  ]
+}
+
+async function killTwice(broker: Mosquitto, seconds: number): Promise<void> {
+  for (let kill = 0; kill < 2; kill += 1) {
+    await delay((seconds * 1_000) / 3)
+    await broker.kill()
+    await broker.start()
+  }
+}
+
+function startCrowd(order: CrowdOrder): { connected: Promise<void>; report: Promise<CrowdReport> } {
+  const child = fork(fileURLToPath(new URL('./mqtt-crowd.ts', import.meta.url)), {
+    stdio: ['ignore', 2, 'inherit', 'ipc'],
+  })
+  const { promise: connected, resolve: onConnected, reject: onLost } = Promise.withResolvers<void>()
+  const report = new Promise<CrowdReport>((resolve, reject) => {
+    child.on('message', (message: 'connected' | CrowdReport) => {
+      if (message === 'connected') onConnected()
+      else resolve(message)
+    })
+    child.once('exit', (code) => {
+      const error = new Error(`The devices ended with code ${code}.`)
+      onLost(error)
+      reject(error)
+    })
+  })
+  // Handled where the report is awaited.
+  report.catch(() => {})
+  child.send(order)
+  return { connected, report }
+}
+
+async function seedFleet({ pool }: BenchStack, count: number): Promise<{ key: string; serials: string[] }> {
+  const { rows } = await pool.query<{ id: string }>(
+    `INSERT INTO organization (id, name, plan) VALUES (uuidv7(), 'Bench', 'enterprise') RETURNING id`,
+  )
+  const organizationId = String(rows[0]?.id)
+  const { rows: devices } = await pool.query<{ serial: string }>(
+    `WITH created AS (
+       INSERT INTO device (id, organization_id, serial, name, model)
+       SELECT uuidv7(), $1, 'R' || n, 'Router', 'RX' FROM generate_series(1, $2) n RETURNING id, serial
+     ), owned AS (
+       INSERT INTO device_ownership (device_id, organization_id, owned_from) SELECT id, $1, now() FROM created
+     ) SELECT serial FROM created`,
+    [organizationId, count],
+  )
+  const { id, hash, token } = issueToken('fle')
+  await pool.query(
+    `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, created_by, allow_gateway)
+     VALUES ($1, $2, 'Gateway', $3, false, 'bench', true)`,
+    [id, organizationId, hash],
+  )
+  return { key: token, serials: devices.map(({ serial }) => serial) }
+}
+
+const storedWithinMs = 120_000
+
+/** Returns the number of rows as soon as there are `expected`, and a second later, so that doubled rows are seen. */
+async function storedRows({ questdb }: BenchStack, expected: number): Promise<number> {
+  const count = async () => {
+    const [row] = await questdb.query<{ rows: number }>('SELECT count() AS rows FROM system')
+    return Number(row?.rows)
+  }
+  const giveUpMs = Date.now() + storedWithinMs
+  while ((await count()) < expected && Date.now() < giveUpMs) await delay(200)
+  await delay(1_000)
+  return count()
+}

@@ -1,0 +1,352 @@
+import { execFileSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type AdapterService, payloadsMissing, readPayload, startAdapterService } from '#test/adapter-service'
+import { newOpenwrtRouter, type OpenwrtRouter, openwrtMissing, signifyMissing } from '#test/openwrt-router'
+import { testTls } from '#test/tls'
+import { until } from '#test/until'
+
+const isMissing = openwrtMissing !== null
+let service: AdapterService
+let enrollmentKey: string
+let router: OpenwrtRouter
+let serial: string
+let routers = 0
+
+beforeAll(async () => {
+  if (isMissing) return
+  service = await startAdapterService()
+  const path = `/orgs/${service.organizationId}/enrollment-keys`
+  enrollmentKey = (await service.admin('POST', path, { name: 'Routers', autoCreate: true })).key
+}, 120_000)
+afterAll(() => service?.close())
+
+beforeEach(() => {
+  if (isMissing) return
+  routers += 1
+  serial = `WRT-${routers}`
+  router = newOpenwrtRouter({ SERVICE_URL: service.url, ENROLLMENT_KEY: enrollmentKey, SERIAL: serial })
+  router.command('reboot', 'echo reboot >> "$ROUTER/calls"')
+})
+afterEach(() => router?.remove())
+
+const device = () =>
+  until('the device is registered', async () => (await service.admin('GET', `/devices?q=${serial}`)).items[0])
+
+async function ended(id: string): Promise<{ status: string; result: unknown; error: { detail: string } | null }> {
+  return until(
+    `job ${id} has ended`,
+    async () => {
+      const job = await service.admin('GET', `/orgs/${service.organizationId}/jobs/${id}`)
+      return job.finishedAt !== null && job
+    },
+    60_000,
+  )
+}
+
+const newJob = (id: string, kind: string, parameters: object = {}) =>
+  service.admin('POST', `/devices/${id}/jobs`, { kind, parameters })
+
+describe.skipIf(isMissing)(`the OpenWrt agent under BusyBox${isMissing ? ` (skipped: ${openwrtMissing})` : ''}`, () => {
+  test('enrolls and reports the recorded outputs of uqmi and gpsd', async ({ skip }) => {
+    if (payloadsMissing !== null) return skip(payloadsMissing)
+    const serving = {
+      registration: 'registered',
+      plmn_mcc: 262,
+      plmn_mnc: 3,
+      plmn_description: 'Net 1',
+      roaming: false,
+    }
+    writeFileSync(join(router.folder, 'signal'), readPayload('uqmi.ndjson'))
+    writeFileSync(join(router.folder, 'serving'), JSON.stringify(serving))
+    writeFileSync(join(router.folder, 'gpsd'), readPayload('gpsd.ndjson').split('\n')[0] ?? '')
+    router.command('uqmi', 'case "$*" in *signal*) cat "$ROUTER/signal" ;; *) cat "$ROUTER/serving" ;; esac')
+    router.command('gpspipe', 'echo \'{"class":"VERSION"}\'; cat "$ROUTER/gpsd"')
+    router.command(
+      'ubus',
+      'echo \'{"up":true,"l3_device":"wwan0","uptime":77,"ipv4-address":[{"address":"10.0.0.2"}]}\'',
+    )
+    router.start('report', { MODEM: 'uqmi' })
+    const { id } = await device()
+    const latest = await service.latest({ id }, 'cellular', 'connection', 'system')
+    expect(latest).toMatchObject({
+      cellular: { rat: 'lte', rssiDbm: -71, rsrqDb: -9, rsrpDbm: -94, sinrDb: 7, plmn: '26203', operatorName: 'Net 1' },
+      connection: { state: 'connected', registration: 'home', interface: 'wwan0', wanIp: '10.0.0.2', uptimeS: 77 },
+      system: { firmware: '23.05.2' },
+    })
+    const path = `/api/router/${id}/telemetry/history?kind=location`
+    const fix = await until('the fix can be read', async () => (await service.admin('GET', path)).items[0])
+    expect(fix).toMatchObject({ lat: 50.0740391, lon: 14.466591817, fix: '3d', accuracyM: 9.5, headingDeg: 320.5 })
+  })
+
+  test('reads the recorded signal of ModemManager', async ({ skip }) => {
+    if (payloadsMissing !== null) return skip(payloadsMissing)
+    writeFileSync(join(router.folder, 'signal'), readPayload('modemmanager.ndjson').split('\n')[0] ?? '')
+    router.command('mmcli', 'case "$*" in *signal*) cat "$ROUTER/signal" ;; *) exit 1 ;; esac')
+    const lines = router
+      .run('MODEM=mmcli collect')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines).toContainEqual(
+      expect.objectContaining({ kind: 'cellular', rat: 'lte', rsrpDbm: -92, rsrqDb: -9, rssiDbm: -64, sinrDb: 19.2 }),
+    )
+  })
+
+  test('a modem that does not answer delays a report by ten seconds at most', () => {
+    router.command('uqmi', 'sleep 60')
+    const startMs = Date.now()
+    expect(router.run('limited 1 uqmi 2>/dev/null; echo "code $?"')).toContain('code 137')
+    expect(Date.now() - startMs).toBeLessThan(5_000)
+  })
+
+  test('a day offline fits into 1 MB, survives a restart, and arrives once', async () => {
+    const startS = Math.floor(Date.now() / 1_000) - 86_400
+    // Four samples a minute, as a router with a modem and a receiver takes them.
+    const samples = (from: number) =>
+      Array.from({ length: 30 }, (_, index) => {
+        const minute = from + index
+        const ts = (startS + minute * 60) * 1_000
+        const noise = Math.round(Math.abs(Math.sin(minute) * 1e6)) / 1e6
+        return [
+          {
+            kind: 'system',
+            ts,
+            uptimeS: minute * 60,
+            load1: noise,
+            memUsedPct: 40 + noise,
+            diskUsedPct: 12,
+            firmware: '23.05.2',
+          },
+          {
+            kind: 'cellular',
+            ts,
+            rat: 'lte',
+            rssiDbm: -60 - noise,
+            rsrpDbm: -90 - noise,
+            rsrqDb: -9,
+            sinrDb: 9 + noise,
+            plmn: '26203',
+          },
+          {
+            kind: 'connection',
+            ts,
+            state: 'connected',
+            rat: 'lte',
+            plmn: '26203',
+            rxBytes: minute * 1_000_003,
+            txBytes: minute * 70_001,
+          },
+          {
+            kind: 'location',
+            ts,
+            fix: '3d',
+            source: 'gnss',
+            lat: 50 + noise,
+            lon: 14 + noise,
+            altitudeM: 200 + noise,
+            speedMps: noise,
+          },
+        ].map((sample) => JSON.stringify(sample))
+      })
+        .flat()
+        .join('\n')
+    for (let minute = 0; minute < 1_440; minute += 30) router.run('open_buffer; add_samples', `${samples(minute)}\n`)
+    expect(Number(router.run('close_batch; buffer_kb'))).toBeLessThanOrEqual(1_024)
+    // A restart: the memory is empty afterwards.
+    router.run('save_buffer; rm -rf "$BUFFER_DIR"')
+    router.command(
+      'date',
+      'if [ "$1" = +%s ] && [ -e "$ROUTER/no-clock" ]; then echo 5; else exec "$ROUTER/bin/busybox" date "$@"; fi',
+    )
+    writeFileSync(join(router.folder, 'no-clock'), '')
+    router.start('report')
+    const { id } = await device()
+    const countOf = async (kind: string) => {
+      const path = `/api/router/${id}/telemetry/history?sinceMinutes=1500&limit=10000&kind=${kind}`
+      return (await service.admin('GET', path)).items.length
+    }
+    for (const kind of ['cellular', 'connection', 'location'])
+      await until(`all of ${kind}`, async () => (await countOf(kind)) === 1_440, 60_000)
+    expect(router.run('oldest_batch')).toBe('')
+  }, 180_000)
+
+  test('above its limit, the buffer discards the oldest samples', () => {
+    const lines = Array.from(
+      { length: 400 },
+      () => `{"kind":"system","fault":"${randomBytes(75).toString('hex')}"}`,
+    ).join('\n')
+    for (let round = 0; round < 6; round += 1)
+      router.run('open_buffer; BUFFER_KB=60 BATCH_LINES=100; add_samples', `${lines}\n`)
+    expect(Number(router.run('buffer_kb'))).toBeLessThanOrEqual(61)
+    expect(router.run('basename "$(oldest_batch)"')).not.toContain('000001')
+  })
+
+  test('a reboot job ends when the router has restarted', async () => {
+    router.start('jobs')
+    const { id } = await device()
+    const job = await newJob(id, 'reboot')
+    await until('the router restarts', async () => router.lines('calls').includes('reboot'), 60_000)
+    await router.stop('SIGKILL')
+    router.boot()
+    router.start('jobs')
+    expect(await ended(job.id)).toMatchObject({ status: 'succeeded' })
+    expect(router.lines('calls')).toEqual(['reboot'])
+    const unknown = await newJob(id, 'speed_test')
+    expect(await ended(unknown.id)).toMatchObject({ status: 'rejected' })
+  }, 120_000)
+
+  describe('config', () => {
+    beforeEach(() => {
+      router.command(
+        'uci',
+        `[ "$1" = -q ] && shift
+case $1 in
+export) [ "$2" = missing ] && exit 1; echo "package $2" ;;
+import) cat > "$ROUTER/imported-$2" ;;
+esac
+echo "$*" >> "$ROUTER/calls"`,
+      )
+      router.command(
+        'reload_config',
+        'echo reload >> "$ROUTER/calls"; [ ! -e "$ROUTER/broken" ] || touch "$ROUTER/cut"',
+      )
+    })
+
+    async function apply(settings: object): Promise<string> {
+      const { id } = await device()
+      const base = `/orgs/${service.organizationId}/configs`
+      const profile = await service.admin('POST', base, { name: `P-${serial}-${Date.now()}`, settings })
+      const batch = await service.admin('POST', `${base}/${profile.id}/apply`, { deviceIds: [id] })
+      return batch.jobs[0].id
+    }
+
+    test('a profile is written with uci and confirmed when the service still answers', async () => {
+      router.start('jobs')
+      const uci = {
+        wireless: {
+          wlan: { _type: 'wifi-iface', ssid: 'Ferry  1', key: { $secret: 'correct horse' } },
+          lan: { dns: ['1.1.1.1', '9.9.9.9'] },
+        },
+      }
+      expect(await ended(await apply({ uci }))).toMatchObject({ status: 'succeeded' })
+      expect(router.lines('calls')).toEqual(
+        expect.arrayContaining([
+          'set wireless.wlan=wifi-iface',
+          'set wireless.wlan.ssid=Ferry  1',
+          'set wireless.wlan.key=correct horse',
+          'delete wireless.lan.dns',
+          'add_list wireless.lan.dns=1.1.1.1',
+          'add_list wireless.lan.dns=9.9.9.9',
+          'commit wireless',
+          'reload',
+        ]),
+      )
+    }, 120_000)
+
+    test('without a connection afterwards, the old config returns', async () => {
+      const curl = execFileSync('sh', ['-c', 'command -v curl'], { encoding: 'utf8' }).trim()
+      router.command('curl', `case "$*" in *device/config*) [ -e "$ROUTER/cut" ] && exit 7 ;; esac\nexec ${curl} "$@"`)
+      writeFileSync(join(router.folder, 'broken'), '')
+      router.start('jobs', { CONFIG_CHECK_SECONDS: '6' })
+      const id = await apply({ uci: { network: { wan: { proto: 'none' } } } })
+      const job = await ended(id)
+      expect(job).toMatchObject({ status: 'failed', error: { detail: expect.stringContaining('restored') } })
+      expect(router.lines('imported-network')).toEqual(['package network'])
+    }, 180_000)
+
+    test('settings without uci, and the config of the agent itself, are rejected', async () => {
+      router.start('jobs')
+      expect(await ended(await apply({ wifi: { ssid: 'x' } }))).toMatchObject({ status: 'rejected' })
+      expect(await ended(await apply({ uci: { routerfleet: { agent: { url: 'x' } } } }))).toMatchObject({
+        status: 'rejected',
+      })
+      expect(router.lines('calls').filter((call) => call.startsWith('set'))).toEqual([])
+    }, 120_000)
+  })
+
+  describe('firmware', () => {
+    const image = Buffer.from('FIRMWARE 24.10.0 '.repeat(1_000))
+    const sha256 = createHash('sha256').update(image).digest('hex')
+    const files = new Map<string, Buffer>()
+    let server: Server
+    let base: string
+
+    beforeAll(async () => {
+      server = createServer(testTls, (request, response) => {
+        const file = files.get(request.url ?? '')
+        response.writeHead(file ? 200 : 404).end(file)
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      base = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    })
+    afterAll(() => server.close())
+
+    const startJobs = () => router.start('jobs', { CURL_CA_BUNDLE: join(router.folder, 'ca.pem') })
+
+    beforeEach(({ skip }) => {
+      if (signifyMissing !== null) return skip(signifyMissing)
+      writeFileSync(join(router.folder, 'ca.pem'), testTls.cert)
+      const [keys, secret] = [join(router.folder, 'keys'), join(router.folder, 'release.sec')]
+      mkdirSync(keys)
+      execFileSync('signify-openbsd', ['-G', '-n', '-p', join(keys, 'release.pub'), '-s', secret])
+      const path = join(router.folder, 'image')
+      writeFileSync(path, image)
+      execFileSync('signify-openbsd', ['-S', '-s', secret, '-m', path, '-x', `${path}.sig`])
+      files.set('/good.bin', image)
+      files.set('/good.bin.sig', readFileSync(`${path}.sig`))
+      files.set('/unsigned.bin', image)
+      files.set('/forged.bin', Buffer.from('FIRMWARE of somebody else'))
+      files.set('/forged.bin.sig', readFileSync(`${path}.sig`))
+      const signify = execFileSync('sh', ['-c', 'command -v signify-openbsd'], { encoding: 'utf8' }).trim()
+      // usign has the format of signify, and takes a folder of keys.
+      router.command(
+        'usign',
+        `for key in "$8"/*; do ${signify} -V -q -p "$key" -m "$4" -x "$6" && exit 0; done; exit 1`,
+      )
+      router.command(
+        'sysupgrade',
+        `echo "sysupgrade $*" >> "$ROUTER/calls"
+[ "$1" = -T ] && exec grep -q '^FIRMWARE' "$2"
+echo "DISTRIB_RELEASE='24.10.0'" > "$ROUTER/release"`,
+      )
+    })
+
+    const update = async (id: string, name: string, more: object = {}) =>
+      newJob(id, 'firmware_update', { version: '24.10.0', url: `${base}/${name}`, sha256, ...more })
+
+    test('signed firmware is installed, and the job ends when the new version runs', async () => {
+      startJobs()
+      const { id } = await device()
+      const job = await update(id, 'good.bin', { sizeBytes: image.length })
+      await until('sysupgrade runs', async () => router.lines('calls').length === 2, 60_000)
+      await router.stop('SIGKILL')
+      router.boot()
+      startJobs()
+      expect(await ended(job.id)).toMatchObject({ status: 'succeeded' })
+      expect(router.lines('release')).toEqual(["DISTRIB_RELEASE='24.10.0'"])
+    }, 120_000)
+
+    test('without a signature, or with a wrong checksum or signature, nothing is installed', async () => {
+      startJobs()
+      const { id } = await device()
+      const forged = createHash('sha256').update('FIRMWARE of somebody else').digest('hex')
+      for (const [name, more, detail] of [
+        ['unsigned.bin', {}, 'no valid signature'],
+        ['forged.bin', { sha256: forged }, 'no valid signature'],
+        ['good.bin', { sha256: '0'.repeat(64) }, 'checksum'],
+        ['good.bin', { sizeBytes: 5 }, 'size'],
+        ['missing.bin', {}, 'could not be downloaded'],
+      ] as const) {
+        const job = await ended((await update(id, name, more)).id)
+        expect(job, name).toMatchObject({ status: 'failed' })
+        expect(JSON.stringify(job.error), name).toContain(detail)
+      }
+      expect(router.lines('calls').filter((call) => !call.startsWith('sysupgrade -T'))).toEqual([])
+    }, 180_000)
+  })
+})
