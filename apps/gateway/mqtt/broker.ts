@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt'
+import { resolvesWithin } from '#core/schedule'
 import type { Logger } from '#http/request-log'
 import type { Config } from '../config.ts'
 import { createMessageWindow, type MessageWindow } from './message-window.ts'
@@ -10,6 +11,8 @@ export type Message = {
   payload: Buffer
   /** The broker has delivered it before. */
   isRepeated: boolean
+  /** The broker has kept it from an earlier time, for new subscribers. */
+  isRetained: boolean
   responseTopic: string | undefined
   correlationData: Buffer | undefined
 }
@@ -43,6 +46,9 @@ const sessionSeconds = 7 * 24 * 60 * 60
 const reconnectMs = 1_000
 const connectLimitMs = 10_000
 const keepaliveSeconds = 30
+/** How long a stop waits for messages that the service has not answered. The broker delivers the others again. */
+const drainLimitMs = 5_000
+const disconnectLimitMs = 2_000
 
 /** Connects to the broker, now and after each loss, and handles the messages of the subscribed topics. */
 export function connectBroker({ config, filters, handle, onConnect, logger }: Parts): Broker {
@@ -52,22 +58,27 @@ export function connectBroker({ config, filters, handle, onConnect, logger }: Pa
   let isClosing = false
 
   client.on('connect', () => {
-    connection = new AbortController()
     onConnect()
     logger.info({}, 'broker_connected')
-    client.subscribe(Object.fromEntries(filters.map((filter) => [filter, { qos: 1 as const }])), (error, granted) => {
+    // Of MQTT 5: no retained messages, which would be reported again after each loss.
+    const options = { qos: 1 as const, ...(config.MQTT_VERSION === 5 && { rh: 2 }) }
+    client.subscribe(Object.fromEntries(filters.map((filter) => [filter, options])), (error, granted) => {
       const refused = granted?.filter(({ qos }) => qos > 2).map(({ topic }) => topic) ?? []
       if (error || refused.length > 0) logger.error({ topics: refused, reason: error?.message }, 'subscription_refused')
     })
   })
-  // The broker delivers again what was not acknowledged.
-  client.on('close', () => connection.abort())
+  // The broker delivers again what was not acknowledged. Messages can arrive before the next event `connect`.
+  client.on('close', () => {
+    connection.abort()
+    connection = new AbortController()
+  })
   client.on('offline', () => logger.warn({}, 'broker_lost'))
   client.on('error', (error) => logger.warn({ code: 'code' in error ? error.code : undefined }, 'broker_failed'))
 
-  handleConcurrently(client, window, (packet) => {
+  const takes = () => !isClosing
+  handleConcurrently(client, window, takes, (packet) => {
     const { signal } = connection
-    return handle(messageOf(packet), signal).then((code) => (signal.aborted || isClosing ? undefined : code))
+    return handle(messageOf(packet), signal).then((code) => (signal.aborted ? undefined : code))
   })
 
   return {
@@ -79,8 +90,12 @@ export function connectBroker({ config, filters, handle, onConnect, logger }: Pa
     window,
     async close() {
       isClosing = true
+      await resolvesWithin(window.whenEmpty(), drainLimitMs)
       connection.abort()
-      await client.endAsync().catch(() => {})
+      await resolvesWithin(
+        client.endAsync().catch(() => {}),
+        disconnectLimitMs,
+      )
     },
   }
 }
@@ -88,15 +103,17 @@ export function connectBroker({ config, filters, handle, onConnect, logger }: Pa
 /**
  * Lets many messages wait for the service at a time. The client reads the next packet and acknowledges this one when
  * `handleMessage` calls back; with an error it does not acknowledge. The acknowledgement is sent here, when the service has
- * the message. While the window is full, the client reads nothing.
+ * the message. While the window is full, and once `takes` returns false, the client reads nothing.
  */
 function handleConcurrently(
   client: MqttClient,
   window: MessageWindow,
+  takes: () => boolean,
   handle: (packet: IPublishPacket) => Promise<number | undefined>,
 ): void {
   const later = new Error('acknowledged later')
   client.handleMessage = (packet, proceed) => {
+    if (!takes()) return
     const bytes = packet.payload.length
     window.enter(bytes)
     const { messageId } = packet
@@ -110,10 +127,11 @@ function handleConcurrently(
   }
 }
 
-const messageOf = ({ topic, payload, dup, properties }: IPublishPacket): Message => ({
+const messageOf = ({ topic, payload, dup, retain, properties }: IPublishPacket): Message => ({
   topic,
   payload: Buffer.isBuffer(payload) ? payload : Buffer.from(payload),
   isRepeated: dup,
+  isRetained: retain,
   responseTopic: properties?.responseTopic,
   correlationData: properties?.correlationData,
 })

@@ -14,3 +14,16 @@ test('is closed at either limit and opens when messages leave', () => {
   window.leave(10)
   expect(opened).toHaveLength(2)
 })
+
+test('says when the last message has left', async () => {
+  const window = createMessageWindow({ messages: 2, bytes: 100 })
+  await window.whenEmpty()
+  window.enter(5)
+  const events: string[] = []
+  const emptied = window.whenEmpty().then(() => events.push('empty'))
+  await Promise.resolve()
+  events.push('left')
+  window.leave(5)
+  await emptied
+  expect(events).toEqual(['left', 'empty'])
+})

@@ -3,6 +3,8 @@ export type MessageWindow = {
   leave(bytes: number): void
   /** Calls `proceed` as soon as another message may enter: at once, or later. */
   whenOpen(proceed: () => void): void
+  /** Resolves when no message is in the window. */
+  whenEmpty(): Promise<void>
   messages(): number
   bytes(): number
 }
@@ -12,6 +14,7 @@ export function createMessageWindow(limits: { messages: number; bytes: number })
   let messages = 0
   let bytes = 0
   let waiting: (() => void) | undefined
+  let emptied: (() => void) | undefined
   const isOpen = () => messages < limits.messages && bytes < limits.bytes
   return {
     enter(size) {
@@ -21,6 +24,7 @@ export function createMessageWindow(limits: { messages: number; bytes: number })
     leave(size) {
       messages -= 1
       bytes -= size
+      if (messages === 0) emptied?.()
       if (!waiting || !isOpen()) return
       const proceed = waiting
       waiting = undefined
@@ -30,6 +34,11 @@ export function createMessageWindow(limits: { messages: number; bytes: number })
       if (isOpen()) proceed()
       else waiting = proceed
     },
+    whenEmpty: () =>
+      new Promise((resolve) => {
+        emptied = resolve
+        if (messages === 0) resolve()
+      }),
     messages: () => messages,
     bytes: () => bytes,
   }

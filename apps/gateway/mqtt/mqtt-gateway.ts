@@ -5,7 +5,7 @@ import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
 import { type Broker, connectBroker, type Message } from './broker.ts'
 import { answerText, createJobTopics, jobFilters } from './job-topics.ts'
-import { invalidTopic, unspecified } from './reason-codes.ts'
+import { invalidTopic, success, unspecified } from './reason-codes.ts'
 import { type AnsweredReport, createTelemetryTopics } from './telemetry-topics.ts'
 import { filterOf, telemetryTopics } from './topic-rules.ts'
 
@@ -41,6 +41,11 @@ export function startMqttGateway({ config, service, delivery, metrics, nowMs, lo
 
   async function handle(message: Message, signal: AbortSignal): Promise<number | undefined> {
     try {
+      // Without a time of its own, it would be stored with the present one.
+      if (message.isRetained) {
+        metrics.count('mqtt', 'unknown', 'ignored', 'retained')
+        return success
+      }
       const handled = jobs.handle(message, signal) ?? telemetry(message, signal)
       if (handled) return await handled
       metrics.count('mqtt', 'unknown', 'ignored', 'topic')
@@ -58,9 +63,9 @@ export function startMqttGateway({ config, service, delivery, metrics, nowMs, lo
   const broker = connectBroker({ config, filters, handle, onConnect: metrics.reconnected, logger })
   return {
     ...broker,
-    close() {
+    async close() {
+      await broker.close()
       closing.abort()
-      return broker.close()
     },
   }
 }

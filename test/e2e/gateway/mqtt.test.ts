@@ -166,6 +166,8 @@ describe(`MQTT through Mosquitto${mosquittoMissing === null ? '' : ` (skipped: $
     const router = await service.newRouter()
     const topic = `routerfleet/${router.serial}/telemetry`
     const startMs = Date.now() - 60_000
+    await broker.publish(topic, JSON.stringify({ samples: [{ kind: 'connection', state: 'connected' }] }), ['-r'])
+    await service.latest(router, 'connection')
     const before = await accepted()
     for (let round = 0; round < 3; round += 1) {
       const sent = Array.from({ length: 10 }, (_, index) => {
@@ -180,10 +182,12 @@ describe(`MQTT through Mosquitto${mosquittoMissing === null ? '' : ` (skipped: $
     }
     await until('all rows can be read', async () => (await times(router)).length >= 30)
     expect(await times(router)).toEqual([...new Set(await times(router))])
+    // The broker has retained it, and offers it with each subscription.
+    expect(await times(router, 'connection')).toHaveLength(1)
   })
 })
 
-async function times(router: { id: string }): Promise<string[]> {
-  const path = `/api/router/${router.id}/telemetry/history?sinceMinutes=10&kind=system&limit=1000`
+async function times(router: { id: string }, kind = 'system'): Promise<string[]> {
+  const path = `/api/router/${router.id}/telemetry/history?sinceMinutes=10&kind=${kind}&limit=1000`
   return (await service.admin('GET', path)).items.map(({ ts }: { ts: string }) => ts)
 }
