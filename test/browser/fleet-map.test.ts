@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { decodeTile } from '#test/tiles'
+import { type Violation, violations } from './axe.ts'
 import { noChromium, openChromium } from './chromium.ts'
 import { serveBelow } from './path-prefix.ts'
 import { movingVehicles, type Product, startProduct } from './product.ts'
@@ -121,6 +120,7 @@ test('keeps the API key in session storage only, and removes it on sign-out', { 
   expect(page.url()).not.toContain(product.demoKey)
   expect(await page.context().cookies()).toEqual([])
 
+  await page.getByRole('button', { name: /^Account/ }).click()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('API key').waitFor()
   expect(await stored('sessionStorage')).not.toContain(product.demoKey)
@@ -541,15 +541,6 @@ test.for(['', '/tools/routerfleet'])(
   },
 )
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-type Violation = { id: string; impact: string; nodes: string[] }
-
-/** Returns the serious and critical accessibility violations that axe-core finds. */
-const violations = async (page: Page): Promise<Violation[]> =>
-  page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => html.slice(0, 200)) })))`)
-
 /** An encoded polyline. */
 const alongGermany = '_c`lHo}{q@_ibEnnqC'
 
@@ -561,7 +552,6 @@ test.for(['dark', 'light'] as const)(
     const { items } = await product.call<{ items: { id: string }[] }>('GET', `/orgs/${product.organizationId}/groups`)
     const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`, { colorScheme })
     await seesMap()
-    await page.evaluate(axe)
     const found: Record<string, Violation[]> = {}
     const look = async (view: string, sight: string) => {
       await page.locator(sight).first().waitFor()
@@ -594,6 +584,7 @@ test.for(['dark', 'light'] as const)(
     await page.keyboard.press('Escape')
     await go('#/jobs')
     await look('jobs', 'table, .state')
+    await page.getByRole('button', { name: /^Account/ }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await look('sign-in', '.sign-in')
     expect(found).toEqual({})

@@ -18,6 +18,8 @@ export type Reader = {
 export type ReaderOptions = BrowserContextOptions & {
   /** Signs in with this key before the page loads. */
   key?: string | undefined
+  /** Other origins that the test visits, such as an identity provider. */
+  otherOrigins?: readonly string[]
   /** A script that runs before those of the page. */
   before?: string
   /** Status codes that the test provokes. Chromium logs each as a console error. */
@@ -29,7 +31,7 @@ const storageKey = 'routerfleet.apiKey'
 
 /** Opens an address of the page in a new browser context. */
 export async function openReader(browser: Browser, address: string, options: ReaderOptions = {}): Promise<Reader> {
-  const { key, before, expectedStatuses = [], ...contextOptions } = options
+  const { key, before, expectedStatuses = [], otherOrigins = [], ...contextOptions } = options
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...contextOptions })
   const page = await context.newPage()
   const problems: string[] = []
@@ -37,7 +39,7 @@ export async function openReader(browser: Browser, address: string, options: Rea
   const sizes: Promise<number>[] = []
   const { origin } = new URL(address)
   await context.route(
-    ({ origin: asked, protocol }) => asked !== origin && protocol.startsWith('http'),
+    ({ origin: asked, protocol }) => asked !== origin && !otherOrigins.includes(asked) && protocol.startsWith('http'),
     (route) => {
       problems.push(`request to another origin: ${route.request().url()}`)
       return route.abort()

@@ -67,7 +67,7 @@ const featuresOf = (tile: { z: number; x: number; y: number }): TileFeature[] =>
 
 function openFeed(refreshMs = 30) {
   const feed = openTileFeed({ onItems: (items) => pictures.push(items), refreshMs: () => refreshMs })
-  const follow = (address: string) => feed.follow({ url: address, key: 'key' })
+  const follow = (address: string) => feed.follow({ url: address, headers: { Authorization: 'Bearer key' } })
   stop = ((close) => () => {
     feed.follow(null)
     close()

@@ -1,6 +1,7 @@
 import { render } from 'preact'
-import { apiKey } from './api/client.ts'
+import { isSignedIn, sessionCaller } from './api/client.ts'
 import { lazyView } from './components/lazy-view.tsx'
+import { loadSession } from './state/sign-in.ts'
 import { place } from './state/url.ts'
 import './state/theme.ts'
 import './styles/tokens.css'
@@ -11,6 +12,7 @@ import './styles/layout.css'
 import './styles/map.css'
 import './styles/maplibre.css'
 import './styles/charts.css'
+import './styles/account.css'
 import { GroupsView } from './views/groups.tsx'
 import { MapView } from './views/map.tsx'
 import { ProfilesView } from './views/profiles.tsx'
@@ -25,10 +27,14 @@ const views: Record<string, () => preact.JSX.Element> = {
   jobs: lazyView(async () => (await import('./views/jobs/jobs.tsx')).JobsView),
   device: lazyView(async () => (await import('./views/device/device-page.tsx')).DevicePage),
   alerts: lazyView(async () => (await import('./views/alerts/alerts.tsx')).AlertsView),
+  settings: lazyView(async () => (await import('./views/settings/settings.tsx')).SettingsView),
+  connect: lazyView(async () => (await import('./views/connect/connect.tsx')).ConnectView),
 }
 
 function App() {
-  if (apiKey.value === null) return <SignIn />
+  if (place.value.view === 'sign-in') return <SignIn />
+  // Until the service has answered, the page cannot know whether somebody is signed in.
+  if (!isSignedIn.value) return sessionCaller.value === undefined ? null : <SignIn />
   const View = views[place.value.view] ?? MapView
   return (
     <Shell>
@@ -36,6 +42,8 @@ function App() {
     </Shell>
   )
 }
+
+if (!isSignedIn.value) void loadSession()
 
 const container = document.getElementById('app')
 if (container) render(<App />, container)

@@ -1,4 +1,5 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
+import type { Caller } from './types.ts'
 
 /** An error response of the service (RFC 9457). `status` is 0 when the service could not be reached. */
 export class ApiError extends Error {
@@ -29,19 +30,35 @@ const base = new URL('.', document.baseURI)
 /** The API key of this tab; null when signed out. Kept in session storage only, never in an address. */
 export const apiKey = signal<string | null>(sessionStorage.getItem(storageKey))
 
-/** True after the service rejected this tab's key. */
-export const keyWasRefused = signal(false)
+/** The person whose session cookie the browser has; undefined until the service has answered, null when signed out. */
+export const sessionCaller = signal<Caller | null | undefined>(undefined)
+
+export const isSignedIn = computed(() => apiKey.value !== null || Boolean(sessionCaller.value))
+
+/** True after the service rejected this tab's key or session. */
+export const accessWasRefused = signal(false)
 
 export function signIn(key: string): void {
   sessionStorage.setItem(storageKey, key)
-  keyWasRefused.value = false
+  accessWasRefused.value = false
   apiKey.value = key
 }
 
-export function signOut(): void {
+/** Ends the session of this browser, if it has one, and forgets the key of this tab. */
+export async function signOut(): Promise<void> {
+  if (apiKey.value === null) await send('/auth/session', { method: 'DELETE' })
+  forgetAccess()
+}
+
+function forgetAccess(): void {
   sessionStorage.removeItem(storageKey)
+  sessionCaller.value = null
   apiKey.value = null
 }
+
+/** The headers with which this tab authenticates. Empty for a session, whose cookie the browser adds. */
+export const accessHeaders = (): Record<string, string> =>
+  apiKey.value === null ? {} : { Authorization: `Bearer ${apiKey.value}` }
 
 export type Query = Record<string, string | number | boolean | string[] | null | undefined>
 
@@ -69,10 +86,11 @@ export type CallOptions = {
   key?: string
 }
 
-/** Sends a request. Throws ApiError for every response other than 2xx and 304. A 401 for the stored key signs out. */
+/** Sends a request. Throws ApiError for every response other than 2xx and 304. A 401 for the stored key or the session signs out. */
 export async function send(path: string, options: CallOptions = {}): Promise<Response> {
   const key = options.key ?? apiKey.value
-  const headers: Record<string, string> = { Accept: 'application/json', ...options.headers }
+  // The service refuses changes with a cookie but without this header, which other sites cannot send.
+  const headers: Record<string, string> = { Accept: 'application/json', 'X-Routerfleet-Page': '1', ...options.headers }
   if (key) headers.Authorization = `Bearer ${key}`
   const body = options.raw ? options.raw.text : options.body === undefined ? null : JSON.stringify(options.body)
   if (body !== null) headers['Content-Type'] = options.raw?.contentType ?? 'application/json'
@@ -83,7 +101,7 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
       headers,
       body,
       signal: options.signal ?? null,
-      credentials: 'omit',
+      credentials: key ? 'omit' : 'same-origin',
       cache: 'no-store',
     })
   } catch (error) {
@@ -97,9 +115,9 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
     title?: string
     errors?: { pointer: string; detail: string }[]
   }
-  if (response.status === 401 && !options.key) {
-    keyWasRefused.value = true
-    signOut()
+  if (response.status === 401 && !options.key && isSignedIn.value) {
+    accessWasRefused.value = true
+    forgetAccess()
   }
   const retryAfter = Number(response.headers.get('Retry-After'))
   throw new ApiError(

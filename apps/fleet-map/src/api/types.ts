@@ -2,6 +2,15 @@
 
 export type Page<Item> = { items: Item[]; nextCursor: string | null }
 
+/** Who signed in. `platform`: all scopes in all organizations. */
+export type Caller = {
+  id: string
+  name: string | null
+  platform: boolean
+  sessionId: string | null
+  organizations: { id: string; scopes: string[] }[]
+}
+
 export type DeviceStatus = 'online' | 'offline' | 'provisioning' | 'error' | 'disabled'
 export type Quality = 'none' | 'poor' | 'fair' | 'good' | 'excellent'
 

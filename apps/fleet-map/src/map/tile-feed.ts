@@ -2,8 +2,8 @@ import { mergeBorders, readDeviceTile, type TileItem } from './device-tile.ts'
 import type { Bounds } from './surface.ts'
 import { isInTile, keyOf, type TileId, tilesCovering } from './tile-cover.ts'
 
-/** Where tiles come from: an address with {z}, {x} and {y}, and the API key. */
-export type TileSource = { url: string; key: string }
+/** Where tiles come from: an address with {z}, {x} and {y}, and the headers that authenticate. */
+export type TileSource = { url: string; headers: Record<string, string> }
 
 type Options = {
   /** Called with everything that the view shows, after each change. */
@@ -153,10 +153,10 @@ function once<Value>(make: () => Value): () => Value {
   }
 }
 
-const fetchTile = ({ url, key }: TileSource, { z, x, y }: TileId, etag: string | null, signal: AbortSignal) =>
+const fetchTile = ({ url, headers }: TileSource, { z, x, y }: TileId, etag: string | null, signal: AbortSignal) =>
   fetch(url.replace('{z}', String(z)).replace('{x}', String(x)).replace('{y}', String(y)), {
-    headers: { Authorization: `Bearer ${key}`, ...(etag ? { 'If-None-Match': etag } : {}) },
-    credentials: 'omit',
+    headers: { ...headers, ...(etag ? { 'If-None-Match': etag } : {}) },
+    credentials: headers.Authorization ? 'omit' : 'same-origin',
     cache: 'no-store',
     signal: AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]),
   })

@@ -7,7 +7,7 @@ import {
   setWorkerUrl,
 } from 'maplibre-gl'
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
-import { apiKey } from '../api/client.ts'
+import { accessHeaders } from '../api/client.ts'
 import type { MapDevice } from '../api/types.ts'
 import { openAreaTiles } from './area-tiles.ts'
 import { openDeviceTiles } from './device-tiles.ts'
@@ -47,7 +47,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     maxPitch: 0,
     fadeDuration: 0,
     renderWorldCopies: true,
-    transformRequest: (url) => ({ url, headers: { Authorization: `Bearer ${apiKey.value}` } }),
+    transformRequest: (url) => ({ url, headers: accessHeaders(), credentials: 'same-origin' }),
   })
   map.touchZoomRotate.disableRotation()
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
@@ -186,8 +186,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       drawDevices()
     },
     setTiles: ({ devices: deviceTiles, areas: areaTiles }) => {
-      const key = apiKey.value
-      tiles.follow(deviceTiles && key ? { url: deviceTiles, key } : null)
+      tiles.follow(deviceTiles ? { url: deviceTiles, headers: accessHeaders() } : null)
       areas.follow(areaTiles)
     },
     setShading: areas.shade,

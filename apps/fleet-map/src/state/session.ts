@@ -1,22 +1,60 @@
 import { computed, effect, signal } from '@preact/signals'
-import { ApiError, all, apiKey } from '../api/client.ts'
-import type { Organization } from '../api/types.ts'
+import { ApiError, all, apiKey, call, isSignedIn, sessionCaller } from '../api/client.ts'
+import type { Caller, Organization } from '../api/types.ts'
 import { place } from './url.ts'
 
-/** The organizations that the API key can read; undefined while they are loading. */
+/** The organizations that the caller can read; undefined while they are loading. */
 export const organizations = signal<Organization[] | undefined>(undefined)
 
-/** The id of the organization in the address; '' means all organizations of the key. */
+/** The id of the organization in the address; '' means all organizations of the caller. */
 export const organizationId = computed<string>(() => place.value.params.org ?? '')
 
-/** The organization of views that work inside one: the selected one, or else the first. */
-export const homeOrganizationId = computed<string>(() => organizationId.value || organizations.value?.[0]?.id || '')
+/** The organization of views that work inside one: the selected one, or the only one. '' if one has to be selected. */
+export const homeOrganizationId = computed<string>(() => {
+  const [first, second] = organizations.value ?? []
+  return organizationId.value || (first && !second ? first.id : '')
+})
+
+/** The name of the organization with this id, if it can be read. */
+export const organizationName = (id: string): string | undefined =>
+  organizations.value?.find((organization) => organization.id === id)?.name
+
+/** Who is signed in; undefined while it is loading. */
+export const caller = signal<Caller | undefined>(undefined)
+
+/** Returns whether the caller holds a scope in an organization. */
+export const holds = (organization: string, scope: string): boolean =>
+  caller.value?.platform ||
+  caller.value?.organizations.some(({ id, scopes }) => id === organization && scopes.includes(scope)) ||
+  false
 
 const retryMs = 5_000
 
 effect(() => {
-  organizations.value = undefined
+  caller.value = sessionCaller.value ?? undefined
   if (apiKey.value === null) return
+  let isStopped = false
+  const read = async () => {
+    const found = await call<Caller>('/auth/me').catch(() => undefined)
+    if (isStopped) return
+    caller.value = found
+    if (!found) timer = setTimeout(read, retryMs)
+  }
+  let timer = setTimeout(read)
+  return () => {
+    isStopped = true
+    clearTimeout(timer)
+  }
+})
+
+/** Reads the organizations again, after one was created or renamed. */
+export async function reloadOrganizations(): Promise<void> {
+  organizations.value = await all<Organization>('/orgs')
+}
+
+effect(() => {
+  organizations.value = undefined
+  if (!isSignedIn.value) return
   let timer: ReturnType<typeof setTimeout> | undefined
   let isStopped = false
   const read = async () => {

@@ -6,7 +6,7 @@ import { Icon } from '../components/icon.tsx'
 import { deviceStatuses, statusLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
 import { TagFilter } from '../components/tag-filter.tsx'
-import { homeOrganizationId, organizationId } from '../state/session.ts'
+import { homeOrganizationId } from '../state/session.ts'
 import { place, setParams } from '../state/url.ts'
 import type { Found, Overview } from './fleet-data.ts'
 import { SearchHits } from './search-hits.tsx'
@@ -36,7 +36,7 @@ export function Filters({ overview, found, onHit }: FiltersProps) {
   const [open, setOpen] = useState(false)
   const { params } = place.value
   const asTable = params.as === 'table'
-  const groupsOf = organizationId.value || homeOrganizationId.value
+  const groupsOf = homeOrganizationId.value
   const groups = useResource(`groups ${groupsOf}`, async () => (groupsOf ? all<Group>(`/orgs/${groupsOf}/groups`) : []))
   const choice = (name: string) => ({
     value: params[name] ?? '',
@@ -80,7 +80,7 @@ export function Filters({ overview, found, onHit }: FiltersProps) {
         <label class="field">
           <span>Group</span>
           <select class="input" {...choice('group')}>
-            <option value="">All devices</option>
+            <option value="">{groupsOf ? 'All devices' : 'Choose an organization first'}</option>
             {(groups.value ?? []).map((group) => (
               <option key={group.id} value={group.id}>
                 {group.name} ({count(group.effectiveDeviceCount)})

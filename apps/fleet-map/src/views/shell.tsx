@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { signOut } from '../api/client.ts'
 import { count } from '../components/format.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Loading } from '../components/states.tsx'
 import { alertCounts } from '../state/alert-counts.ts'
 import { organizationId, organizations } from '../state/session.ts'
-import { theme, toggleTheme } from '../state/theme.ts'
 import { linkTo, place, setParams } from '../state/url.ts'
+import { AccountMenu } from './account-menu.tsx'
+import { FirstRouter } from './first-router.tsx'
 
 const views: { view: string; label: string; icon: IconName }[] = [
   { view: 'map', label: 'Map', icon: 'map' },
@@ -15,12 +15,13 @@ const views: { view: string; label: string; icon: IconName }[] = [
   { view: 'profiles', label: 'Profiles', icon: 'profiles' },
   { view: 'jobs', label: 'Jobs', icon: 'jobs' },
   { view: 'alerts', label: 'Alerts', icon: 'alerts' },
+  { view: 'settings', label: 'Settings', icon: 'settings' },
 ]
 
 /** The page of a device belongs to the list of devices. */
 const sectionOf = (view: string) => (view === 'device' ? 'devices' : view)
 
-/** The frame around every view: navigation, theme and sign-out. */
+/** The frame around every view: navigation, account and organization. */
 export const Shell = ({ children }: { children: ComponentChildren }) => (
   <div class="shell">
     <button type="button" class="skip-link" onClick={focusContent}>
@@ -36,17 +37,11 @@ export const Shell = ({ children }: { children: ComponentChildren }) => (
         </a>
       ))}
       <span class="spacer" />
-      <button type="button" onClick={toggleTheme}>
-        <Icon name={theme.value === 'dark' ? 'sun' : 'moon'} />
-        {theme.value === 'dark' ? 'Light' : 'Dark'}
-      </button>
-      <button type="button" onClick={signOut}>
-        <Icon name="out" />
-        Sign out
-      </button>
+      <AccountMenu />
     </nav>
     <main class="content" id="content" tabIndex={-1}>
       {children}
+      <FirstRouter />
     </main>
   </div>
 )
@@ -70,19 +65,42 @@ function focusContent() {
   document.getElementById('content')?.focus()
 }
 
-/** Replaces a view that needs an organization while none is available. */
+/** Replaces a view that needs an organization while none is chosen or available. */
 export const WithoutOrganization = () =>
   organizations.value === undefined ? (
     <Loading />
+  ) : organizations.value.length > 0 ? (
+    <ChooseOrganization />
   ) : (
     <div class="state" role="alert">
       <strong>No organization</strong>
       <p>
-        This view needs an organization, and your API key cannot read any. Ask an administrator for the scope{' '}
+        This view needs an organization, and you cannot read any. Ask an administrator for the scope{' '}
         <code>org:read</code>.
       </p>
     </div>
   )
+
+const mostOffered = 12
+
+/** Asks for the organization of a view. The address keeps the choice. */
+function ChooseOrganization() {
+  const list = organizations.value ?? []
+  return (
+    <div class="state">
+      <strong>Choose an organization</strong>
+      <p>You have access to several organizations. This view shows one at a time.</p>
+      <div class="choose-organization">
+        {list.slice(0, mostOffered).map(({ id, name }) => (
+          <button key={id} type="button" class="button" onClick={() => setParams({ org: id })}>
+            {name}
+          </button>
+        ))}
+        {list.length > mostOffered ? <OrganizationPicker allowAll={false} /> : null}
+      </div>
+    </div>
+  )
+}
 
 /** Selects an organization. Renders nothing when there are fewer than two. */
 export function OrganizationPicker({ allowAll }: { allowAll: boolean }) {
@@ -93,10 +111,11 @@ export function OrganizationPicker({ allowAll }: { allowAll: boolean }) {
       <span>Organization</span>
       <select
         class="input"
-        value={organizationId.value || (allowAll ? '' : list[0]?.id)}
+        value={organizationId.value}
+        required={!allowAll}
         onChange={(event) => setParams({ org: event.currentTarget.value || null, group: null })}
       >
-        {allowAll ? <option value="">All organizations</option> : null}
+        <option value="">{allowAll ? 'All organizations' : 'Choose …'}</option>
         {list.map((organization) => (
           <option key={organization.id} value={organization.id}>
             {organization.name}

@@ -12,7 +12,7 @@ import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { TagFilter } from '../../components/tag-filter.tsx'
 import { homeOrganizationId, organizationId, organizations } from '../../state/session.ts'
 import { type DeviceCounts, readCounts } from '../../state/tags.ts'
-import { goTo, place, setParams } from '../../state/url.ts'
+import { goTo, linkTo, place, setParams } from '../../state/url.ts'
 import { OrganizationPicker } from '../shell.tsx'
 import { AddDialog } from './add-dialog.tsx'
 import { type BulkSelection, selectionOfRows } from './bulk.ts'
@@ -166,7 +166,11 @@ const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
       <button type="button" class="button" onClick={() => setParams({ q: null, status: null, tag: null, place: null })}>
         Clear all filters
       </button>
-    ) : null}
+    ) : (
+      <a class="button" href={linkTo('connect')}>
+        Connect a router
+      </a>
+    )}
   </Empty>
 )
 

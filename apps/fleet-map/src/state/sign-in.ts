@@ -1,0 +1,46 @@
+import { signal } from '@preact/signals'
+import { ApiError, accessWasRefused, apiKey, call, sessionCaller } from '../api/client.ts'
+import type { Caller } from '../api/types.ts'
+import { goTo, place } from './url.ts'
+
+/** The identity provider at which people can sign in; null without one. */
+export const provider = signal<{ name: string } | null>(null)
+
+const retryMs = 3_000
+
+/** Asks the service who is signed in in this browser, until it answers. */
+export async function loadSession(): Promise<void> {
+  try {
+    const session = await call<{ caller: Caller | null; provider: { name: string } | null }>('/auth/session')
+    provider.value = session.provider
+    // A tab with an API key of its own stays with it.
+    if (apiKey.value === null) sessionCaller.value = session.caller
+  } catch (error) {
+    if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429)
+      sessionCaller.value = null
+    else setTimeout(loadSession, retryMs)
+  }
+}
+
+/** Removes the secret of a sign-in link from the address and returns it. */
+export function takeLink(): string | undefined {
+  const { link } = place.value.params
+  if (link === undefined) return undefined
+  history.replaceState(null, '', '#/sign-in')
+  place.value = { view: 'sign-in', params: {} }
+  return link
+}
+
+/** Exchanges a link for a session. Throws ApiError when the link cannot be used. */
+export async function useLink(link: string): Promise<void> {
+  const signedIn = await call<Caller>('/auth/session', { method: 'POST', body: { link } })
+  accessWasRefused.value = false
+  sessionCaller.value = signedIn
+  goTo('map', {}, [])
+}
+
+/** The address at which the sign-in at the identity provider begins. It returns to the present view. */
+export const providerAddress = (): string => {
+  const returnTo = place.value.view === 'sign-in' ? '#/map' : location.hash || '#/map'
+  return `./auth/oidc/start?${new URLSearchParams({ returnTo })}`
+}

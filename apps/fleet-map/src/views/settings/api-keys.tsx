@@ -1,0 +1,175 @@
+import { useRef, useState } from 'preact/hooks'
+import { call } from '../../api/client.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { fieldsOf } from '../../components/form.ts'
+import { ago } from '../../components/format.ts'
+import { Icon } from '../../components/icon.tsx'
+import { usePages } from '../../components/pages.tsx'
+import type { Column } from '../../components/table.tsx'
+import { ExpiryField, expiresAtOf, expiryText } from './expiry.tsx'
+import { RevealedSecret } from './revealed-secret.tsx'
+import { List, SectionHead } from './section.tsx'
+
+type ApiKey = {
+  id: string
+  name: string
+  scopes: string[]
+  role: Role | null
+  createdAt: string
+  expiresAt: string | null
+  lastUsedAt: string | null
+}
+type Role = 'viewer' | 'operator' | 'admin'
+const roleLabel: Record<Role, string> = { viewer: 'Viewer', operator: 'Operator', admin: 'Administrator' }
+const roleOf = ({ role, scopes }: ApiKey) => (role ? roleLabel[role] : `${scopes.length} scopes`)
+
+type NewApiKey = { id: string; name: string; key: string }
+
+type Opened = { what: 'create' } | { what: 'rotate' | 'revoke'; key: ApiKey } | { what: 'reveal'; key: NewApiKey }
+
+/** Creates, rotates and revokes the organization's API keys. */
+export function ApiKeys({ org }: { org: string }) {
+  const path = `/orgs/${org}/api-keys`
+  const list = usePages<ApiKey>(path, {})
+  const [opened, open] = useState<Opened | null>(null)
+  const close = () => open(null)
+  const reveal = (key: NewApiKey) => {
+    open({ what: 'reveal', key })
+    list.reload()
+  }
+  const columns: Column<ApiKey>[] = [
+    {
+      title: 'Name',
+      cell: ({ name, id }) => (
+        <>
+          <strong>{name}</strong>
+          <div class="hint">
+            <code>flk_{id.slice(0, 8)}…</code>
+          </div>
+        </>
+      ),
+    },
+    { title: 'Role', cell: (key) => <span title={key.scopes.join(', ')}>{roleOf(key)}</span>, optional: true },
+    { title: 'Last used', cell: ({ lastUsedAt }) => ago(lastUsedAt) },
+    { title: 'Expires', cell: ({ expiresAt }) => expiryText(expiresAt), optional: true },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      cell: (key) => (
+        <span class="actions">
+          <button type="button" class="button small" onClick={() => open({ what: 'rotate', key })}>
+            Rotate<span class="visually-hidden"> {key.name}</span>
+          </button>
+          <button type="button" class="button small danger" onClick={() => open({ what: 'revoke', key })}>
+            Revoke<span class="visually-hidden"> {key.name}</span>
+          </button>
+        </span>
+      ),
+    },
+  ]
+  return (
+    <>
+      <SectionHead title="API keys" about="Programs call the API with a key. The service stores only its hash.">
+        <button type="button" class="button primary" onClick={() => open({ what: 'create' })}>
+          <Icon name="plus" size={16} /> New API key
+        </button>
+      </SectionHead>
+      <List list={list} caption="API keys" columns={columns} keyOf={({ id }) => id} empty="No API keys yet">
+        <p>Create a key for each program, so that you can revoke one without the others.</p>
+      </List>
+      {opened?.what === 'create' ? <CreateDialog path={path} onClose={close} onCreated={reveal} /> : null}
+      {opened?.what === 'rotate' ? (
+        <RotateDialog path={path} apiKey={opened.key} onClose={close} onCreated={reveal} />
+      ) : null}
+      {opened?.what === 'reveal' ? (
+        <RevealedSecret
+          title={`The key of ${opened.key.name}`}
+          label="API key"
+          secret={opened.key.key}
+          about="Copy the key and store it in a safe place."
+          onClose={close}
+        />
+      ) : null}
+      {opened?.what === 'revoke' ? (
+        <Dialog
+          title={`Revoke the key ${opened.key.name}?`}
+          submitLabel="Revoke"
+          danger
+          onClose={close}
+          onSubmit={async () => {
+            await call(`${path}/${opened.key.id}`, { method: 'DELETE' })
+            close()
+            list.reload()
+          }}
+        >
+          <p>
+            Programs that use it are refused within 5 seconds. The key was last used {ago(opened.key.lastUsedAt)}. This
+            cannot be undone.
+          </p>
+        </Dialog>
+      ) : null}
+    </>
+  )
+}
+
+type CreateProps = { path: string; onClose: () => void; onCreated: (key: NewApiKey) => void }
+
+function CreateDialog({ path, onClose, onCreated }: CreateProps) {
+  const fields = useRef<HTMLDivElement>(null)
+  const create = async () => {
+    const { name, role, days = '' } = fieldsOf(fields.current)
+    const expiresAt = expiresAtOf(days)
+    onCreated(await call<NewApiKey>(path, { method: 'POST', body: { name, role, ...(expiresAt && { expiresAt }) } }))
+  }
+  return (
+    <Dialog title="New API key" submitLabel="Create" onClose={onClose} onSubmit={create}>
+      <div ref={fields} class="fields">
+        <label class="field">
+          <span>Name</span>
+          <input class="input" name="name" required maxLength={200} placeholder="Dashboard" />
+        </label>
+        <label class="field">
+          <span>Role</span>
+          <select class="input" name="role">
+            <option value="viewer">Viewer: reads devices, jobs and the map</option>
+            <option value="operator">Operator: also changes devices and runs jobs</option>
+            <option value="admin">Administrator: everything in this organization</option>
+          </select>
+        </label>
+        <ExpiryField />
+      </div>
+    </Dialog>
+  )
+}
+
+const graces = [
+  { minutes: 0, label: 'At once' },
+  { minutes: 60, label: 'After 1 hour' },
+  { minutes: 1_440, label: 'After 1 day' },
+  { minutes: 10_080, label: 'After 7 days' },
+]
+
+function RotateDialog({ path, apiKey, onClose, onCreated }: CreateProps & { apiKey: ApiKey }) {
+  const fields = useRef<HTMLDivElement>(null)
+  const rotate = async () => {
+    const body = { oldKeyExpiresInMinutes: Number(fieldsOf(fields.current).grace) }
+    onCreated(await call<NewApiKey>(`${path}/${apiKey.id}/rotate`, { method: 'POST', body }))
+  }
+  return (
+    <Dialog title={`Rotate the key ${apiKey.name}?`} submitLabel="Rotate" onClose={onClose} onSubmit={rotate}>
+      <p>You get a new key with the same name and scopes.</p>
+      <div ref={fields} class="fields">
+        <label class="field">
+          <span>The old key stops working</span>
+          <select class="input" name="grace">
+            {graces.map(({ minutes, label }) => (
+              <option key={minutes} value={minutes} selected={minutes === 60}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+    </Dialog>
+  )
+}

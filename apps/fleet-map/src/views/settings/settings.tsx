@@ -1,0 +1,76 @@
+import '../../styles/settings.css'
+import type { ComponentType } from 'preact'
+import { caller, holds, homeOrganizationId } from '../../state/session.ts'
+import { linkTo, place } from '../../state/url.ts'
+import { WithoutOrganization } from '../shell.tsx'
+import { ApiKeys } from './api-keys.tsx'
+import { AuditLog } from './audit-log.tsx'
+import { EnrollmentKeys } from './enrollment-keys.tsx'
+import { OrganizationSettings } from './organization.tsx'
+import { Organizations } from './organizations.tsx'
+import { Sessions } from './sessions.tsx'
+import { Webhooks } from './webhooks.tsx'
+
+type Section = {
+  id: string
+  label: string
+  /** Sections of an organization get its id; the others get ''. */
+  View: ComponentType<{ org: string }>
+  /** The scope in the organization that the section needs. */
+  scope?: string
+  /** 'person': for everybody. 'platform': for platform administrators. */
+  of?: 'person' | 'platform'
+}
+
+const sections: Section[] = [
+  { id: 'organization', label: 'Plan and usage', View: OrganizationSettings, scope: 'org:read' },
+  { id: 'api-keys', label: 'API keys', View: ApiKeys, scope: 'key:manage' },
+  { id: 'enrollment-keys', label: 'Enrollment keys', View: EnrollmentKeys, scope: 'org:write' },
+  { id: 'webhooks', label: 'Webhooks', View: Webhooks, scope: 'webhook:manage' },
+  { id: 'audit', label: 'Audit log', View: AuditLog, scope: 'audit:read' },
+  { id: 'sessions', label: 'Sign-in sessions', View: Sessions, of: 'person' },
+  { id: 'organizations', label: 'Organizations', View: Organizations, of: 'platform' },
+]
+
+/** The settings of an organization, of the caller and of the installation. */
+export function SettingsView() {
+  const org = homeOrganizationId.value
+  const shown = sections.filter(({ of }) => of !== 'platform' || caller.value?.platform)
+  const chosen = shown.find(({ id }) => id === place.value.params.section) ?? shown[0]
+  if (!chosen) return null
+  return (
+    <div class="page">
+      <div class="page-inner settings">
+        <nav class="settings-nav" aria-label="Settings">
+          {shown.map(({ id, label }) => (
+            <a key={id} href={linkTo('settings', { section: id })} aria-current={id === chosen.id ? 'page' : undefined}>
+              {label}
+            </a>
+          ))}
+        </nav>
+        <div class="settings-content">
+          <Content section={chosen} org={org} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function Content({ section: { id, label, View, scope, of }, org }: { section: Section; org: string }) {
+  if (of) return <View key={id} org="" />
+  if (!org) return <WithoutOrganization />
+  if (caller.value && scope && !holds(org, scope))
+    return (
+      <>
+        <h1>{label}</h1>
+        <div class="state">
+          <strong>Permission denied</strong>
+          <p>
+            You need the scope <code>{scope}</code> in this organization. An administrator of the organization can grant
+            it.
+          </p>
+        </div>
+      </>
+    )
+  return <View key={`${id} ${org}`} org={org} />
+}

@@ -1,0 +1,317 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { startIdentityProvider, type TestIdentityProvider } from '#test/identity-provider'
+import { type ProductProcess, startProductProcess } from '#test/product-process'
+import { freePort } from '../../apps/stack/engines/process.ts'
+import { violations } from './axe.ts'
+import { noChromium, openChromium } from './chromium.ts'
+import { openReader, type Reader, type ReaderOptions } from './reader.ts'
+
+// Tests how people sign in, connect their first router and change the settings, against a product without a demo fleet and a
+// real OpenID provider.
+
+const minute = 60_000
+vi.setConfig({ testTimeout: 2 * minute })
+const repository = join(import.meta.dirname, '../..')
+const run = promisify(execFile)
+
+let browser: Browser | undefined
+let provider: TestIdentityProvider
+let product: ProductProcess
+const readers: Reader[] = []
+const users: Record<string, Record<string, unknown>> = {}
+
+beforeAll(async () => {
+  browser = await openChromium()
+  if (!browser) return
+  const port = await freePort()
+  provider = await startIdentityProvider(`http://127.0.0.1:${port}`, users)
+  product = await startProductProcess(['--no-demo', '--port', String(port)], {
+    ...provider.environment,
+    OIDC_PROVIDER_NAME: 'Example login',
+  })
+}, 3 * minute)
+afterAll(async () => {
+  await browser?.close()
+  await product?.stop()
+  provider?.close()
+}, minute)
+
+beforeEach((context) => {
+  if (!browser) context.skip(noChromium)
+})
+afterEach(async () => {
+  const problems = readers.flatMap((reader) => reader.problems)
+  for (const reader of readers.splice(0)) await reader.close()
+  expect(problems).toEqual([])
+})
+
+async function open(address: string, options: ReaderOptions = {}): Promise<Page> {
+  if (!browser) throw new Error(noChromium)
+  const reader = await openReader(browser, address, options)
+  readers.push(reader)
+  return reader.page
+}
+
+/** Prints a sign-in link like `npm run sign-in`. */
+async function newLink(): Promise<string> {
+  const { stdout } = await run('npm', ['run', '--silent', 'sign-in', '--', '--data-dir', product.folder], {
+    cwd: repository,
+  })
+  return stdout.split('\n')[0] ?? ''
+}
+
+const signedIn = async (options: ReaderOptions = {}) => {
+  const page = await open(await newLink(), options)
+  await page.getByRole('button', { name: /^Account/ }).waitFor()
+  return page
+}
+
+async function call<Answer>(method: string, path: string, body?: unknown, key = product.access.adminKey) {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+  const answer = await fetch(product.access.baseUrl + path, init)
+  return { status: answer.status, body: (await answer.json()) as Answer }
+}
+
+async function newOrganization(name: string): Promise<string> {
+  return (await call<{ id: string }>('POST', '/orgs', { name, plan: 'pro' })).body.id
+}
+
+const section = (page: Page, name: string) =>
+  page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name, exact: true }).click()
+
+test('signs in with a printed link, which works once and leaves no trace', async () => {
+  const link = await newLink()
+  const secret = link.split('link=')[1] ?? ''
+  expect(secret).toMatch(/^fll_/)
+  const page = await open(link)
+  await page.getByRole('button', { name: /^Account/ }).click()
+  await page.getByRole('region', { name: 'Account' }).getByText('Administrator', { exact: true }).waitFor()
+  expect(page.url()).not.toContain(secret)
+  const stored = await page.evaluate<string>(
+    'JSON.stringify([{ ...sessionStorage }, { ...localStorage }, history.state])',
+  )
+  expect(stored).not.toContain('fl')
+  const [cookie] = await page.context().cookies()
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' })
+  expect(await page.evaluate('document.cookie')).toBe('')
+  await page.reload()
+  await page.getByRole('button', { name: /^Account/ }).waitFor()
+  for (const text of [product.logs(), product.output()]) expect(text).not.toContain(secret)
+  expect(product.output()).not.toContain('fll_')
+
+  const second = await open(link, { expectedStatuses: [401] })
+  await second.getByRole('alert').getByText('The sign-in link was used').waitFor()
+  await second.getByLabel('API key').waitFor()
+})
+
+test('leads from an empty installation to the first report of a router', async () => {
+  const page = await signedIn()
+  await page.getByRole('link', { name: 'Create an organization' }).click()
+  await page.getByRole('button', { name: 'New organization' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Harbour ferries')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  await page.getByRole('table').getByRole('link', { name: 'Harbour ferries' }).waitFor()
+
+  await page.getByRole('link', { name: 'Map', exact: true }).click()
+  await page.getByRole('link', { name: 'Connect a router' }).click()
+  await page.getByLabel('Serial number').fill('FERRY-1')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('status').getByText('Waiting for the first report').waitFor()
+  await page.getByRole('button', { name: 'curl' }).click()
+  const command = await page.getByRole('region', { name: 'Command' }).textContent()
+  await run('bash', ['-c', command ?? ''])
+  await page.getByRole('status').getByText('FERRY-1 has reported.').waitFor()
+  await page.getByRole('link', { name: 'Show on the map' }).click()
+  await page.getByRole('complementary', { name: 'Device FERRY-1' }).waitFor()
+})
+
+test('connects a router with the router agent', async () => {
+  const org = await newOrganization('Night buses')
+  const page = await signedIn()
+  await page.evaluate(`location.hash = '#/connect?org=${org}'`)
+  await page.getByLabel('Serial number').fill('BUS-1')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  const command = (await page.getByRole('region', { name: 'Command' }).textContent()) ?? ''
+  const ofAgent = `${command} --state-dir ${join(product.folder, 'agent')}`
+  // In a process group of its own, because npm does not pass signals on to the agent in every version.
+  const agent = spawn('bash', ['-c', ofAgent], { cwd: repository, detached: true, stdio: 'ignore' })
+  try {
+    await page.getByRole('status').getByText('BUS-1 has reported.').waitFor({ timeout: minute })
+  } finally {
+    if (agent.pid) process.kill(-agent.pid, 'SIGTERM')
+    await once(agent, 'exit')
+  }
+})
+
+test('creates, rotates and revokes an API key, each shown once', async () => {
+  const org = await newOrganization('Key keepers')
+  const page = await signedIn()
+  await page.evaluate(`location.hash = '#/settings?org=${org}'`)
+  await section(page, 'API keys')
+  await page.getByRole('button', { name: 'New API key' }).click()
+  await page.getByLabel('Name').fill('Dashboard')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  const shown = page.getByRole('dialog').getByRole('region', { name: 'API key' })
+  const stored = page.getByRole('button', { name: 'I have stored it' })
+  const oldKey = (await shown.textContent()) ?? ''
+  await stored.click()
+  const statusOf = async (key: string) => (await call('GET', '/devices', undefined, key)).status
+  expect(await statusOf(oldKey)).toBe(200)
+
+  await page.getByRole('button', { name: 'Rotate Dashboard' }).click()
+  await page.getByLabel('The old key stops working').selectOption('At once')
+  await page.getByRole('button', { name: 'Rotate', exact: true }).click()
+  const newKey = (await shown.textContent()) ?? ''
+  await stored.click()
+  expect(newKey).not.toBe(oldKey)
+  expect(await statusOf(newKey)).toBe(200)
+  await expect.poll(() => statusOf(oldKey)).toBe(401)
+  expect(await page.content()).not.toContain(newKey)
+
+  await page.getByRole('button', { name: 'Revoke Dashboard' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText('No API keys yet').waitFor()
+  await expect.poll(() => statusOf(newKey)).toBe(401)
+
+  await section(page, 'Audit log')
+  await page.getByRole('button', { name: 'api_key.rotated' }).click()
+  await expect.poll(() => page.getByRole('table').getByRole('row').count()).toBe(2)
+})
+
+test('signs in at the identity provider, with the user’s organization and roles only', async () => {
+  const org = await newOrganization('Island mail')
+  users.olga = { name: 'Olga Operator', orgs: { [org]: ['operator'] } }
+  const page = await open(`${product.access.baseUrl}/#/groups`, { otherOrigins: [provider.issuer] })
+  await page.getByRole('link', { name: 'Sign in with Example login' }).click()
+  await page.getByLabel('User name').fill('olga')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('heading', { name: 'Groups' }).waitFor()
+  await page.getByRole('button', { name: 'Account: Island mail' }).click()
+  await page.getByRole('region', { name: 'Account' }).getByText('Olga Operator').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'Settings' }).click()
+  await section(page, 'API keys')
+  await page.getByText('Permission denied').waitFor()
+  expect(await page.getByRole('link', { name: 'Organizations' }).count()).toBe(0)
+
+  await page.getByRole('button', { name: /^Account/ }).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('link', { name: 'Sign in with Example login' }).waitFor()
+})
+
+test('explains why the identity provider’s user has no access', async () => {
+  users.nina = { name: 'Nina Nobody' }
+  const page = await open(product.access.baseUrl, { otherOrigins: [provider.issuer] })
+  await page.getByRole('link', { name: 'Sign in with Example login' }).click()
+  await page.getByLabel('User name').fill('nina')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('alert').getByText('no access to any organization').waitFor()
+})
+
+test('asks for the organization instead of choosing one, and keeps the choice in the address', async () => {
+  const [north, south] = [await newOrganization('North line'), await newOrganization('South line')]
+  await call('POST', `/orgs/${south}/groups`, { name: 'Ferries of the south' })
+  const page = await signedIn()
+  for (const view of ['Groups', 'Profiles', 'Jobs']) {
+    await page.getByRole('link', { name: view, exact: true }).click()
+    await page.getByText('Choose an organization').waitFor()
+  }
+  await page.getByRole('link', { name: 'Groups', exact: true }).click()
+  await page.getByRole('button', { name: 'South line' }).click()
+  await page.getByRole('link', { name: 'Ferries of the south' }).waitFor()
+  expect(page.url()).toContain(`org=${south}`)
+  await page.getByRole('button', { name: 'Account: South line' }).click()
+  await page.getByRole('region', { name: 'Account' }).getByRole('button', { name: 'North line' }).click()
+  await page.getByText('No groups yet').waitFor()
+  expect(page.url()).toContain(`org=${north}`)
+  await page.getByRole('link', { name: 'Jobs', exact: true }).click()
+  await page.getByText('No jobs yet').waitFor()
+})
+
+test('lists the browsers that are signed in, and ends the session of another one', async () => {
+  const other = await signedIn({ expectedStatuses: [401] })
+  const page = await signedIn()
+  await page.getByRole('link', { name: 'Settings' }).click()
+  await section(page, 'Sign-in sessions')
+  const rows = page.getByRole('table', { name: 'Sign-in sessions' }).getByRole('row')
+  await expect.poll(() => rows.count()).toBeGreaterThan(2)
+  expect(await rows.nth(1).textContent()).toContain('This browser')
+  await rows.nth(2).getByRole('button', { name: 'End session' }).click()
+  await other.getByRole('link', { name: 'Devices', exact: true }).click()
+  await other.getByRole('alert').getByText('Your session has ended').waitFor({ timeout: minute })
+})
+
+test('creates a webhook, sends a test event, and shows its delivery', async () => {
+  const org = await newOrganization('Hook owners')
+  const page = await signedIn()
+  await page.evaluate(`location.hash = '#/settings?section=webhooks&org=${org}'`)
+  await page.getByRole('button', { name: 'New webhook' }).click()
+  await page.getByLabel('Address').fill('https://hooks.example.com/routers')
+  await page.getByLabel('Description').fill('Workshop')
+  await page.getByLabel('A job finishes').check()
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  expect(await page.getByRole('region', { name: 'Signing secret' }).textContent()).toMatch(/^whsec_/)
+  await page.getByRole('button', { name: 'I have stored it' }).click()
+  await page.getByRole('link', { name: 'Workshop' }).click()
+  await page.getByRole('button', { name: 'Send test event' }).click()
+  await page.getByRole('table', { name: 'Deliveries' }).getByText('webhook.test').waitFor()
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByText('No deliveries in the last three days').waitFor()
+  await page.getByRole('button', { name: 'Enable' }).waitFor()
+})
+
+test.for(['dark', 'light'] as const)(
+  'has no serious accessibility violation in the %s theme',
+  { timeout: 3 * minute },
+  async (colorScheme) => {
+    const org = await newOrganization(`Readers in the ${colorScheme}`)
+    await call('POST', `/orgs/${org}/api-keys`, { name: 'Dashboard', role: 'viewer' })
+    const page = await signedIn({ colorScheme })
+    const found: Record<string, unknown> = {}
+    const look = async (view: string) => {
+      const seen = await violations(page)
+      if (seen.length > 0) found[view] = seen
+    }
+    await page.getByRole('link', { name: 'Settings' }).click()
+    for (const [id, sight] of [
+      ['organization', 'Devices in use'],
+      ['api-keys', 'API keys'],
+      ['enrollment-keys', 'Enrollment keys'],
+      ['webhooks', 'Webhooks'],
+      ['audit', 'Audit log'],
+      ['sessions', 'Sign-in sessions'],
+      ['organizations', 'Organizations'],
+    ] as const) {
+      await page.evaluate(`location.hash = '#/settings?section=${id}&org=${org}'`)
+      await page
+        .getByLabel(sight)
+        .or(page.getByRole('heading', { name: sight }))
+        .first()
+        .waitFor()
+      await page
+        .getByRole('status')
+        .waitFor({ state: 'detached' })
+        .catch(() => {})
+      await look(id)
+    }
+    await page.evaluate(`location.hash = '#/connect?org=${org}'`)
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('region', { name: 'Command' }).waitFor()
+    await look('connect')
+    await page.evaluate("location.hash = '#/jobs'")
+    await page.getByText('Choose an organization').waitFor()
+    await look('choose an organization')
+    await page.getByRole('button', { name: /^Account/ }).click()
+    await look('account')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('link', { name: 'Sign in with Example login' }).waitFor()
+    await look('sign-in')
+    expect(found).toEqual({})
+  },
+)
