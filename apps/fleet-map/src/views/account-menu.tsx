@@ -39,9 +39,7 @@ export function AccountMenu() {
   return (
     <div class="account" ref={frame}>
       <button type="button" aria-expanded={open} aria-label={`Account: ${label}`} onClick={() => setOpen(!open)}>
-        <span class="initials" aria-hidden="true">
-          {initialsOf(label)}
-        </span>
+        <span class="initials" data-initials={initialsOf(label)} aria-hidden="true" />
         <span class="account-label" aria-hidden="true">
           {label}
         </span>

@@ -4,12 +4,12 @@ import { caller, holds, homeOrganizationId, organizations } from '../state/sessi
 import { linkTo, place } from '../state/url.ts'
 
 const pollMs = 10_000
-const shownIn = new Set(['map', 'devices'])
 
 /** Leads a new installation to its first organization, and an organization without devices to its first router. */
 export function FirstRouter() {
   const org = homeOrganizationId.value
-  const isShown = shownIn.has(place.value.view)
+  // The list of devices has its own text for an empty list.
+  const isShown = place.value.view === 'map'
   const isRead = isShown && org !== '' && holds(org, 'org:read')
   const usage = useResource(
     `first router ${org} ${isRead}`,
