@@ -105,7 +105,7 @@ test('sets an alert on an area, and gets its e-mail and its place in the inbox; 
     return 0
   }
   await expect.poll(alertsAfterMove, { interval: roundMs + 2_000, timeout: 2 * minute }).toBe(1)
-  await page.getByRole('link', { name: 'Alerts, 1 open' }).waitFor()
+  await page.getByRole('link', { name: /^Alerts.*1 open$/ }).waitFor()
   await expect.poll(() => smtp.received.flatMap(({ to }) => to), { timeout: minute }).toContain('port@example.com')
   expect(smtp.received.at(-1)?.subject).toContain('Arrived at the port')
   expect(smtp.received.at(-1)?.raw).toContain('Port van')
@@ -275,8 +275,8 @@ test('sorts devices, chooses columns, and reboots chosen ones; the address keeps
   await page.getByRole('button', { name: 'Name' }).click()
   await expect.poll(async () => (await names())[0]).toMatch(/^Van/)
   await page.getByText('Columns').click()
-  await page.getByLabel('Serial').uncheck()
-  await page.getByLabel('Position').check()
+  await page.getByRole('checkbox', { name: 'Serial' }).uncheck()
+  await page.getByRole('checkbox', { name: 'Position' }).check()
   await page.reload()
   await expect.poll(async () => (await names())[0]).toMatch(/^Van/)
   const headings = await page.getByRole('columnheader').allTextContents()
@@ -319,7 +319,7 @@ test('edits a device, reboots it and sees the job and who did what in its events
   await expect.poll(() => events.first().textContent()).toContain('Device edited')
   expect(await events.first().textContent()).toContain('Page of the operator')
 
-  await page.getByRole('button', { name: 'Reboot' }).click()
+  await page.getByRole('button', { name: 'Reboot', exact: true }).click()
   await dialog(page, 'Reboot Ferry 1?').getByRole('button', { name: 'Reboot' }).click()
   await expect
     .poll(() => rowsOf(page, 'Jobs of this device').first().textContent())

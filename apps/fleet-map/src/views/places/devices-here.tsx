@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import type { Device } from '../../api/types.ts'
 import { ago } from '../../components/format.ts'
 import { StatusLabel } from '../../components/labels.tsx'
@@ -12,9 +13,15 @@ const columns: Column<Device>[] = [
   { title: 'Position', cell: ({ location }) => ago(location?.ts ?? null) },
 ]
 
+const everyMs = 10_000
+
 /** Lists the devices whose last position is inside a place. */
 export function DevicesHere({ org, placeId }: { org: string; placeId: string }) {
   const list = usePages<Device>('/devices', { orgId: org, placeId })
+  useEffect(() => {
+    const timer = setInterval(list.reload, everyMs)
+    return () => clearInterval(timer)
+  }, [])
   return (
     <section class="stack" aria-label="Devices in this place">
       <div class="toolbar">
