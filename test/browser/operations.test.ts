@@ -110,7 +110,7 @@ test('sets an alert on an area, and gets its e-mail and its place in the inbox; 
   expect(smtp.received.at(-1)?.subject).toContain('Arrived at the port')
   expect(smtp.received.at(-1)?.raw).toContain('Port van')
 
-  await page.getByRole('button', { name: 'Acknowledge' }).click()
+  await page.getByRole('button', { name: 'Acknowledge', exact: true }).click()
   await page.getByText('No open alerts').waitFor()
   await page.getByRole('button', { name: /^Acknowledged/ }).click()
   await expect.poll(() => rowsOf(page, 'Alerts').count()).toBe(1)
