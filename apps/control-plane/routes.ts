@@ -7,6 +7,7 @@ import { apiKeyRoutes } from './routes/api-keys.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { authRoutes } from './routes/auth.ts'
 import { configApplyRoutes } from './routes/config-apply.ts'
+import { configVersionRoutes } from './routes/config-versions.ts'
 import { configRoutes } from './routes/configs.ts'
 import { deviceBulkRoutes } from './routes/device-bulk.ts'
 import { deviceEdgeRoutes } from './routes/device-edge.ts'
@@ -30,6 +31,7 @@ import { operationRoutes } from './routes/operations.ts'
 import { organizationRoutes } from './routes/organizations.ts'
 import { placeRoutes } from './routes/places.ts'
 import { planRoutes } from './routes/plans.ts'
+import { savedViewRoutes } from './routes/saved-views.ts'
 import { sessionRoutes } from './routes/sessions.ts'
 import { signInRoutes } from './routes/sign-in.ts'
 import { subscriptionRoutes } from './routes/subscription.ts'
@@ -61,6 +63,7 @@ export const routes: readonly Route[] = [
   ...groupMemberRoutes,
   ...placeRoutes,
   ...configRoutes,
+  ...configVersionRoutes,
   ...configApplyRoutes,
   ...firmwareRoutes,
   ...jobRequestRoutes,
@@ -73,6 +76,7 @@ export const routes: readonly Route[] = [
   ...telemetryRoutes,
   ...fleetRoutes,
   ...fleetTileRoutes,
+  ...savedViewRoutes,
   ...deviceEdgeRoutes,
   ...adapterRoutes,
   ...operationRoutes,

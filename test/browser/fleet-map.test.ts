@@ -54,7 +54,9 @@ test('edits a profile and replaces its secret, which no response ever contains',
   const { page, answers } = await read('#/profiles')
   const open = () => page.getByRole('button', { name: 'Edit' }).first().click()
   const settings = page.getByLabel('Settings (JSON)')
+  const asJson = () => page.getByRole('button', { name: 'JSON' }).click()
   await open()
+  await asJson()
   const before = JSON.parse(await settings.inputValue())
   expect(before.wifi.wifiPassword).toEqual({ $secret: { set: true, updatedAt: expect.any(String) } })
   const secret = 'correct-horse-battery-staple'
@@ -65,6 +67,7 @@ test('edits a profile and replaces its secret, which no response ever contains',
 
   await expect.poll(() => page.getByRole('table').textContent()).toContain('/wifi/wifiPassword set')
   await open()
+  await asJson()
   expect(JSON.parse(await settings.inputValue()).wifi).toMatchObject({
     ssid: 'depot',
     wifiPassword: { $secret: { set: true } },
@@ -295,7 +298,7 @@ test('changes the coverage metric and its legend', async () => {
   await expect.poll(() => legend.count()).toBe(0)
 })
 
-type DeadZone = { id: string; lat: number; lon: number; noServiceS: number; cells: string[] }
+type DeadZone = { id: string; lat: number; lon: number; noServiceS: number; samples: number; cells: string[] }
 
 test('lists the dead zones of the API and shows a selected zone on the map', { timeout: 6 * minute }, async () => {
   await roadIsCounted(product, surveyed)
@@ -308,7 +311,7 @@ test('lists the dead zones of the API and shows a selected zone on the map', { t
   const entries = page.getByRole('complementary', { name: 'Dead zones' }).getByRole('listitem')
   await expect.poll(() => entries.count()).toBe(items.length)
   const shown = await entries.getByRole('strong').or(entries.locator('strong')).allTextContents()
-  expect(shown).toEqual(items.map(({ noServiceS }) => headline(noServiceS)))
+  expect(shown).toEqual(items.map(headline))
   const [worst] = items
   await entries.first().getByRole('button').click()
   await expect.poll(() => parameters(page).get('zone')).toBe(worst?.id)
@@ -317,9 +320,9 @@ test('lists the dead zones of the API and shows a selected zone on the map', { t
   expect(await entries.first().getByRole('button').getAttribute('aria-current')).toBe('true')
 })
 
-const headline = (noServiceS: number) => {
+const headline = ({ noServiceS, samples }: DeadZone) => {
   const minutes = noServiceS / 60
-  if (minutes === 0) return 'Signal too weak'
+  if (1 - minutes / samples >= 0.9) return 'Signal too weak'
   const text =
     minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`
   return `${text} without service`
@@ -580,10 +583,17 @@ test.for(['dark', 'light'] as const)(
     await go('#/profiles')
     await look('profiles', 'table')
     await page.getByRole('button', { name: 'Edit' }).click()
-    await look('profile', 'dialog')
+    await look('profile form', 'dialog')
     await page.keyboard.press('Escape')
+    await page.getByRole('table').getByRole('link').first().click()
+    await look('profile', '.profile-devices')
     await go('#/jobs')
     await look('jobs', 'table, .state')
+    await go('#/jobs?show=firmware')
+    await look('firmware', 'table, .state')
+    await go('#/jobs?new=firmware_update')
+    await page.getByRole('button', { name: 'In stages' }).click()
+    await look('new job', '.stage-fields')
     await page.getByRole('button', { name: /^Account/ }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await look('sign-in', '.sign-in')

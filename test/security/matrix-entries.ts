@@ -95,6 +95,8 @@ export const entries: Record<string, Entry> = {
   'PATCH /orgs/{orgId}/configs/{id}': { id: 'profileId', json: name },
   'DELETE /orgs/{orgId}/configs/{id}': { id: 'profileId' },
   'GET /orgs/{orgId}/configs/{id}/versions': { id: 'profileId' },
+  'POST /orgs/{orgId}/configs/{id}/roll-back': { id: 'profileId', json: () => ({ version: 1 }) },
+  'GET /orgs/{orgId}/configs/{id}/devices': { id: 'profileId' },
   'POST /orgs/{orgId}/configs/{profileId}/apply': { json: ({ deviceId }) => ({ deviceIds: [deviceId] }) },
 
   'GET /orgs/{orgId}/firmware': {},
@@ -150,6 +152,9 @@ export const entries: Record<string, Entry> = {
     }),
   },
   'GET /fleet/dwells': { foreign: 'own' },
+  'GET /orgs/{orgId}/views': {},
+  'POST /orgs/{orgId}/views': { json: () => ({ name: 'Night', place: 'map' }) },
+  'DELETE /orgs/{orgId}/views/{id}': { id: 'viewId' },
   'GET /signal-thresholds': { foreign: 'open' },
 
   'POST /telemetry': { unguarded: true },

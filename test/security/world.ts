@@ -21,6 +21,7 @@ export type World = {
   jobId: string
   batchId: string
   firmwareImageId: string
+  viewId: string
 }
 
 const image = { version: '7.1', url: 'https://downloads.example.com/fw.bin', sha256: 'a'.repeat(64) }
@@ -63,6 +64,7 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     alertId: await openAlert(api, alertRuleId, deviceId),
     jobId: batch.jobs[0].id,
     batchId: batch.id,
+    viewId: (await post(`/orgs/${orgId}/views`, { name: 'Day', place: 'map' })).id,
     firmwareImageId: (await post(`/orgs/${orgId}/firmware`, image)).id,
   }
 }

@@ -16,7 +16,7 @@ const redactedSettings = z
   .record(z.string(), z.unknown())
   .describe('Secrets are replaced by `{"$secret": {"set": true, "updatedAt": …}}`.')
 
-const profileSchema = z
+export const profileSchema = z
   .object({
     id: uuid(),
     name: z.string(),
@@ -64,7 +64,7 @@ const profileParams = z.object({ orgId: uuid(), id: uuid() })
 const tag = 'Config profiles'
 const one = { description: 'The profile, with secrets redacted.', schema: profileSchema, headers: ['ETag'] }
 const inUse = { 409: { description: 'Unfinished jobs apply this profile (`profile_in_use`).' } }
-const tagOf = (profile: Profile) => revisionTag(profile.version)
+export const profileTag = (profile: Profile) => revisionTag(profile.version)
 
 export const configRoutes: Route[] = [
   route({
@@ -92,7 +92,7 @@ export const configRoutes: Route[] = [
     example: { body: { name: 'Depot', settings: { wifi: { ssid: 'depot', password: { $secret: 'correct horse' } } } } },
     handle: async ({ ctx, params, body }) => {
       const profile = await createProfile(ctx, { organizationId: params.orgId, ...body })
-      const headers = { Location: `/orgs/${params.orgId}/configs/${profile.id}`, ETag: tagOf(profile) }
+      const headers = { Location: `/orgs/${params.orgId}/configs/${profile.id}`, ETag: profileTag(profile) }
       return { status: 201, body: profile, headers }
     },
   }),
@@ -106,7 +106,7 @@ export const configRoutes: Route[] = [
     answers: { 200: one, ...notModified },
     handle: async ({ ctx, params, http }) => {
       const profile = await getProfile(ctx, { organizationId: params.orgId, profileId: params.id })
-      return entityReply(http, tagOf(profile), profile)
+      return entityReply(http, profileTag(profile), profile)
     },
   }),
   route({
@@ -129,9 +129,9 @@ export const configRoutes: Route[] = [
         organizationId: params.orgId,
         profileId: params.id,
         change: body,
-        precondition: expecting(http, tagOf),
+        precondition: expecting(http, profileTag),
       })
-      return entityReply(http, tagOf(profile), profile)
+      return entityReply(http, profileTag(profile), profile)
     },
   }),
   route({
@@ -146,7 +146,7 @@ export const configRoutes: Route[] = [
       await deleteProfile(ctx, {
         organizationId: params.orgId,
         profileId: params.id,
-        precondition: expecting(http, tagOf),
+        precondition: expecting(http, profileTag),
       })
       return { status: 204 }
     },

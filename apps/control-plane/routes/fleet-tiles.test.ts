@@ -154,7 +154,7 @@ describe('GET /fleet/tiles/:z/:x/:y.mvt', () => {
     })
     const cluster = (await readTile(organization, `5/${tileAt(40, 10, 5)}.mvt`)).devices ?? []
     expect(cluster).toHaveLength(1)
-    expect(cluster[0]?.properties).toEqual({ count: 2, online: 1, offline: 0, worstQuality: 'poor' })
+    expect(cluster[0]?.properties).toEqual({ count: 2, online: 1, offline: 0, worstQuality: 'poor', poorCount: 1 })
     const points = (await readTile(organization, `13/${tileAt(40, 10, 13)}.mvt`)).devices ?? []
     expect(points.map(({ properties }) => properties.deviceId).sort()).toEqual([...together].sort())
   })

@@ -4,18 +4,19 @@ import { lazyView } from './components/lazy-view.tsx'
 import { loadSession } from './state/sign-in.ts'
 import { place } from './state/url.ts'
 import './state/theme.ts'
+import './state/title.ts'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/components.css'
 import './styles/forms.css'
 import './styles/layout.css'
 import './styles/map.css'
+import './styles/map-legend.css'
 import './styles/maplibre.css'
 import './styles/charts.css'
 import './styles/account.css'
 import { GroupsView } from './views/groups.tsx'
 import { MapView } from './views/map.tsx'
-import { ProfilesView } from './views/profiles.tsx'
 import { Shell } from './views/shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
 
@@ -23,7 +24,7 @@ const views: Record<string, () => preact.JSX.Element> = {
   map: MapView,
   devices: lazyView(async () => (await import('./views/devices/devices.tsx')).DevicesView),
   groups: GroupsView,
-  profiles: ProfilesView,
+  profiles: lazyView(async () => (await import('./views/profiles/profiles.tsx')).ProfilesView),
   jobs: lazyView(async () => (await import('./views/jobs/jobs.tsx')).JobsView),
   device: lazyView(async () => (await import('./views/device/device-page.tsx')).DevicePage),
   alerts: lazyView(async () => (await import('./views/alerts/alerts.tsx')).AlertsView),

@@ -15,6 +15,8 @@ export type CellCounts = {
   offline: number
   /** The worst known quality class; `unknownQuality` if none is known. */
   worstQuality: number
+  /** How many devices have each known quality class, worst first. */
+  byQuality: readonly number[]
   row: number
 }
 
@@ -128,6 +130,10 @@ export function createCellLevel(resolution: number, bucketZoom: number): CellLev
           online: counts[slot * countWidth + online] ?? 0,
           offline: counts[slot * countWidth + offline] ?? 0,
           worstQuality: worstOf(slot),
+          byQuality: Array.from(
+            { length: unknownQuality },
+            (_, quality) => counts[slot * countWidth + firstQuality + quality] ?? 0,
+          ),
           row: sums[slot * sumWidth + sumRow] ?? 0,
         }),
       )

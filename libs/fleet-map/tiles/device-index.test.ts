@@ -137,7 +137,9 @@ test('a cluster has the mean position, the counts by status and the worst known 
   }
   const tile = tileOf(worldPoint(lat, lon + 0.01), 5)
   const read = () => deviceFeatures(index, tile, nowMs)
-  expect(await read()).toMatchObject([{ properties: { count: 4, online: 2, offline: 1, worstQuality: 'poor' } }])
+  expect(await read()).toMatchObject([
+    { properties: { count: 4, online: 2, offline: 1, worstQuality: 'poor', poorCount: 1 } },
+  ])
   const [feature] = await read()
   const [x = 0] = feature?.type === 1 ? (feature.geometry[0] ?? []) : []
   expect(((tile.x + x / 4_096) / 2 ** 5) * 360 - 180).toBeCloseTo(lon + 0.01, 1)

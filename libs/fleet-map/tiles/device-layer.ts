@@ -88,11 +88,20 @@ function motionOf({ entry, location, signal, dwell }: DeviceState, nowMs: number
   return dwell || (location?.speedMps ?? 0) < movingFromMps ? 'standing' : 'moving'
 }
 
+/** The name of the property with the number of devices of a quality class: `noneCount` to `excellentCount`. */
+const qualityCount = (quality: number): string => `${qualityNamed(quality)}Count`
+
 const clusterFeature = (
-  { count, online, offline, worstQuality }: CellCounts,
+  { count, online, offline, worstQuality, byQuality }: CellCounts,
   point: [x: number, y: number],
 ): TileFeature => ({
   type: 1,
   geometry: [point],
-  properties: { count, online, offline, worstQuality: qualityNamed(worstQuality) },
+  properties: {
+    ...{ count, online, offline, worstQuality: qualityNamed(worstQuality) },
+    // A class without devices has no property, which keeps tiles small.
+    ...Object.fromEntries(
+      byQuality.flatMap((devices, quality) => (devices > 0 ? [[qualityCount(quality), devices]] : [])),
+    ),
+  },
 })

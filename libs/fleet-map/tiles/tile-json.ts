@@ -20,6 +20,11 @@ const deviceFields = {
   online: 'Number',
   offline: 'Number',
   worstQuality: 'String',
+  noneCount: 'Number',
+  poorCount: 'Number',
+  fairCount: 'Number',
+  goodCount: 'Number',
+  excellentCount: 'Number',
 } as const
 
 const coverageFields = {
@@ -44,7 +49,7 @@ const dwellFields = {
 
 const vectorLayers: Record<TileLayerName, { description: string; fields: Record<string, FieldType> }> = {
   devices: {
-    description: `Points. From zoom ${pointsFromZoom} on each device, below one feature for each H3 cell: a device, or a cluster with count, online, offline and worstQuality.`,
+    description: `Points. From zoom ${pointsFromZoom} on each device, below one feature for each H3 cell: a device, or a cluster with count, online, offline, worstQuality and the number of devices in each quality class (noneCount to excellentCount).`,
     fields: deviceFields,
   },
   coverage: { description: 'Polygons. H3 cells with their signal.', fields: coverageFields },

@@ -15,6 +15,7 @@ const tables = {
   place: 'place',
   alert: 'alert',
   'alert rule': 'alert_rule',
+  'saved view': 'saved_view',
 } as const
 
 /**

@@ -13,7 +13,12 @@ import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
 
 /** The fields of a profile that belong to a version. */
-type ProfileContent = { name: string; description: string | null; model: string | null; settings: SettingsObject }
+export type ProfileContent = {
+  name: string
+  description: string | null
+  model: string | null
+  settings: SettingsObject
+}
 
 type NewProfile = ProfileChange & { organizationId: string; name: string }
 
@@ -76,16 +81,27 @@ export async function updateProfile(
     }
     const changed = changedFields(current, before, content)
     if (changed.length === 0) return current
-    const version = current.version + 1
-    await connection.query(
-      `UPDATE config_profile SET name = $3, description = $4, model = $5, version = $6, updated_at = now()
-       WHERE organization_id = $1 AND id = $2`,
-      [organizationId, profileId, content.name, content.description, content.model, version],
-    )
-    await insertVersion(ctx, connection, { organizationId, profileId, version }, content)
+    const version = await saveNextVersion(ctx, connection, { organizationId, profileId, current }, content)
     await auditProfile(ctx, connection, organizationId, profileId, 'profile.updated', { version, changed })
     return readProfile(connection, organizationId, profileId)
   })
+}
+
+/** Stores content as the next version of a locked profile. Returns its number. */
+export async function saveNextVersion(
+  ctx: FleetContext,
+  connection: Queryable,
+  { organizationId, profileId, current }: ProfileReference & { current: Profile },
+  content: ProfileContent,
+): Promise<number> {
+  const version = current.version + 1
+  await connection.query(
+    `UPDATE config_profile SET name = $3, description = $4, model = $5, version = $6, updated_at = now()
+     WHERE organization_id = $1 AND id = $2`,
+    [organizationId, profileId, content.name, content.description, content.model, version],
+  )
+  await insertVersion(ctx, connection, { organizationId, profileId, version }, content)
+  return version
 }
 
 const changedFields = (current: Profile, before: SettingsObject, content: ProfileContent): string[] => [
@@ -126,7 +142,7 @@ async function refuseInUse(db: Queryable, organizationId: string, profileId: str
 }
 
 /** Locks the profile until the transaction ends. Throws 404. */
-async function lockProfile(db: Queryable, organizationId: string, profileId: string): Promise<void> {
+export async function lockProfile(db: Queryable, organizationId: string, profileId: string): Promise<void> {
   const { rowCount } = await db.query(
     'SELECT 1 FROM config_profile WHERE organization_id = $1 AND id = $2 FOR UPDATE',
     [organizationId, isUuid(profileId) ? profileId : null],
@@ -159,7 +175,7 @@ async function insertVersion(
   )
 }
 
-const auditProfile = (
+export const auditProfile = (
   ctx: FleetContext,
   db: Queryable,
   organizationId: string,

@@ -1,4 +1,3 @@
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'narrow' })
 const dateTime = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
   timeStyle: 'short',
@@ -13,15 +12,21 @@ const shortDate = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 })
 
-/** Formats an RFC 3339 time as "3m ago"; null as "never". */
+/** Formats an RFC 3339 time as "3 min ago" or "in 2 h"; null as "never". */
 export function ago(time: string | null, nowMs = Date.now()): string {
   if (time === null) return 'never'
-  const seconds = Math.round((Date.parse(time) - nowMs) / 1_000)
+  const seconds = Math.round((nowMs - Date.parse(time)) / 1_000)
   const size = Math.abs(seconds)
-  if (size < 60) return relative.format(seconds, 'second')
-  if (size < 3_600) return relative.format(Math.round(seconds / 60), 'minute')
-  if (size < 86_400) return relative.format(Math.round(seconds / 3_600), 'hour')
-  return relative.format(Math.round(seconds / 86_400), 'day')
+  if (size === 0) return 'now'
+  const text =
+    size < 60
+      ? `${size} s`
+      : size < 3_600
+        ? `${Math.round(size / 60)} min`
+        : size < 86_400
+          ? `${Math.round(size / 3_600)} h`
+          : `${Math.round(size / 86_400)} d`
+  return seconds > 0 ? `${text} ago` : `in ${text}`
 }
 
 /** Formats seconds as "2 h 05 min". */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, call, type Query } from '../api/client.ts'
+import { ApiError, call, isPassing, type Query } from '../api/client.ts'
 import type { Page } from '../api/types.ts'
 
 type Pages<Item> = { key: string; items: Item[]; cursor: string | null; error?: ApiError; loading: boolean }
@@ -33,6 +33,15 @@ export function usePages<Item>(path: string | null, query: Query) {
     void read([], null, abort.signal)
     return () => abort.abort()
   }, [key, round])
+  const { error } = state
+  useEffect(() => {
+    if (!error || !isPassing(error)) return
+    const timer = setTimeout(
+      () => setRound((before) => before + 1),
+      Math.max(retryMs, (error.retryAfterS ?? 0) * 1_000),
+    )
+    return () => clearTimeout(timer)
+  }, [error])
 
   const shown: Pages<Item> = state.path === path ? state : initialPages
   return {
@@ -43,6 +52,8 @@ export function usePages<Item>(path: string | null, query: Query) {
     reload: () => setRound((before) => before + 1),
   }
 }
+
+const retryMs = 5_000
 
 const initialPages: Pages<never> = { key: '', items: [], cursor: null, loading: true }
 

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { ApiError } from '../api/client.ts'
+import { ApiError, isPassing } from '../api/client.ts'
 
 export type Resource<Value> = {
   value: Value | undefined
@@ -8,9 +8,11 @@ export type Resource<Value> = {
   reload: () => void
 }
 
+const retryMs = 5_000
+
 /**
  * Reads a value whenever `key` changes, and again every `everyMs` (six times less often while the page is hidden). Keeps
- * the old value until the new one arrives, so that the page does not flicker.
+ * the old value until the new one arrives, so that the page does not flicker. Tries again after errors that can pass.
  */
 export function useResource<Value>(
   key: string,
@@ -25,6 +27,7 @@ export function useResource<Value>(
     const abort = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const once = async () => {
+      let nextMs = everyMs
       try {
         const value = await read(abort.signal)
         if (!abort.signal.aborted) setState({ key, value })
@@ -32,8 +35,9 @@ export function useResource<Value>(
         if (abort.signal.aborted) return
         const refusal = error instanceof ApiError ? error : new ApiError(0, 'error', String(error))
         setState((before) => (before.key === key ? { ...before, error: refusal } : { key, error: refusal }))
+        if (isPassing(refusal)) nextMs = Math.max(everyMs, retryMs, (refusal.retryAfterS ?? 0) * 1_000)
       }
-      if (everyMs > 0 && !abort.signal.aborted) timer = setTimeout(once, document.hidden ? everyMs * 6 : everyMs)
+      if (nextMs > 0 && !abort.signal.aborted) timer = setTimeout(once, document.hidden ? nextMs * 6 : nextMs)
     }
     void once()
     return () => {

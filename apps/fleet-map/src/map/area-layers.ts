@@ -45,8 +45,16 @@ export const areaLayers = (theme: MapTheme, shading: Shading, selectedCell: stri
     filter: ['!', hasNoService],
     paint: {
       'fill-color': cellColor(shading),
-      'fill-opacity': ['case', ['==', ['get', 'confidence'], 'low'], 0.32, 0.58],
+      'fill-opacity': 0.58,
     },
+  },
+  {
+    // Dots instead of a lighter colour, which would look like another class.
+    id: 'hexes-few',
+    type: 'fill',
+    ...cells,
+    filter: ['all', ['!', hasNoService], ['==', ['get', 'confidence'], 'low']],
+    paint: { 'fill-pattern': 'dots' },
   },
   { id: 'hexes-hatched', type: 'fill', ...cells, filter: hasNoService, paint: { 'fill-pattern': 'hatch' } },
   {

@@ -50,6 +50,9 @@ export function createCanvasCamera(container: HTMLElement, start: View) {
       const { width, height } = size()
       centreOn(projectX(lon, zoom) - x + width / 2, projectY(lat, zoom) - y + height / 2, zoom)
     },
+    lookAt(next: View): void {
+      view = next
+    },
     fit(bounds: Bounds, { left, top, right, bottom }: Padding): void {
       const { width, height } = size()
       const [freeWidth, freeHeight] = [Math.max(1, width - left - right), Math.max(1, height - top - bottom)]

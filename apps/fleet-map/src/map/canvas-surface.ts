@@ -117,8 +117,12 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       theme = readTheme()
       redraw()
     },
-    fit: (bounds, padding) => {
+    fit: ({ bounds, padding }) => {
       camera.fit(bounds, padding)
+      reportMove()
+    },
+    lookAt: (view) => {
+      camera.lookAt(view)
       reportMove()
     },
     reveal: (reveal) => {

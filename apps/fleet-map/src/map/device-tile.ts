@@ -13,7 +13,9 @@ export type TileItem = {
   lat: number
   count: number
   quality: Quality | null
-  device: { deviceId: string; motion: DeviceShape; headingDeg: number } | null
+  /** How many devices have each quality class, worst first, then how many have none known. */
+  byQuality: readonly number[]
+  device: { deviceId: string; status: string; motion: DeviceShape; headingDeg: number } | null
 }
 
 /** From this zoom on, each device is drawn. */
@@ -34,16 +36,22 @@ export function readDeviceTile(bytes: ArrayBuffer, tile: TileId): TileItem[] {
   const items = Array.from({ length: layer.length }, (_, index): TileItem => {
     const feature = layer.feature(index)
     const [point] = feature.loadGeometry()[0] ?? []
-    const { count, worstQuality, quality, deviceId, motion, headingDeg } = feature.properties
+    const { count, worstQuality, quality, deviceId, status, motion, headingDeg } = feature.properties
     return {
       lon: unprojectX((tile.x + ((point?.x ?? 0) + 0.5) / feature.extent) * tilePx, tile.z),
       lat: unprojectY((tile.y + ((point?.y ?? 0) + 0.5) / feature.extent) * tilePx, tile.z),
       count: Number(count ?? 1),
       quality: qualities.find((known) => known === (worstQuality ?? quality)) ?? null,
+      byQuality: countsOf(feature.properties, deviceId !== undefined),
       device:
         deviceId === undefined
           ? null
-          : { deviceId: String(deviceId), motion: motionOf(motion), headingDeg: Number(headingDeg ?? 0) },
+          : {
+              deviceId: String(deviceId),
+              status: String(status),
+              motion: motionOf(motion),
+              headingDeg: Number(headingDeg ?? 0),
+            },
     }
   })
   return merged(items, tile.z, clusterRadiusPx)
@@ -55,7 +63,13 @@ export const mergeBorders = (items: readonly TileItem[], zoom: number): TileItem
 
 const motionOf = (motion: unknown): DeviceShape => (motion === 'moving' || motion === 'silent' ? motion : 'standing')
 
-type Merge = { item: number; count: number; worst: number }
+function countsOf(properties: Record<string, unknown>, isDevice: boolean): number[] {
+  if (isDevice) return [...qualities, undefined].map((quality) => Number(properties.quality === quality))
+  const known = qualities.map((quality) => Number(properties[`${quality}Count`] ?? 0))
+  return [...known, Number(properties.count ?? 0) - known.reduce((sum, devices) => sum + devices, 0)]
+}
+
+type Merge = { item: number; count: number; worst: number; byQuality: number[] }
 
 function merged(items: readonly TileItem[], zoom: number, radius: number): TileItem[] {
   if (zoom >= devicesFromZoom) return [...items]
@@ -65,10 +79,16 @@ function merged(items: readonly TileItem[], zoom: number, radius: number): TileI
     minZoom: zoom,
     maxZoom: zoom,
     minPoints: 2,
-    map: ({ item }) => ({ item, count: items[item]?.count ?? 1, worst: qualityRank(items[item]?.quality ?? null) }),
+    map: ({ item }) => ({
+      item,
+      count: items[item]?.count ?? 1,
+      worst: qualityRank(items[item]?.quality ?? null),
+      byQuality: [...(items[item]?.byQuality ?? [])],
+    }),
     reduce: (into, one) => {
       into.count += one.count
       into.worst = Math.min(into.worst, one.worst)
+      into.byQuality = into.byQuality.map((devices, quality) => devices + (one.byQuality[quality] ?? 0))
     },
   })
   index.load(
@@ -81,7 +101,7 @@ function merged(items: readonly TileItem[], zoom: number, radius: number): TileI
   return index.getClusters([-180, -90, 180, 90], zoom).flatMap(({ properties, geometry: { coordinates } }) => {
     if (!('cluster' in properties)) return items[properties.item] ?? []
     const [lon = 0, lat = 0] = coordinates
-    const { count, worst } = properties
+    const { count, worst, byQuality } = properties
     if (count < minClusterSize) {
       const leaves = index
         .getLeaves(properties.cluster_id, Infinity)
@@ -89,6 +109,6 @@ function merged(items: readonly TileItem[], zoom: number, radius: number): TileI
       // The tile has no devices of its own clusters, so these cannot be drawn one by one.
       if (leaves.every(({ device }) => device)) return leaves
     }
-    return { lon, lat, count, quality: qualities[worst] ?? null, device: null }
+    return { lon, lat, count, quality: qualities[worst] ?? null, byQuality, device: null }
   })
 }

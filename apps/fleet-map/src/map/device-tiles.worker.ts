@@ -1,7 +1,7 @@
 import type { Feature, Point } from 'geojson'
 import type { TileItem } from './device-tile.ts'
 import { iconName } from './icons.ts'
-import { colorOf } from './palette.ts'
+import { ringName } from './ring.ts'
 import type { Bounds } from './surface.ts'
 import { openTileFeed, type TileSource } from './tile-feed.ts'
 
@@ -36,19 +36,20 @@ addEventListener('message', ({ data }: MessageEvent<DeviceTilesMessage>) => {
 
 function deviceFeature({ lon, lat, device, quality }: TileItem): Feature<Point>[] {
   if (!device) return []
-  const { deviceId, motion, headingDeg } = device
+  const { deviceId, status, motion, headingDeg } = device
   const properties = {
     id: deviceId,
     icon: iconName(motion, quality),
     heading: motion === 'moving' ? headingDeg : 0,
     faded: motion === 'silent',
+    status,
     selected: false,
   }
   return [{ type: 'Feature', properties, geometry: { type: 'Point', coordinates: [lon, lat] } }]
 }
 
-function clusterFeature({ lon, lat, device, quality, count }: TileItem): Feature<Point>[] {
+function clusterFeature({ lon, lat, device, byQuality, count }: TileItem): Feature<Point>[] {
   if (device) return []
-  const properties = { count, label: compact.format(count), color: colorOf(quality) }
+  const properties = { count, label: compact.format(count), ring: ringName(byQuality) }
   return [{ type: 'Feature', properties, geometry: { type: 'Point', coordinates: [lon, lat] } }]
 }

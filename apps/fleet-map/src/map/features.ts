@@ -26,6 +26,7 @@ export function deviceFeature(device: MapDevice, selected: boolean, nowMs: numbe
     icon: iconName(shape, quality),
     heading: shape === 'moving' ? (device.location?.headingDeg ?? 0) : 0,
     faded: shape === 'silent',
+    status: device.status,
     selected,
   })
 }

@@ -5,6 +5,9 @@ import type { DeviceShape } from './surface.ts'
 /** The name of the disc behind the number of a dead zone. */
 export const zoneNumberIcon = 'zone-number'
 
+/** The beginning of the names of the marks for a status. */
+export const statusIcon = 'status-'
+
 const sizePx = 26
 const ratio = 2
 
@@ -98,6 +101,54 @@ function hatch(): ImageData {
   return pixels(context)
 }
 
+/** A mark beside a device that has an error (a triangle) or is disabled (a square with a bar). */
+function statusMark(status: 'error' | 'disabled', outline: string): ImageData {
+  const context = canvas(14, 14)
+  context.translate(7, 7)
+  context.lineJoin = 'round'
+  context.beginPath()
+  if (status === 'error') {
+    context.moveTo(0, -5)
+    context.lineTo(5, 4.5)
+    context.lineTo(-5, 4.5)
+    context.closePath()
+  } else context.rect(-4.5, -4.5, 9, 9)
+  context.strokeStyle = outline
+  context.lineWidth = 2.5
+  context.stroke()
+  context.fillStyle = status === 'error' ? '#d7191c' : '#6b7280'
+  context.fill()
+  context.strokeStyle = '#ffffff'
+  context.lineWidth = 1.5
+  context.beginPath()
+  if (status === 'error') {
+    context.moveTo(0, -2)
+    context.lineTo(0, 1.6)
+    context.moveTo(0, 2.6)
+    context.lineTo(0, 3.6)
+  } else {
+    context.moveTo(-2.5, 0)
+    context.lineTo(2.5, 0)
+  }
+  context.stroke()
+  return pixels(context)
+}
+
+/** A tile of dots over areas with few measurements. */
+function dots(color: string): ImageData {
+  const context = canvas(6, 6)
+  context.fillStyle = color
+  for (const [x, y] of [
+    [1.5, 1.5],
+    [4.5, 4.5],
+  ] as const) {
+    context.beginPath()
+    context.arc(x, y, 1, 0, Math.PI * 2)
+    context.fill()
+  }
+  return pixels(context)
+}
+
 let ruler: CanvasRenderingContext2D | undefined
 
 /** Draws a place name as an image, because the map has no font server. */
@@ -119,9 +170,20 @@ export function labelImage(text: string, color: string, halo: string): ImageData
 }
 
 /** Returns the marker images by name, for one theme. */
-export function markerImages({ outline, surface }: { outline: string; surface: string }): Map<string, ImageData> {
+export function markerImages({
+  outline,
+  surface,
+  land,
+}: {
+  outline: string
+  surface: string
+  land: string
+}): Map<string, ImageData> {
   const images = new Map([
     ['hatch', hatch()],
+    ['dots', dots(land)],
+    [`${statusIcon}error`, statusMark('error', outline)],
+    [`${statusIcon}disabled`, statusMark('disabled', outline)],
     [zoneNumberIcon, zoneNumberDisc(surface)],
   ])
   for (const shape of ['moving', 'standing', 'silent'] as const)

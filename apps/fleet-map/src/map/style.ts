@@ -4,7 +4,8 @@ import type {
   LayerSpecification,
   StyleSpecification,
 } from 'maplibre-gl'
-import { zoneNumberIcon } from './icons.ts'
+import { statusIcon, zoneNumberIcon } from './icons.ts'
+import { ringRadiusPx } from './ring.ts'
 import type { MapTheme } from './surface.ts'
 
 const themeColor = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
@@ -23,17 +24,15 @@ export const readTheme = (): MapTheme => ({
 
 const geojson: GeoJSONSourceSpecification = { type: 'geojson', data: { type: 'FeatureCollection', features: [] } }
 
-const clusterRadius: ExpressionSpecification = [
+/** Grows with the number of devices; `scale` is the size of one pixel. */
+const byCount = (scale: number): ExpressionSpecification => [
   'interpolate',
   ['linear'],
   ['log10', ['get', 'count']],
-  0.6,
-  12,
-  2,
-  18,
-  5,
-  34,
+  ...[0.6, 14 * scale, 2, 20 * scale, 5, 36 * scale],
 ]
+const clusterRadius = byCount(1)
+const ringSize = byCount(1 / ringRadiusPx)
 
 /** The lowest layer above coverage and dwells. */
 export const lowestTrailLayer = 'trail-casing'
@@ -177,26 +176,20 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       paint: { 'text-color': theme.text },
     },
     {
-      // A thin edge around the ring keeps light colours visible on light land.
-      id: 'clusters-edge',
-      type: 'circle',
-      source: 'clusters',
-      paint: {
-        'circle-radius': clusterRadius,
-        'circle-color': theme.surface,
-        'circle-stroke-color': theme.outline,
-        'circle-stroke-width': 5.2,
-      },
-    },
-    {
       id: 'clusters',
       type: 'circle',
       source: 'clusters',
-      paint: {
-        'circle-radius': clusterRadius,
-        'circle-color': theme.surface,
-        'circle-stroke-color': ['get', 'color'],
-        'circle-stroke-width': 4,
+      paint: { 'circle-radius': clusterRadius, 'circle-color': theme.surface },
+    },
+    {
+      id: 'cluster-rings',
+      type: 'symbol',
+      source: 'clusters',
+      layout: {
+        'icon-image': ['get', 'ring'],
+        'icon-size': ringSize,
+        'icon-allow-overlap': true,
+        'icon-ignore-placement': true,
       },
     },
     {
@@ -236,6 +229,18 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
         'icon-ignore-placement': true,
       },
       paint: { 'icon-opacity': ['case', ['get', 'faded'], 0.62, 1] },
+    },
+    {
+      id: 'device-status',
+      type: 'symbol',
+      source: 'devices',
+      filter: ['in', ['get', 'status'], ['literal', ['error', 'disabled']]],
+      layout: {
+        'icon-image': ['concat', statusIcon, ['get', 'status']],
+        'icon-offset': [9, -9],
+        'icon-allow-overlap': true,
+        'icon-ignore-placement': true,
+      },
     },
   ]
   return {

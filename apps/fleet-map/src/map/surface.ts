@@ -8,6 +8,9 @@ export type Bounds = [west: number, south: number, east: number, north: number]
 /** Pixels at each side that panels cover. A fitted view leaves them free. */
 export type Padding = { left: number; top: number; right: number; bottom: number }
 
+/** An area to show. `animated`: the map flies there. */
+export type Fit = { bounds: Bounds; padding: Padding; animated: boolean }
+
 export type Reveal = { at: { lat: number; lon: number }; padding: Padding }
 
 export type CoverageMetric = 'rsrp' | 'sinr' | 'service'
@@ -77,7 +80,9 @@ export type Surface = {
   /** While a route is being drawn, clicks add points and a double click does not zoom. */
   setDrawing: (drawing: boolean) => void
   setTheme: () => void
-  fit: (bounds: Bounds, padding: Padding) => void
+  fit: (fit: Fit) => void
+  /** Shows a view at once. */
+  lookAt: (view: View) => void
   /** Moves the map if panels cover the position. */
   reveal: (reveal: Reveal) => void
   bounds: () => Bounds

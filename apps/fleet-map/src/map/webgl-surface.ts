@@ -26,6 +26,7 @@ import { openHexes } from './hexes.ts'
 import { iconPixelRatio, labelImage, markerImages } from './icons.ts'
 import { countries, countryLabels } from './outlines.ts'
 import { colorOf, noServiceColor } from './palette.ts'
+import { ringImage } from './ring.ts'
 import { lowestTrailLayer, mapStyle, readTheme } from './style.ts'
 import { type Bounds, offsetInto, type Surface, type SurfaceEvents, type View } from './surface.ts'
 
@@ -33,6 +34,10 @@ setWorkerUrl(workerUrl)
 
 /** Zoom levels by which a click on a cluster zooms in. */
 const clusterZoomStep = 2
+const flightMs = 700
+
+const centreOf = ({ geometry }: GeoJSON.Feature): [number, number] =>
+  geometry.type === 'Point' ? (geometry.coordinates as [number, number]) : [0, 0]
 
 /** Draws the map with MapLibre GL. Throws in browsers without WebGL2. */
 export function createWebglSurface(container: HTMLElement, view: View, events: SurfaceEvents): Surface {
@@ -118,6 +123,10 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
   })
   const lookAtView = () => tiles.look(bounds(), map.getZoom())
 
+  map.setMissingStyleImageResolver((id) => {
+    const image = ringImage(id, readTheme().outline, iconPixelRatio)
+    if (image) map.addImage(id, image, { pixelRatio: iconPixelRatio })
+  })
   map.on('style.load', () => {
     addImages()
     for (const [source, data] of Object.entries(held)) put(source, data)
@@ -165,7 +174,8 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     const cluster = of('clusters')
     const hex = of('hexes')
     if (device) events.onSelectDevice(String(device.properties.id))
-    else if (cluster) map.easeTo({ center: event.lngLat, zoom: map.getZoom() + clusterZoomStep })
+    else if (cluster)
+      map.easeTo({ center: centreOf(cluster), zoom: map.getZoom() + clusterZoomStep, duration: flightMs })
     else if (hex) events.onSelectCell(String(hex.properties.h3))
     else events.onSelectDevice(null)
   })
@@ -228,7 +238,9 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       areas.suspend()
       map.setStyle(mapStyle(readTheme(), countries), { diff: false })
     },
-    fit: (box, padding) => map.fitBounds(box, { padding, maxZoom: 12, duration: 0 }),
+    fit: ({ bounds: box, padding, animated }) =>
+      map.fitBounds(box, { padding, maxZoom: 12, duration: animated ? flightMs : 0 }),
+    lookAt: ({ lon, lat, zoom }) => map.jumpTo({ center: [lon, lat], zoom }),
     reveal: ({ at, padding }) => {
       const size = { width: container.clientWidth, height: container.clientHeight }
       const offset = offsetInto(padding, size, map.project([at.lon, at.lat]))

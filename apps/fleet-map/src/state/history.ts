@@ -1,5 +1,11 @@
 import { call } from '../api/client.ts'
 
+/** A time range in the past. */
+export type TimeRange = { fromMs: number; toMs: number }
+
+/** The time to read: the last minutes, or a range in the past. */
+export type TimeSpan = { sinceMinutes: number; range: TimeRange | null }
+
 /** A row of telemetry history. Its fields depend on its kind. */
 export type HistoryRow = {
   ts: string
@@ -28,16 +34,19 @@ export const readLatest = (deviceId: string, signal: AbortSignal): Promise<Lates
 /** Reads the rows of one kind, oldest first. Returns at most the newest 20,000 of the time window. */
 export async function readHistory(
   deviceId: string,
-  query: { kind: string; sinceMinutes: number },
+  { kind, sinceMinutes, range }: TimeSpan & { kind: string },
   signal: AbortSignal,
 ): Promise<HistoryRow[]> {
   const path = telemetryPath(deviceId, 'history')
+  const time = range
+    ? { from: new Date(range.fromMs).toISOString(), to: new Date(range.toMs).toISOString() }
+    : { sinceMinutes }
   const rows: HistoryRow[] = []
   let cursor: string | null = null
   do {
     const page: { items: HistoryRow[]; nextCursor: string | null } = await call(path, {
       signal,
-      query: { ...query, limit: 10_000, cursor },
+      query: { kind, ...time, limit: 10_000, cursor },
     })
     rows.push(...page.items)
     cursor = page.nextCursor

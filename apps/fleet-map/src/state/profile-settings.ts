@@ -5,7 +5,8 @@ export const isObject = (value: Json | undefined): value is { [key: string]: Jso
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** True for the placeholder of a secret that is set. The service never returns the value. */
-const isSetSecret = (value: Json): boolean => isObject(value) && isObject(value.$secret) && value.$secret.set === true
+export const isSetSecret = (value: Json | undefined): boolean =>
+  isObject(value) && isObject(value.$secret) && value.$secret.set === true
 
 /** Returns the paths of all secrets that are set. */
 export function secretPaths(value: Json, path = ''): string[] {

@@ -2,7 +2,10 @@ import type { Quality } from '../api/types.ts'
 import type { ChartMark } from '../components/chart.tsx'
 import { qualities } from '../map/palette.ts'
 import type { TrailPoint } from '../map/surface.ts'
-import { type HistoryRow, numberOf, readHistory, textOf } from './history.ts'
+import { type HistoryRow, numberOf, readHistory, type TimeSpan, textOf } from './history.ts'
+
+/** A time without service. `at` is where it began; null without a position. */
+export type Outage = { fromMs: number; toMs: number; at: { lat: number; lon: number } | null }
 
 export type RadioHistory = {
   /** Milliseconds, ascending. Every silence has one extra entry with null values, which charts show as a gap. */
@@ -12,15 +15,16 @@ export type RadioHistory = {
   sinrDb: (number | null)[]
   marks: ChartMark[]
   trail: TrailPoint[]
+  outages: Outage[]
 }
 
 export type Track = { cellular: HistoryRow[]; fixes: HistoryRow[] }
 
 /** Reads the positions and signal measurements of a device, both oldest first. */
-export async function readTrack(deviceId: string, sinceMinutes: number, signal: AbortSignal): Promise<Track> {
+export async function readTrack(deviceId: string, span: TimeSpan, signal: AbortSignal): Promise<Track> {
   const [cellular, fixes] = await Promise.all([
-    readHistory(deviceId, { kind: 'cellular', sinceMinutes }, signal),
-    readHistory(deviceId, { kind: 'location', sinceMinutes }, signal),
+    readHistory(deviceId, { kind: 'cellular', ...span }, signal),
+    readHistory(deviceId, { kind: 'location', ...span }, signal),
   ])
   return { cellular, fixes }
 }
@@ -39,6 +43,7 @@ export function radioHistory({ cellular, fixes }: Track): RadioHistory {
     sinrDb: [],
     marks: [],
     trail: trailOf(cellular, fixes),
+    outages: outagesOf(cellular),
   }
   const push = (ts: number, rsrp: number | null, nrRsrp: number | null, sinr: number | null) => {
     out.times.push(ts)
@@ -70,6 +75,27 @@ export function radioHistory({ cellular, fixes }: Track): RadioHistory {
     serving = now
   }
   return out
+}
+
+/** Returns the times without service, newest first. A time ends with the first measurement that has service. */
+function outagesOf(cellular: readonly HistoryRow[]): Outage[] {
+  const outages: Outage[] = []
+  let open: Outage | undefined
+  let lastMs = 0
+  for (const row of cellular) {
+    const ts = Date.parse(row.ts)
+    // What happened during a silence is unknown.
+    if (open && ts - lastMs > silenceMs) open = undefined
+    lastMs = ts
+    if (open) open.toMs = ts
+    if (row.rat !== 'none') open = undefined
+    else if (!open) {
+      const [lat, lon] = [numberOf(row.lat), numberOf(row.lon)]
+      open = { fromMs: ts, toMs: ts, at: lat === null || lon === null ? null : { lat, lon } }
+      outages.push(open)
+    }
+  }
+  return outages.filter(({ fromMs, toMs }) => toMs > fromMs).reverse()
 }
 
 const signalHoldsMs = 2 * 60_000

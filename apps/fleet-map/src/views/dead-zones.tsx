@@ -18,7 +18,7 @@ export function DeadZones({ zones, selectedId, onSelect, onClose }: DeadZonesPro
       <header>
         <div>
           <h2>Dead zones</h2>
-          <p class="label">Service for less than 90 % of the time, or unusable signal</p>
+          <p class="label">Areas with service for less than 90 % of the time, or with a signal too weak to use</p>
         </div>
         <button type="button" class="button quiet icon" aria-label="Close" onClick={onClose}>
           <Icon name="close" />
@@ -49,11 +49,12 @@ function ZoneList({
             <span class="rank">{index + 1}</span>
             <span>
               <strong>
-                {zone.noServiceS > 0 ? `${duration(zone.noServiceS)} without service` : 'Signal too weak'}
+                {isWithoutService(zone) ? `${duration(zone.noServiceS)} without service` : 'Signal too weak'}
               </strong>
               <span class="hint">
-                Service {served(zone)} % of the time, {zone.areaKm2.toFixed(1)} km², {count(zone.devices)}{' '}
-                {zone.devices === 1 ? 'device' : 'devices'}, measured {ago(zone.lastAt)}
+                {isWithoutService(zone) ? `Service ${served(zone)} % of the time` : 'Service, but an unusable signal'},{' '}
+                {zone.areaKm2.toFixed(1)} km², {count(zone.devices)} {zone.devices === 1 ? 'device' : 'devices'},
+                measured {ago(zone.lastAt)}
               </span>
               {zone.bestPlmn ? (
                 <span class="hint">
@@ -67,6 +68,9 @@ function ZoneList({
     </ol>
   )
 }
+
+// As the service: less than 90 % of the time makes a dead zone by itself.
+const isWithoutService = (zone: DeadZone): boolean => served(zone) < 90
 
 const secondsPerVote = 60
 const served = ({ samples, noServiceS }: DeadZone) =>

@@ -5,7 +5,7 @@ import { ago, duration, measured } from '../components/format.ts'
 import { QualityLabel } from '../components/labels.tsx'
 import { type Resource, useResource } from '../components/resource.ts'
 import { Failure, Loading } from '../components/states.tsx'
-import { type HistoryRow, numberOf, readHistory } from '../state/history.ts'
+import { type HistoryRow, numberOf, readHistory, type TimeRange } from '../state/history.ts'
 import { type RadioHistory, silenceMs } from '../state/trail.ts'
 
 const alignmentLabel: Record<string, string> = {
@@ -101,14 +101,15 @@ type ChartsProps = {
   radio: Resource<RadioHistory>
   deviceId: string
   sinceMinutes: number
+  range?: TimeRange | null
   atMs: number | null
 }
 
 /** Charts signal and latency over time. */
-export function Charts({ radio, deviceId, sinceMinutes, atMs }: ChartsProps) {
+export function Charts({ radio, deviceId, sinceMinutes, range = null, atMs }: ChartsProps) {
   const connection = useResource(
-    `latency ${deviceId} ${sinceMinutes}`,
-    (signal) => readHistory(deviceId, { kind: 'connection', sinceMinutes }, signal),
+    `latency ${deviceId} ${sinceMinutes} ${range?.fromMs} ${range?.toMs}`,
+    (signal) => readHistory(deviceId, { kind: 'connection', sinceMinutes, range }, signal),
     { everyMs: 30_000 },
   )
   const latency = useMemo(() => latencySeries(connection.value ?? []), [connection.value])

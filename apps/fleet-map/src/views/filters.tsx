@@ -1,26 +1,21 @@
 import { useState } from 'preact/hooks'
-import { all } from '../api/client.ts'
+import { all, call } from '../api/client.ts'
 import type { Group, MapDevice } from '../api/types.ts'
 import { count } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { deviceStatuses, statusLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
 import { TagFilter } from '../components/tag-filter.tsx'
-import { homeOrganizationId } from '../state/session.ts'
-import { place, setParams } from '../state/url.ts'
+import { labelOperators } from '../state/operators.ts'
+import { homeOrganizationId, organizationId, organizations } from '../state/session.ts'
+import { linkTo, place, setParams } from '../state/url.ts'
 import type { Found, Overview } from './fleet-data.ts'
+import { SavedViews } from './saved-views.tsx'
 import { SearchHits } from './search-hits.tsx'
 import { OrganizationPicker } from './shell.tsx'
+import { TimeRangeFields } from './time-range-fields.tsx'
 
 const rats = ['nr-sa', 'nr-nsa', 'lte', 'lte-m', 'nb-iot', 'hspa', 'umts', 'gsm', 'none']
-
-const windows: { minutes: number; label: string }[] = [
-  { minutes: 60, label: 'Last hour' },
-  { minutes: 360, label: 'Last 6 hours' },
-  { minutes: 1_440, label: 'Last 24 hours' },
-  { minutes: 10_080, label: 'Last 7 days' },
-  { minutes: 43_200, label: 'Last 30 days' },
-]
 
 type FiltersProps = {
   overview: Overview
@@ -73,7 +68,13 @@ export function Filters({ overview, found, onHit }: FiltersProps) {
         aria-label="Find a device by name"
         value={params.q ?? ''}
         onInput={(event) => setParams({ q: event.currentTarget.value || null }, { replace: true })}
+        onKeyDown={(event) => {
+          const first = found?.devices[0]
+          if (event.key === 'Enter' && first) onHit?.(first)
+          if (event.key === 'ArrowDown') document.querySelector<HTMLElement>('.hits button')?.focus()
+        }}
       />
+      <WithoutPosition shown={total} />
       {found && onHit ? <SearchHits found={found} selectedId={params.device ?? null} onSelect={onHit} /> : null}
       <div class="optional">
         <OrganizationPicker allowAll />
@@ -117,9 +118,9 @@ export function Filters({ overview, found, onHit }: FiltersProps) {
             <span>Operator</span>
             <select class="input" {...choice('plmn')}>
               <option value="">Any</option>
-              {operators.map(({ plmn, name }) => (
+              {labelOperators(operators).map(({ plmn, label }) => (
                 <option key={plmn} value={plmn}>
-                  {name}
+                  {label}
                 </option>
               ))}
             </select>
@@ -135,16 +136,7 @@ export function Filters({ overview, found, onHit }: FiltersProps) {
             />
           </div>
         </div>
-        <label class="field">
-          <span>Time range</span>
-          <select class="input" {...choice('window')}>
-            {windows.map(({ minutes, label }) => (
-              <option key={minutes} value={minutes === 1_440 ? '' : String(minutes)}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <TimeRangeFields />
         <fieldset class="field plain">
           <legend class="label">Coverage</legend>
           <div class="segmented">
@@ -172,11 +164,36 @@ export function Filters({ overview, found, onHit }: FiltersProps) {
           <PanelButton panel="dead-zones" label="Dead zones" />
           <PanelButton panel="route" label="Route forecast" />
         </div>
+        <SavedViews org={groupsOf} />
         <button type="button" class="button small" onClick={() => setParams({ as: asTable ? null : 'table' })}>
           <Icon name={asTable ? 'map' : 'table'} size={14} /> {asTable ? 'Show map' : 'Show table'}
         </button>
       </div>
     </aside>
+  )
+}
+
+const filterNames = ['group', 'status', 'rat', 'plmn', 'tag', 'q']
+
+/** Mentions the devices that the map cannot show, while no filter hides others. */
+function WithoutPosition({ shown }: { shown: number }) {
+  const org = organizationId.value || (organizations.value?.length === 1 ? homeOrganizationId.value : '')
+  const { params } = place.value
+  const isFiltered = filterNames.some((name) => params[name])
+  const usage = useResource(
+    `usage ${org}`,
+    async (signal) => (org ? call<{ devices: { used: number } }>(`/orgs/${org}/usage`, { signal }) : undefined),
+    { everyMs: 60_000 },
+  )
+  const missing = (usage.value?.devices.used ?? 0) - shown
+  if (isFiltered || missing <= 0 || shown === 0) return null
+  return (
+    <p class="label">
+      <a href={linkTo('devices')}>
+        {count(missing)} {missing === 1 ? 'device has' : 'devices have'} no position
+      </a>{' '}
+      in this time range
+    </p>
   )
 }
 

@@ -20,7 +20,7 @@ function bounds(metric: CoverageMetric, thresholds: Thresholds): string[] {
 }
 
 // Small screens start with a closed legend to leave room for the map.
-const startsOpen = matchMedia('(min-width: 1001px) and (min-height: 620px)').matches
+const startsOpen = matchMedia('(min-width: 1001px) and (min-height: 880px)').matches
 
 /** Explains the colours and shapes of the map, with the service's thresholds. */
 export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresholds: Thresholds }) {
@@ -42,6 +42,9 @@ export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresho
         <li>
           <span class="swatch hatched" /> No service
         </li>
+        <li>
+          <span class="swatch dotted" /> Few measurements
+        </li>
       </ul>
       <h3>Devices</h3>
       <ul class="shapes">
@@ -57,14 +60,33 @@ export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresho
         <li>
           <span class="dwell" /> Dwell
         </li>
+        <li>
+          <Mark d="M2.5 2.5h9v9h-9z" crossed /> No signal
+        </li>
+        <li class="wide">
+          <span class="cluster">9</span> Several devices, by signal
+        </li>
+        <li>
+          <Mark d="M7 2 12.5 12h-11z" /> Error
+        </li>
+        <li>
+          <Mark d="M2.5 2.5h9v9h-9z" hollow /> Disabled
+        </li>
+        <li class="wide">Faded: the last position is older than 15 min</li>
       </ul>
     </details>
   )
 }
 
 /** The shape of a device on the map. */
-const Mark = ({ d, hollow = false }: { d: string; hollow?: boolean }) => (
+const Mark = ({ d, hollow = false, crossed = false }: { d: string; hollow?: boolean; crossed?: boolean }) => (
   <svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true">
-    <path d={d} fill={hollow ? 'none' : 'currentColor'} stroke="currentColor" stroke-width={hollow ? 2 : 0} />
+    <path
+      d={d}
+      fill={crossed ? 'var(--quality-none)' : hollow ? 'none' : 'currentColor'}
+      stroke="currentColor"
+      stroke-width={hollow ? 2 : 0}
+    />
+    {crossed ? <path d="m4.5 4.5 5 5m0-5-5 5" stroke="#fff" stroke-width={1.6} /> : null}
   </svg>
 )

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { MapDevice } from '../api/types.ts'
-import type { Bounds, Padding, Reveal, Surface, View } from '../map/surface.ts'
+import type { Bounds, Fit, Padding, Reveal, Surface, View } from '../map/surface.ts'
 import { place, setParams } from '../state/url.ts'
 
 /** The part of the world that the map shows. */
@@ -24,21 +24,35 @@ type CameraSubject = {
 export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, selected, selectedId }: CameraSubject) {
   const [start] = useState(startView)
   const [viewport, setViewport] = useState<Viewport>()
-  const [fit, setFit] = useState<{ bounds: Bounds; padding: Padding } | null>(null)
+  const [fit, setFit] = useState<Fit | null>(null)
+  const [look, setLook] = useState<View | null>(null)
   const [reveal, setReveal] = useState<Reveal | null>(null)
   const hasChosenView = useRef(Boolean(place.value.params.z || place.value.params.route))
   const revealedId = useRef<string | null>(null)
+  /** The view in the address that the map already shows. */
+  const shown = useRef(viewText(place.value.params))
 
   /** Moves the map so that it shows this box; null moves nothing. */
   const show = useCallback((bounds: Bounds | null) => {
     if (!bounds) return
+    const animated = hasChosenView.current
     hasChosenView.current = true
-    setFit({ bounds, padding: freePadding(chrome.current) })
+    setFit({ bounds, padding: freePadding(chrome.current), animated })
   }, [])
+
+  // A link that is opened while the map is open moves it: to its view, or else to the devices of its filters.
+  const asked = viewText(place.value.params)
+  useEffect(() => {
+    if (asked === shown.current) return
+    shown.current = asked
+    const view = viewIn(place.value.params)
+    if (view) setLook(view)
+    else hasChosenView.current = Boolean(place.value.params.route || place.value.params.zone)
+  }, [asked])
 
   useEffect(() => {
     if (!hasChosenView.current) show(home)
-  }, [home])
+  }, [home, asked])
 
   useEffect(() => {
     if (revealedId.current === selectedId || (selectedId && !selected?.location)) return
@@ -48,19 +62,24 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
 
   const onMove = useCallback((view: View, bounds: Bounds) => {
     setViewport({ view, bounds })
-    const { lon, lat, zoom } = view
-    setParams({ lon: lon.toFixed(4), lat: lat.toFixed(4), z: zoom.toFixed(2) }, { replace: true })
+    const params = { lon: view.lon.toFixed(4), lat: view.lat.toFixed(4), z: view.zoom.toFixed(2) }
+    shown.current = viewText(params)
+    setParams(params, { replace: true })
   }, [])
   const onReady = useCallback((surface: Surface) => setViewport({ view: start, bounds: surface.bounds() }), [])
 
-  return { start, viewport, fit, reveal, show, onMove, onReady }
+  return { start, viewport, fit, look, reveal, show, onMove, onReady }
 }
 
-function startView(): View {
-  const { lon, lat, z } = place.value.params
+const startView = (): View => viewIn(place.value.params) ?? world
+
+/** The view in an address; undefined when it has none. */
+function viewIn({ lon, lat, z }: Record<string, string>): View | undefined {
   const view = { lon: Number(lon), lat: Number(lat), zoom: Number(z) }
-  return z && Object.values(view).every(Number.isFinite) ? view : world
+  return z && Object.values(view).every(Number.isFinite) ? view : undefined
 }
+
+const viewText = ({ lon, lat, z }: Record<string, string>): string => (z ? `${lon} ${lat} ${z}` : '')
 
 /**
  * Returns the padding that keeps a view clear of the filters and panels. On wide screens the filters are on the left

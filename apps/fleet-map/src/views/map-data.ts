@@ -33,10 +33,10 @@ export function useDeadZones({ filter, panel, zoneId }: MapPlace) {
 }
 
 /** Reads the signal history of the selected device. `trail` is its path up to the moment of the time slider. */
-export function useSelectedTrack({ deviceId, filter: { sinceMinutes }, atMs }: MapPlace) {
+export function useSelectedTrack({ deviceId, filter: { sinceMinutes }, range, atMs }: MapPlace) {
   const track = useResource(
-    `track ${deviceId} ${sinceMinutes}`,
-    async (signal) => (deviceId ? readTrack(deviceId, sinceMinutes, signal) : undefined),
+    `track ${deviceId} ${sinceMinutes} ${range?.fromMs} ${range?.toMs}`,
+    async (signal) => (deviceId ? readTrack(deviceId, { sinceMinutes, range }, signal) : undefined),
     { everyMs: 30_000 },
   )
   const history = useMemo(() => (track.value ? radioHistory(track.value) : undefined), [track.value])

@@ -1,5 +1,6 @@
 import type { CoverageMetric } from '../map/surface.ts'
 import type { FleetFilter } from '../state/fleet.ts'
+import type { TimeRange } from '../state/history.ts'
 import { setParams } from '../state/url.ts'
 
 /** The state of the map in the address, with defaults for missing parameters. */
@@ -17,6 +18,8 @@ export type MapPlace = {
   /** The moment that the time slider shows; null means now. */
   atMs: number | null
   isTable: boolean
+  /** A time range in the past, for the trail and the charts of the selected device; null means the time until now. */
+  range: TimeRange | null
   /** False while the address leaves the time window to its default. */
   hasTimeWindow: boolean
 }
@@ -29,7 +32,7 @@ const panels = ['dead-zones', 'route'] as const
 export function readMapPlace(params: Record<string, string>, org: string): MapPlace {
   const { group = '', tag = '', rat = '', plmn = '' } = params
   return {
-    filter: { org, group, tag, rat, plmn, sinceMinutes: Number(params.window) || defaultWindowMinutes },
+    filter: { org, group, tag, rat, plmn, sinceMinutes: minutesOf(params, Date.now()) },
     status: params.status ?? '',
     nameContains: params.q ?? '',
     metric: metrics.find((metric) => metric === params.metric) ?? 'rsrp',
@@ -39,8 +42,29 @@ export function readMapPlace(params: Record<string, string>, org: string): MapPl
     panel: panels.find((panel) => panel === params.panel) ?? null,
     atMs: params.t ? Date.parse(params.t) : null,
     isTable: params.as === 'table',
-    hasTimeWindow: Boolean(params.window),
+    range: rangeOf(params),
+    hasTimeWindow: Boolean(params.window || params.from),
   }
+}
+
+/** Reads the time range of an address; null without a valid one. */
+function rangeOf({ from = '', to = '' }: Record<string, string>): TimeRange | null {
+  const range = { fromMs: Date.parse(from), toMs: Date.parse(to) }
+  return range.fromMs < range.toMs ? range : null
+}
+
+const quarterMinutes = 15
+const maxMinutes = 129_600
+
+/**
+ * Returns the minutes that the fleet, its coverage and its dwells are read for. They always end now, so a range in the past
+ * counts from its start, rounded up so that it does not change with every minute.
+ */
+function minutesOf(params: Record<string, string>, nowMs: number): number {
+  const range = rangeOf(params)
+  if (!range) return Number(params.window) || defaultWindowMinutes
+  const minutes = Math.ceil((nowMs - range.fromMs) / 60_000 / quarterMinutes) * quarterMinutes
+  return Math.min(maxMinutes, Math.max(quarterMinutes, minutes))
 }
 
 /** Returns whether a text is long enough to search for: the service needs two characters. */
@@ -48,6 +72,13 @@ export const isSearch = (text: string): boolean => text.trim().length >= 2
 
 /** Opens the panel of a device; null closes it. */
 export const selectDevice = (deviceId: string | null): void => setParams({ device: deviceId, cell: null, t: null })
+
+/** Closes the panel on top: of the device, of the cell, or of the dead zones or the route. */
+export function closePanel({ deviceId, cellId }: Pick<MapPlace, 'deviceId' | 'cellId'>): void {
+  if (deviceId) selectDevice(null)
+  else if (cellId) setParams({ cell: null })
+  else setParams({ panel: null, zone: null, route: null })
+}
 
 /** Opens the panel of a coverage cell. */
 export const selectCell = (h3: string): void => setParams({ cell: h3, device: null, t: null })

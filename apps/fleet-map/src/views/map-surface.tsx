@@ -3,8 +3,7 @@ import type { Dwell, MapDevice } from '../api/types.ts'
 import type { AreaShape } from '../map/area-shape.ts'
 import { createCanvasSurface } from '../map/canvas-surface.ts'
 import type {
-  Bounds,
-  Padding,
+  Fit,
   Reveal,
   ShadedCell,
   Shading,
@@ -35,7 +34,9 @@ export type MapSurfaceProps = SurfaceEvents & {
   areas?: readonly AreaShape[]
   drawing: boolean
   /** The area to show. A new object moves the map. */
-  fit: { bounds: Bounds; padding: Padding } | null
+  fit: Fit | null
+  /** The view to show. A new object moves the map. */
+  look: View | null
   /** A position that panels must not cover. A new object moves the map if necessary. */
   reveal: Reveal | null
   onReady: (surface: Surface) => void
@@ -96,8 +97,11 @@ export function MapSurface(props: MapSurfaceProps) {
   useEffect(() => surface?.setAreas(props.areas ?? noAreas), [surface, props.areas])
   useEffect(() => surface?.setDrawing(props.drawing), [surface, props.drawing])
   useEffect(() => {
-    if (props.fit) surface?.fit(props.fit.bounds, props.fit.padding)
+    if (props.fit) surface?.fit(props.fit)
   }, [surface, props.fit])
+  useEffect(() => {
+    if (props.look) surface?.lookAt(props.look)
+  }, [surface, props.look])
   useEffect(() => {
     if (props.reveal) surface?.reveal(props.reveal)
   }, [surface, props.reveal])

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { CoverageCell, DeadZone, MapDevice } from '../api/types.ts'
 import { lazyPanel } from '../components/lazy-panel.tsx'
 import type { Resource } from '../components/resource.ts'
@@ -7,6 +7,7 @@ import { type Bounds, boundsOf, type Surface } from '../map/surface.ts'
 import { shadingOf } from '../state/coverage.ts'
 import { addPoint, drawnRoute, finishRoute, route } from '../state/route.ts'
 import { organizationId } from '../state/session.ts'
+import { setTitle } from '../state/title.ts'
 import type { RadioHistory } from '../state/trail.ts'
 import { place, setParams } from '../state/url.ts'
 import { useCanvasData } from './canvas-data.ts'
@@ -19,7 +20,7 @@ import { FleetTable } from './fleet-table.tsx'
 import { Legend } from './legend.tsx'
 import { useMapCamera } from './map-camera.ts'
 import { useDeadZones, useSelectedTrack, useThresholds } from './map-data.ts'
-import { type MapPlace, readMapPlace, selectCell, selectDevice } from './map-place.ts'
+import { closePanel, type MapPlace, readMapPlace, selectCell, selectDevice } from './map-place.ts'
 import { MapSurface } from './map-surface.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -73,6 +74,13 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
     () => (selected && !alone.some(({ deviceId }) => deviceId === selected.deviceId) ? [...alone, selected] : alone),
     [alone, selected],
   )
+  useEffect(() => {
+    const zone = deadZones.zones.value?.find(({ id }) => id === here.zoneId)
+    if (zone && !place.value.params.z) camera.show(zone.bbox)
+  }, [here.zoneId, deadZones.zones.value])
+  useEscape(here)
+  const title = selected?.name ?? ''
+  useEffect(() => setTitle(title), [title])
   const showsRoute = here.panel === 'route' && !here.deviceId
   const shown = found?.devices.length ?? overview.devices
   return (
@@ -91,6 +99,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
         route={showsRoute ? drawnRoute.value : null}
         drawing={showsRoute && route.value.drawing}
         fit={camera.fit}
+        look={camera.look}
         reveal={camera.reveal}
         onMove={camera.onMove}
         onSelectDevice={selectDevice}
@@ -126,6 +135,21 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
   )
 }
 
+/** Escape closes what is open on the map, except while a dialog or a route being drawn needs it. */
+function useEscape(here: MapPlace): void {
+  const isOpen = Boolean(here.deviceId || here.cellId || here.panel)
+  useEffect(() => {
+    if (!isOpen) return
+    const close = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.defaultPrevented || document.querySelector('dialog[open]')) return
+      if (route.value.drawing && here.panel === 'route' && !here.deviceId) return
+      closePanel(here)
+    }
+    addEventListener('keydown', close)
+    return () => removeEventListener('keydown', close)
+  }, [isOpen, here.deviceId, here.cellId, here.panel])
+}
+
 const pointOf = ({ lon, lat }: { lon: number; lat: number }): Bounds => [lon, lat, lon, lat]
 
 type SelectedDeviceProps = {
@@ -139,13 +163,15 @@ type SelectedDeviceProps = {
 /** The panel of the selected device, and the slider that moves along its trail. */
 function SelectedDevice({ here, deviceId, device, radio, limitedBy }: SelectedDeviceProps) {
   const { sinceMinutes } = here.filter
+  const { range } = here
   const times = radio.value?.times ?? []
   const nowMs = Date.now()
   return (
     <>
       <Timeline
-        fromMs={times[0] ?? nowMs - sinceMinutes * 60_000}
-        toMs={times.at(-1) ?? nowMs}
+        fromMs={range?.fromMs ?? times[0] ?? nowMs - sinceMinutes * 60_000}
+        toMs={range?.toMs ?? times.at(-1) ?? nowMs}
+        isPast={range !== null}
         atMs={here.atMs}
         name={device?.name ?? 'Device'}
         limitedBy={limitedBy}
@@ -156,6 +182,7 @@ function SelectedDevice({ here, deviceId, device, radio, limitedBy }: SelectedDe
         onMap={device}
         radio={radio}
         sinceMinutes={sinceMinutes}
+        range={range}
         atMs={here.atMs}
         onClose={() => selectDevice(null)}
       />

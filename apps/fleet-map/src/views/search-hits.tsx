@@ -3,6 +3,16 @@ import { count } from '../components/format.ts'
 import { StatusLabel } from '../components/labels.tsx'
 import type { Found } from './fleet-data.ts'
 
+/** The arrow keys move between the hits. */
+function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const item = event.currentTarget.closest('li')
+  const next =
+    event.key === 'ArrowDown' ? item?.nextElementSibling : event.key === 'ArrowUp' ? item?.previousElementSibling : null
+  if (!next) return
+  event.preventDefault()
+  next.querySelector('button')?.focus()
+}
+
 type SearchHitsProps = { found: Found; selectedId: string | null; onSelect: (device: MapDevice) => void }
 
 /** Lists the devices that a search found. A click shows one on the map. */
@@ -20,6 +30,7 @@ export function SearchHits({ found, selectedId, onSelect }: SearchHitsProps) {
               class="button quiet small"
               aria-current={device.deviceId === selectedId}
               onClick={() => onSelect(device)}
+              onKeyDown={moveFocus}
             >
               <span class="name">{device.name}</span>
               {device.location ? <StatusLabel status={device.status} /> : <span class="label">No position</span>}

@@ -3,13 +3,24 @@ import { moment } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { setParams } from '../state/url.ts'
 
-type TimelineProps = { fromMs: number; toMs: number; atMs: number | null; name: string; limitedBy: string | null }
+type TimelineProps = {
+  fromMs: number
+  toMs: number
+  atMs: number | null
+  name: string
+  limitedBy: string | null
+  /** The range ends in the past, so that its end does not mean now. */
+  isPast: boolean
+}
 
 const stepsPerRun = 200
+const speeds = [0.5, 1, 2, 4]
+const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** The time slider of the selected device's trail, charts and position. Its right end means now. */
-export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps) {
+export function Timeline({ fromMs, toMs, atMs, name, limitedBy, isPast }: TimelineProps) {
   const [playing, setPlaying] = useState(false)
+  const [speed, setSpeed] = useState(1)
   const value = Math.min(toMs, Math.max(fromMs, atMs ?? toMs))
   const show = (ms: number) =>
     setParams({ t: ms >= toMs ? null : new Date(Math.round(ms)).toISOString() }, { replace: true })
@@ -17,12 +28,12 @@ export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps)
   useEffect(() => {
     if (!playing) return
     const timer = setTimeout(() => {
-      const next = value + (toMs - fromMs) / stepsPerRun
+      const next = value + ((toMs - fromMs) / stepsPerRun) * speed
       show(next)
       if (next >= toMs) setPlaying(false)
     }, 60)
     return () => clearTimeout(timer)
-  }, [playing, value])
+  }, [playing, value, speed])
 
   return (
     <section class="timeline floating" aria-label="Time">
@@ -39,12 +50,27 @@ export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps)
           <Icon name={playing ? 'pause' : 'play'} size={16} />
         </button>
         <span style={{ marginRight: 'auto' }}>{name}</span>
-        <output>{atMs === null ? 'Now' : moment(value)}</output>
-        {atMs === null ? null : (
-          <button type="button" class="button quiet small" onClick={() => setParams({ t: null })}>
-            Back to now
-          </button>
-        )}
+        <output>{atMs === null && !isPast ? 'Now' : moment(value)}</output>
+        <button
+          type="button"
+          class="button quiet small"
+          style={{ visibility: atMs === null ? 'hidden' : 'visible' }}
+          onClick={() => setParams({ t: null })}
+        >
+          {isPast ? 'Back to the end' : 'Back to now'}
+        </button>
+        <select
+          class="input speed"
+          aria-label="Speed"
+          value={speed}
+          onChange={(event) => setSpeed(Number(event.currentTarget.value))}
+        >
+          {speeds.map((one) => (
+            <option key={one} value={one}>
+              {one} ×
+            </option>
+          ))}
+        </select>
       </div>
       <input
         type="range"
@@ -58,6 +84,7 @@ export function Timeline({ fromMs, toMs, atMs, name, limitedBy }: TimelineProps)
       />
       <div class="row ends">
         <span style={{ marginRight: 'auto' }}>{moment(fromMs)}</span>
+        <span>{timeZone}</span>
         {limitedBy === 'plan' ? <span>History is limited by your plan</span> : null}
         <span>{moment(toMs)}</span>
       </div>

@@ -33,7 +33,9 @@ export function BatchStages({ batch }: { batch: Batch }) {
               Stage {index + 1}
               {index === 0 && batch.rollout?.canary ? ' (canary)' : ''}
             </strong>
-            <span class="chip">{stageLabel[stage.status]}</span>
+            <span class="chip">
+              {stage.status === 'running' && batch.status === 'paused' ? 'Paused' : stageLabel[stage.status]}
+            </span>
           </span>
           <span class="label">
             {count(stage.devices)} {stage.devices === 1 ? 'device' : 'devices'}

@@ -1,0 +1,67 @@
+import type { Json } from '../api/types.ts'
+import { isObject } from './profile-settings.ts'
+
+/** A setting that the form shows as a field. The settings of a profile are free; these are the ones that most routers have. */
+export type KnownSetting = {
+  /** The section of the setting, and the names that routers use for it. The first one is the default. */
+  path: [section: string, ...names: string[]]
+  label: string
+  kind: 'text' | 'number' | 'boolean' | 'secret' | 'choice'
+  choices?: string[]
+  min?: number
+  max?: number
+}
+
+export const knownSections: { title: string; settings: KnownSetting[] }[] = [
+  {
+    title: 'Wi-Fi',
+    settings: [
+      { path: ['wifi', 'enabled'], label: 'Enabled', kind: 'boolean' },
+      { path: ['wifi', 'ssid'], label: 'Network name (SSID)', kind: 'text' },
+      { path: ['wifi', 'password', 'wifiPassword', 'passphrase'], label: 'Password', kind: 'secret' },
+      { path: ['wifi', 'security'], label: 'Security', kind: 'choice', choices: ['wpa2', 'wpa3', 'wpa2-wpa3'] },
+      { path: ['wifi', 'channel'], label: 'Channel', kind: 'number', min: 1, max: 196 },
+    ],
+  },
+  {
+    title: 'Mobile connection',
+    settings: [
+      { path: ['mobile', 'apn'], label: 'APN', kind: 'text' },
+      { path: ['mobile', 'username'], label: 'User name', kind: 'text' },
+      { path: ['mobile', 'password'], label: 'Password', kind: 'secret' },
+      { path: ['mobile', 'roaming'], label: 'Roaming', kind: 'boolean' },
+    ],
+  },
+  {
+    title: 'Reports',
+    settings: [
+      { path: ['reporting', 'everySeconds'], label: 'Interval in seconds', kind: 'number', min: 1, max: 86_400 },
+    ],
+  },
+]
+
+type Settings = { [key: string]: Json }
+
+/** The name under which settings have a value, or else the default name. */
+function nameIn(settings: Settings, [section, ...names]: KnownSetting['path']): string {
+  const inner = settings[section]
+  return names.find((name) => isObject(inner) && name in inner) ?? names[0] ?? ''
+}
+
+export function readSetting(settings: Settings, path: KnownSetting['path']): Json | undefined {
+  const inner = settings[path[0]]
+  return isObject(inner) ? inner[nameIn(settings, path)] : undefined
+}
+
+/** Returns settings with one value changed; undefined removes it, and a section without values. */
+export function writeSetting(settings: Settings, path: KnownSetting['path'], value: Json | undefined): Settings {
+  const [section] = path
+  const before = settings[section]
+  const inner = isObject(before) ? { ...before } : {}
+  const name = nameIn(settings, path)
+  if (value === undefined) delete inner[name]
+  else inner[name] = value
+  const next = { ...settings, [section]: inner }
+  if (Object.keys(inner).length === 0) delete next[section]
+  return next
+}

@@ -1,0 +1,80 @@
+import { useEffect, useState } from 'preact/hooks'
+import { call } from '../../api/client.ts'
+import type { Profile } from '../../api/types.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { moment } from '../../components/format.ts'
+import { useResource } from '../../components/resource.ts'
+import { Failure, Loading } from '../../components/states.tsx'
+import { setTitle } from '../../state/title.ts'
+import { goTo, linkTo } from '../../state/url.ts'
+import { ProfileDevices } from './profile-devices.tsx'
+import { ProfileDialog } from './profile-dialog.tsx'
+import { ProfileVersions } from './profile-versions.tsx'
+
+/** Shows a profile: its settings, its versions, and the devices that run it. */
+export function ProfileDetail({ org, id }: { org: string; id: string }) {
+  const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null)
+  const profile = useResource(`profile ${id}`, (signal) => call<Profile>(`/orgs/${org}/configs/${id}`, { signal }), {
+    everyMs: 15_000,
+  })
+  const value = profile.value
+  const name = value?.name ?? ''
+  useEffect(() => setTitle(name), [name])
+  if (!value) return profile.error ? <Failure error={profile.error} retry={profile.reload} /> : <Loading />
+  return (
+    <>
+      <div class="page-head">
+        <h1>
+          <a href={linkTo('profiles')}>Profiles</a> / {name}
+        </h1>
+        <button type="button" class="button" onClick={() => setDialog('edit')}>
+          Edit
+        </button>
+        <button type="button" class="button danger" onClick={() => setDialog('delete')}>
+          Delete
+        </button>
+        <a class="button primary" href={linkTo('jobs', { new: 'apply_config', profile: id })}>
+          Apply
+        </a>
+      </div>
+      <p class="label">
+        Version {value.version}, {value.model ? `model ${value.model}` : 'any model'}, changed {moment(value.updatedAt)}
+        {value.description ? `. ${value.description}` : ''}
+      </p>
+      <ProfileDevices org={org} profile={value} />
+      <ProfileVersions org={org} profile={value} onRolledBack={profile.reload} />
+      <section class="card profile-settings" aria-label="Settings">
+        <h2>Settings</h2>
+        <pre>{JSON.stringify(value.settings, null, 2)}</pre>
+      </section>
+      {dialog === 'edit' ? (
+        <ProfileDialog
+          org={org}
+          profile={value}
+          onClose={() => setDialog(null)}
+          onSaved={() => {
+            setDialog(null)
+            profile.reload()
+          }}
+        />
+      ) : null}
+      {dialog === 'delete' ? (
+        <Dialog
+          title={`Delete the profile ${name}?`}
+          submitLabel="Delete"
+          danger
+          onClose={() => setDialog(null)}
+          onSubmit={async () => {
+            await call(`/orgs/${org}/configs/${id}`, {
+              method: 'DELETE',
+              headers: { 'If-Match': `"${value.version}"` },
+            })
+            goTo('profiles')
+          }}
+        >
+          <p>All its versions are deleted. Devices keep the settings that they have.</p>
+        </Dialog>
+      ) : null}
+    </>
+  )
+}

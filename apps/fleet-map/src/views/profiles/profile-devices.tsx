@@ -1,0 +1,69 @@
+import { useState } from 'preact/hooks'
+import { call } from '../../api/client.ts'
+import type { DeviceStatus, Page, Profile } from '../../api/types.ts'
+import { count } from '../../components/format.ts'
+import { StatusLabel } from '../../components/labels.tsx'
+import { useResource } from '../../components/resource.ts'
+import { Failure, Loading } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { linkTo } from '../../state/url.ts'
+
+type ProfileDevice = {
+  id: string
+  name: string
+  status: DeviceStatus
+  appliedVersion: number
+  pendingVersion: number | null
+}
+
+type Answer = Page<ProfileDevice> & { counts: { current: number; behind: number } }
+
+/** The devices that run a profile, and those that run an earlier version. */
+export function ProfileDevices({ org, profile }: { org: string; profile: Profile }) {
+  const [onlyBehind, setOnlyBehind] = useState(true)
+  const devices = useResource(
+    `devices of ${profile.id} ${profile.version} ${onlyBehind}`,
+    (signal) =>
+      call<Answer>(`/orgs/${org}/configs/${profile.id}/devices`, {
+        signal,
+        query: { behind: onlyBehind, limit: 100 },
+      }),
+    { everyMs: 5_000 },
+  )
+  const value = devices.value
+  if (!value) return devices.error ? <Failure error={devices.error} retry={devices.reload} /> : <Loading rows={2} />
+  const { current, behind } = value.counts
+  const columns: Column<ProfileDevice>[] = [
+    { title: 'Device', cell: ({ id, name }) => <a href={linkTo('map', { device: id })}>{name}</a> },
+    { title: 'Status', cell: ({ status }) => <StatusLabel status={status} />, optional: true },
+    { title: 'Applied', cell: ({ appliedVersion }) => `Version ${appliedVersion}` },
+    {
+      title: 'Job',
+      cell: ({ pendingVersion }) => (pendingVersion === null ? 'None' : `Version ${pendingVersion} waits`),
+    },
+  ]
+  return (
+    <section class="card profile-devices" aria-label="Devices">
+      <div class="toolbar">
+        <h2 class="grow">Devices</h2>
+        <div class="segmented">
+          <button type="button" aria-pressed={onlyBehind} onClick={() => setOnlyBehind(true)}>
+            Earlier version ({count(behind)})
+          </button>
+          <button type="button" aria-pressed={!onlyBehind} onClick={() => setOnlyBehind(false)}>
+            All ({count(current + behind)})
+          </button>
+        </div>
+      </div>
+      <p>
+        {current + behind === 0
+          ? 'No device runs this profile yet.'
+          : `${count(current)} of ${count(current + behind)} devices run version ${profile.version}.`}
+      </p>
+      {value.items.length > 0 ? (
+        <Table caption="Devices with this profile" columns={columns} rows={value.items} keyOf={({ id }) => id} />
+      ) : null}
+      {value.nextCursor ? <p class="label">The first 100 devices are shown.</p> : null}
+    </section>
+  )
+}

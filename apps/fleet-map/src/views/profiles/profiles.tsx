@@ -1,0 +1,102 @@
+import '../../styles/profiles.css'
+import { useState } from 'preact/hooks'
+import type { Profile } from '../../api/types.ts'
+import { ago } from '../../components/format.ts'
+import { Icon } from '../../components/icon.tsx'
+import { MoreButton, usePages } from '../../components/pages.tsx'
+import { Empty, Failure, Loading } from '../../components/states.tsx'
+import { Chips, type Column, Table } from '../../components/table.tsx'
+import { secretPaths } from '../../state/profile-settings.ts'
+import { homeOrganizationId } from '../../state/session.ts'
+import { goTo, linkTo, place } from '../../state/url.ts'
+import { OrganizationPicker, WithoutOrganization } from '../shell.tsx'
+import { ProfileDetail } from './profile-detail.tsx'
+import { ProfileDialog } from './profile-dialog.tsx'
+
+/** Lists config profiles, or shows the selected one. Secrets can be set and replaced, but never read. */
+export function ProfilesView() {
+  const org = homeOrganizationId.value
+  const chosen = place.value.params.profile
+  if (!org) return <WithoutOrganization />
+  return (
+    <div class="page">
+      <div class="page-inner">
+        {chosen ? <ProfileDetail key={chosen} org={org} id={chosen} /> : <ProfileList org={org} />}
+      </div>
+    </div>
+  )
+}
+
+function ProfileList({ org }: { org: string }) {
+  const list = usePages<Profile>(`/orgs/${org}/configs`, {})
+  const [editing, setEditing] = useState<Profile | 'new' | null>(null)
+  const columns: Column<Profile>[] = [
+    {
+      title: 'Name',
+      cell: ({ id, name, description }) => (
+        <>
+          <a href={linkTo('profiles', { profile: id })}>{name}</a>
+          <div class="hint">{description}</div>
+        </>
+      ),
+    },
+    { title: 'Model', cell: ({ model }) => model ?? 'Any', optional: true },
+    { title: 'Version', cell: ({ version }) => version, kind: 'number', optional: true },
+    {
+      title: 'Secrets',
+      cell: ({ settings }) => <Chips words={secretPaths(settings).map((path) => `${path} set`)} />,
+      optional: true,
+    },
+    { title: 'Updated', cell: ({ updatedAt }) => ago(updatedAt), optional: true },
+    {
+      title: 'Actions',
+      kind: 'actions',
+      cell: (profile) => (
+        <span class="actions">
+          <button type="button" class="button small" onClick={() => setEditing(profile)}>
+            Edit
+          </button>
+          <a class="button small" href={linkTo('jobs', { new: 'apply_config', profile: profile.id })}>
+            Apply
+          </a>
+        </span>
+      ),
+    },
+  ]
+  return (
+    <>
+      <div class="page-head">
+        <h1>Config profiles</h1>
+        <OrganizationPicker allowAll={false} />
+        <button type="button" class="button primary" onClick={() => setEditing('new')}>
+          <Icon name="plus" size={16} /> New profile
+        </button>
+      </div>
+      {list.error ? <Failure error={list.error} retry={list.reload} /> : null}
+      {list.loading && list.items.length === 0 ? <Loading /> : null}
+      {!list.loading && !list.error && list.items.length === 0 ? (
+        <Empty title="No profiles yet">
+          <p>
+            A profile contains router settings and encrypted secrets. Applying a profile creates one job per device.
+          </p>
+        </Empty>
+      ) : null}
+      {list.items.length > 0 ? (
+        <Table caption="Config profiles" columns={columns} rows={list.items} keyOf={({ id }) => id} />
+      ) : null}
+      <MoreButton more={list.more} />
+      {editing ? (
+        <ProfileDialog
+          org={org}
+          profile={editing === 'new' ? undefined : editing}
+          onClose={() => setEditing(null)}
+          onSaved={({ id }) => {
+            if (editing === 'new') goTo('profiles', { profile: id })
+            setEditing(null)
+            list.reload()
+          }}
+        />
+      ) : null}
+    </>
+  )
+}

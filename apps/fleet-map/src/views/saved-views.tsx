@@ -1,0 +1,100 @@
+import { useRef, useState } from 'preact/hooks'
+import { all, call } from '../api/client.ts'
+import { Dialog } from '../components/dialog.tsx'
+import { useResource } from '../components/resource.ts'
+import { place } from '../state/url.ts'
+
+type SavedView = { id: string; name: string; place: string; shared: boolean; isOwn: boolean }
+
+/** The present view without the selected moment, as saved views keep it. */
+const here = (): string => location.hash.replace(/^#\/?/, '') || place.value.view
+
+/** Opens, saves, deletes and shares views of the map. */
+export function SavedViews({ org }: { org: string }) {
+  const name = useRef<HTMLInputElement>(null)
+  const shared = useRef<HTMLInputElement>(null)
+  const [isSaving, setIsSaving] = useState(false)
+  const [chosen, setChosen] = useState('')
+  const [copied, setCopied] = useState(false)
+  const views = useResource(`views ${org}`, async () => (org ? all<SavedView>(`/orgs/${org}/views`) : []))
+  const list = views.value ?? []
+  const own = list.find(({ id, isOwn }) => id === chosen && isOwn)
+  const open = (id: string) => {
+    setChosen(id)
+    const view = list.find((one) => one.id === id)
+    if (view) location.hash = `#/${view.place}`
+  }
+  const copy = async () => {
+    await navigator.clipboard.writeText(location.href)
+    setCopied(true)
+    setTimeout(() => setCopied(false), 2_000)
+  }
+  if (!org) return null
+  return (
+    <>
+      {list.length > 0 ? (
+        <label class="field">
+          <span>Saved views</span>
+          <select class="input" value={chosen} onChange={(event) => open(event.currentTarget.value)}>
+            <option value="">Choose a view</option>
+            {list.map(({ id, name: label, shared: isShared }) => (
+              <option key={id} value={id}>
+                {label}
+                {isShared ? ' (shared)' : ''}
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : null}
+      <div class="pair">
+        <button type="button" class="button small" onClick={() => setIsSaving(true)}>
+          Save view
+        </button>
+        <button type="button" class="button small" onClick={() => void copy()}>
+          <span aria-live="polite">{copied ? 'Link copied' : 'Copy link'}</span>
+        </button>
+      </div>
+      {own ? (
+        <button
+          type="button"
+          class="button quiet small"
+          onClick={async () => {
+            await call(`/orgs/${org}/views/${own.id}`, { method: 'DELETE' })
+            setChosen('')
+            views.reload()
+          }}
+        >
+          Delete the view {own.name}
+        </button>
+      ) : null}
+      {isSaving ? (
+        <Dialog
+          title="Save this view"
+          submitLabel="Save"
+          onClose={() => setIsSaving(false)}
+          onSubmit={async () => {
+            const body = {
+              name: name.current?.value.trim() ?? '',
+              place: here(),
+              shared: shared.current?.checked ?? false,
+            }
+            const { id } = await call<SavedView>(`/orgs/${org}/views`, { method: 'POST', body })
+            setIsSaving(false)
+            setChosen(id)
+            views.reload()
+          }}
+        >
+          <label class="field">
+            <span>Name</span>
+            <input ref={name} class="input" required maxLength={100} />
+          </label>
+          <label class="check">
+            <input ref={shared} type="checkbox" />
+            Show it to everybody in the organization
+          </label>
+          <p class="label">The view keeps the filters, the section of the map, and what is selected.</p>
+        </Dialog>
+      ) : null}
+    </>
+  )
+}
