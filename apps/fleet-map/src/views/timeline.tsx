@@ -49,28 +49,8 @@ export function Timeline({ fromMs, toMs, atMs, name, limitedBy, isPast }: Timeli
         >
           <Icon name={playing ? 'pause' : 'play'} size={16} />
         </button>
-        <span style={{ marginRight: 'auto' }}>{name}</span>
+        <span class="name">{name}</span>
         <output>{atMs === null && !isPast ? 'Now' : moment(value)}</output>
-        <button
-          type="button"
-          class="button quiet small"
-          style={{ visibility: atMs === null ? 'hidden' : 'visible' }}
-          onClick={() => setParams({ t: null })}
-        >
-          {isPast ? 'Back to the end' : 'Back to now'}
-        </button>
-        <select
-          class="input speed"
-          aria-label="Speed"
-          value={speed}
-          onChange={(event) => setSpeed(Number(event.currentTarget.value))}
-        >
-          {speeds.map((one) => (
-            <option key={one} value={one}>
-              {one} ×
-            </option>
-          ))}
-        </select>
       </div>
       <input
         type="range"
@@ -84,9 +64,31 @@ export function Timeline({ fromMs, toMs, atMs, name, limitedBy, isPast }: Timeli
       />
       <div class="row ends">
         <span style={{ marginRight: 'auto' }}>{moment(fromMs)}</span>
-        <span>{timeZone}</span>
         {limitedBy === 'plan' ? <span>History is limited by your plan</span> : null}
         <span>{moment(toMs)}</span>
+      </div>
+      <div class="row controls">
+        <select
+          class="input speed"
+          aria-label="Speed"
+          value={speed}
+          onChange={(event) => setSpeed(Number(event.currentTarget.value))}
+        >
+          {speeds.map((one) => (
+            <option key={one} value={one}>
+              {one} ×
+            </option>
+          ))}
+        </select>
+        <span style={{ marginRight: 'auto' }}>{timeZone}</span>
+        <button
+          type="button"
+          class="button quiet small"
+          style={{ visibility: atMs === null ? 'hidden' : 'visible' }}
+          onClick={() => setParams({ t: null })}
+        >
+          {isPast ? 'Back to the end' : 'Back to now'}
+        </button>
       </div>
     </section>
   )
