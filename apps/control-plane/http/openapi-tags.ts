@@ -5,6 +5,7 @@ export const tagDescriptions = {
   'Sign-in': 'Sessions of people in the web page, by a link, an API key or an OpenID provider.',
   Devices: 'The registry of routers: single devices, import, export and transfer between organizations.',
   Groups: 'Groups of devices: explicit members, and all devices with a tag.',
+  'Saved views': 'Named views of the page that the members of an organization share.',
   Places: 'Named areas, such as depots and ports, that filter positions, coverage and dwells.',
   'Config profiles': 'Settings for routers with versions and encrypted secrets, and their application to devices.',
   Firmware: 'A catalogue of firmware files, with their checksums and the models they are for.',

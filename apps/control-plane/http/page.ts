@@ -55,8 +55,6 @@ export async function openPage(folder: string, modelSegment: string): Promise<Pa
     c.header('Vary', 'Accept-Encoding')
     c.header('Cache-Control', c.req.path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
   })
-  // The addresses in the page are relative, so it must not be served below `/docs/`.
-  app.get('/docs/', (c) => c.redirect('../docs', 308))
   app.get('/', (c) => c.html(map))
   app.use(
     serveStatic({

@@ -43,7 +43,7 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
   useEffect(() => {
     if (isFitted.current || !first) return
     isFitted.current = true
-    setFit({ bounds: first, padding: paddingPx })
+    setFit({ bounds: first, padding: paddingPx, animated: false })
   }, [first])
   return (
     <MapSurface
