@@ -24,6 +24,8 @@ export const isEffectiveMemberSql = (organizationId: string, groupId: string, sm
   `(d.tags && ${smartTags} OR d.id IN (SELECT explicit.device_id FROM device_group_member explicit
     WHERE explicit.organization_id = ${organizationId} AND explicit.group_id = ${groupId}))`
 
+const uuidLength = 36
+
 type GroupInOrganizations = { organizationIds: readonly string[]; groupId: string }
 
 type EffectiveGroup = {
@@ -66,10 +68,14 @@ export async function effectiveMemberIds(
   wanted: GroupInOrganizations,
 ): Promise<Set<string>> {
   const { id, organizationId, smartTags } = await findEffectiveGroup(ctx, db, wanted)
-  const { rows } = await db.query<{ device_id: string }>(effectiveMembersSql('$1', '$2', '$3'), [
-    organizationId,
-    id,
-    smartTags,
-  ])
-  return new Set(rows.map((row) => row.device_id))
+  // One text instead of a row for each member, which takes several times as long for large groups.
+  const { rows } = await db.query<{ ids: string | null }>(
+    `SELECT string_agg(d.id::text, '') AS ids FROM device d
+      WHERE d.organization_id = $1 AND ${isEffectiveMemberSql('$1', '$2', '$3::text[]')}`,
+    [organizationId, id, smartTags],
+  )
+  const text = rows[0]?.ids ?? ''
+  const members = new Set<string>()
+  for (let at = 0; at < text.length; at += uuidLength) members.add(text.slice(at, at + uuidLength))
+  return members
 }
