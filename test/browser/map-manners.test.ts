@@ -1,0 +1,71 @@
+import type { Page } from 'playwright-core'
+import { expect, test, vi } from 'vitest'
+import { movingVehicles } from './product.ts'
+import { browserSession } from './session.ts'
+
+// Tests how the map answers links, keys, clicks and interruptions.
+
+const minute = 60_000
+vi.setConfig({ testTimeout: 3 * minute })
+const { product, read } = browserSession()
+
+const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
+const zoom = (page: Page) => Number(parameters(page).get('z'))
+
+test('a link that is pasted while the map is open moves it', async () => {
+  const { page, seesMap } = await read('#/map?lon=8&lat=50&z=5')
+  await seesMap()
+  const follow = (hash: string) => page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+  await follow('#/map?lon=-3.5&lat=40.4&z=7')
+  const scale = page.locator('.maplibregl-ctrl-scale')
+  await expect.poll(() => scale.textContent()).toMatch(/^30\skm$/)
+})
+
+test('the search opens its first hit with Enter, the panel takes the focus, and Escape closes it', async () => {
+  const [truck] = await movingVehicles(product())
+  const { page, seesMap } = await read('#/map')
+  await seesMap()
+  await expect.poll(() => page.title()).toBe('Map · Routerfleet')
+  const search = page.getByLabel('Find a device by name')
+  await search.fill(truck?.name ?? '')
+  await page.getByRole('list', { name: 'Found devices' }).getByRole('button').first().waitFor()
+  await search.press('Enter')
+  const heading = page.getByRole('heading', { name: truck?.name ?? '', exact: true })
+  await heading.waitFor()
+  await expect.poll(() => page.title()).toBe(`${truck?.name} · Map · Routerfleet`)
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe(truck?.name)
+  await expect.poll(() => zoom(page)).toBeGreaterThan(9)
+  await page.keyboard.press('Escape')
+  await expect.poll(() => heading.count()).toBe(0)
+  await expect
+    .poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")'))
+    .toBe('Find a device by name')
+  await page.getByRole('link', { name: 'Groups' }).click()
+  await expect.poll(() => page.title()).toBe('Groups · Routerfleet')
+})
+
+test('operators with the same name have their country and code in the filter', async () => {
+  const { page } = await read('#/map')
+  const options = page.getByLabel('Operator').getByRole('option')
+  await expect.poll(() => options.count()).toBeGreaterThan(4)
+  const labels = await options.allTextContents()
+  expect(new Set(labels).size).toBe(labels.length)
+  expect(labels.some((label) => /\S · (Germany|France|Spain|Netherlands|Italy) · \d{5,6}$/.test(label))).toBe(true)
+})
+
+test('a list that could not be read appears by itself when the service is back', async () => {
+  const { page, problems } = await read('#/jobs')
+  await page.getByRole('heading', { name: 'Jobs' }).waitFor()
+  await page.context().setOffline(true)
+  await page.getByRole('link', { name: 'Groups' }).click()
+  await page.getByText('Cannot reach the service. Retrying.').waitFor()
+  await page.context().setOffline(false)
+  await page.getByRole('link', { name: 'Trucks' }).waitFor()
+  problems.splice(0)
+})
+
+test('the address /docs/ leads to the API reference', async () => {
+  const { page } = await read('docs/', { key: undefined })
+  await page.locator('.opblock').first().waitFor()
+  expect(new URL(page.url()).pathname).toBe('/docs')
+})
