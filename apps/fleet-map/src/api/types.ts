@@ -119,7 +119,7 @@ export type Batch = {
   kind: string
   status: 'scheduled' | 'running' | 'paused' | 'finished' | 'cancelled'
   pauseReason: 'operator' | 'failures' | 'stage' | null
-  target: { groupId?: string; deviceIds?: string[]; deviceId?: string }
+  target: { groupId?: string; deviceIds?: string[]; deviceId?: string; filter?: DeviceFilter }
   targetName: string | null
   profile: { id: string; version: number; name: string | null } | null
   parameters: Record<string, unknown>
@@ -250,3 +250,6 @@ export type TileJson = {
     operators: { plmn: string; name: string }[]
   } | null
 }
+
+/** What devices of a batch matched when it was created. */
+export type DeviceFilter = { q?: string; status?: string; tag?: string[]; placeId?: string }

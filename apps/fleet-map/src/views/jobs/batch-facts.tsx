@@ -1,7 +1,7 @@
 import type { Batch } from '../../api/types.ts'
 import { count } from '../../components/format.ts'
 import { linkTo } from '../../state/url.ts'
-import { authorOf, contentOf, rolloutWords, scheduleWords, skipReason } from './batch-words.ts'
+import { authorOf, contentOf, filterWords, rolloutWords, scheduleWords, skipReason } from './batch-words.ts'
 
 const mostListed = 100
 
@@ -31,6 +31,8 @@ export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
       <dd>
         {target.groupId ? (
           <a href={linkTo('groups', { group: target.groupId })}>Group {targetName ?? target.groupId}</a>
+        ) : target.filter ? (
+          filterWords(target.filter)
         ) : deviceIds.length === 1 ? (
           nameOf(deviceIds[0] ?? '')
         ) : (

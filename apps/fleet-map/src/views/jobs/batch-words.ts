@@ -1,4 +1,4 @@
-import type { Batch, Rollout, Schedule } from '../../api/types.ts'
+import type { Batch, DeviceFilter, Rollout, Schedule } from '../../api/types.ts'
 import { count, duration, moment } from '../../components/format.ts'
 import { batchLabel } from '../../components/labels.tsx'
 
@@ -21,6 +21,17 @@ export function contentOf({ profile, parameters }: Pick<Batch, 'profile' | 'para
 /** The author of a batch: the name of an API key, or the subject of a user. */
 export const authorOf = ({ createdBy, createdByName }: Pick<Batch, 'createdBy' | 'createdByName'>): string =>
   createdByName ?? createdBy.replace(/^user:.*\|/, '').replace(/^key:/, 'API key ')
+
+/** The filter that chose the devices of a batch. */
+export function filterWords({ q, status, tag, placeId }: DeviceFilter): string {
+  const conditions = [
+    q ? `“${q}”` : '',
+    status ? `status ${status}` : '',
+    ...(tag ?? []).map((one) => `tag ${one}`),
+    placeId ? 'in a place' : '',
+  ].filter(Boolean)
+  return conditions.length > 0 ? `All devices that match ${conditions.join(', ')}` : 'All devices'
+}
 
 const skipWords: Record<string, string> = {
   device_disabled: 'The device is disabled',

@@ -8,7 +8,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { useDeviceNames } from '../../state/device-names.ts'
 import { linkTo } from '../../state/url.ts'
 import { ProgressBar } from './batch-progress.tsx'
-import { authorOf, batchState, contentOf } from './batch-words.ts'
+import { authorOf, batchState, contentOf, filterWords } from './batch-words.ts'
 
 type Row = { batch: Batch } | { job: Job }
 
@@ -53,7 +53,11 @@ export function JobList({ org }: { org: string }) {
         'job' in row
           ? nameOf(row.job.deviceId)
           : (row.batch.targetName ??
-            (row.batch.target.deviceIds?.length === 1 ? nameOf(row.batch.target.deviceIds[0] ?? '') : 'Devices')),
+            (row.batch.target.filter
+              ? filterWords(row.batch.target.filter)
+              : row.batch.target.deviceIds?.length === 1
+                ? nameOf(row.batch.target.deviceIds[0] ?? '')
+                : 'Devices')),
     },
     {
       title: 'State',

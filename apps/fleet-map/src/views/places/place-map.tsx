@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { tilesAddress } from '../../api/client.ts'
 import { boundsOfRings, outlineOf } from '../../map/area-shape.ts'
-import type { Bounds, View } from '../../map/surface.ts'
+import type { Bounds, Fit, View } from '../../map/surface.ts'
 import type { LonLat } from '../../route/geometry.ts'
 import { MapSurface } from '../map-surface.tsx'
 import { areaOf, type Draft } from './draft.ts'
@@ -25,7 +25,7 @@ const dayMinutes = 1_440
 
 /** The map on which an area is drawn, with the devices of the organization. */
 export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceMapProps) {
-  const [fit, setFit] = useState<{ bounds: Bounds; padding: typeof paddingPx } | null>(null)
+  const [fit, setFit] = useState<Fit | null>(null)
   const area = areaOf(draft)
   const isDrawing = draft.shape === 'Circle' || draft.isOpen
   const areas = useMemo(() => (area ? [{ ring: outlineOf(area), selected: true }] : nothing), [JSON.stringify(area)])
@@ -61,6 +61,7 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
       areas={areas}
       drawing={isDrawing}
       fit={fit}
+      look={null}
       reveal={null}
       onMove={({ lon, lat }) => onLook([lon, lat])}
       onSelectDevice={() => {}}
