@@ -274,7 +274,7 @@ echo "$*" >> "$ROUTER/calls"`,
     const sha256 = createHash('sha256').update(image).digest('hex')
     const files = new Map<string, Buffer>()
     let server: Server
-    let base: string
+    let address: string
 
     beforeAll(async () => {
       server = createServer(testTls, (request, response) => {
@@ -282,15 +282,18 @@ echo "$*" >> "$ROUTER/calls"`,
         response.writeHead(file ? 200 : 404).end(file)
       })
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      base = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+      // The service refuses private addresses. The router resolves this name to the server.
+      address = `receiver.test:${(server.address() as AddressInfo).port}`
     })
     afterAll(() => server.close())
 
-    const startJobs = () => router.start('jobs', { CURL_CA_BUNDLE: join(router.folder, 'ca.pem') })
+    const startJobs = () =>
+      router.start('jobs', { CURL_CA_BUNDLE: join(router.folder, 'ca.pem'), CURL_HOME: router.folder })
 
     beforeEach(({ skip }) => {
       if (signifyMissing !== null) return skip(signifyMissing)
       writeFileSync(join(router.folder, 'ca.pem'), testTls.cert)
+      writeFileSync(join(router.folder, '.curlrc'), `resolve = "${address}:127.0.0.1"\n`)
       const [keys, secret] = [join(router.folder, 'keys'), join(router.folder, 'release.sec')]
       mkdirSync(keys)
       execFileSync('signify-openbsd', ['-G', '-n', '-p', join(keys, 'release.pub'), '-s', secret])
@@ -317,7 +320,7 @@ echo "DISTRIB_RELEASE='24.10.0'" > "$ROUTER/release"`,
     })
 
     const update = async (id: string, name: string, more: object = {}) =>
-      newJob(id, 'firmware_update', { version: '24.10.0', url: `${base}/${name}`, sha256, ...more })
+      newJob(id, 'firmware_update', { version: '24.10.0', url: `https://${address}/${name}`, sha256, ...more })
 
     test('signed firmware is installed, and the job ends when the new version runs', async () => {
       startJobs()
