@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -24,13 +24,15 @@ export async function installClient(): Promise<InstalledClient> {
   const packages = join(root, 'packages')
   await mkdir(folder)
   await mkdir(packages)
-  const pack = async (source: string, ...options: string[]) => {
-    const args = ['pack', '--silent', '--pack-destination', packages, ...options, source]
-    const { stdout } = await run('npm', args, { cwd: repository })
-    return join(packages, stdout.trim().split('\n').at(-1) ?? '')
+  const source = await copySource(join(root, 'source'))
+  const pack = async (paths: readonly string[], ...options: string[]) => {
+    const args = ['pack', '--silent', '--pack-destination', packages, ...options, ...paths]
+    const { stdout } = await run('npm', args, { cwd: source })
+    return stdout.trim().split('\n')
   }
-  const files = [await pack('./clients/typescript')]
-  for (const name of dependencies) files.push(await pack(`./node_modules/${name}`, '--ignore-scripts'))
+  const built = await pack(['./clients/typescript'])
+  const paths = dependencies.map((name) => `./node_modules/${name}`)
+  const files = [...built, ...(await pack(paths, '--ignore-scripts'))].map((name) => join(packages, name))
   await writeFile(join(folder, 'package.json'), '{"private": true, "type": "module"}')
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...files], { cwd: folder })
   const environment = {
@@ -39,4 +41,14 @@ export async function installClient(): Promise<InstalledClient> {
     XDG_CONFIG_HOME: join(root, 'config'),
   }
   return { folder, environment, remove: () => rm(root, { recursive: true, force: true }) }
+}
+
+/** Copies the package, because tests that build it in the same folder would pack unfinished files of each other. */
+async function copySource(root: string): Promise<string> {
+  const client = join('clients', 'typescript')
+  const isSource = (path: string) => basename(path) !== 'dist'
+  await cp(join(repository, client), join(root, client), { recursive: true, filter: isSource })
+  await cp(join(repository, 'tsconfig.json'), join(root, 'tsconfig.json'))
+  await symlink(join(repository, 'node_modules'), join(root, 'node_modules'))
+  return root
 }
