@@ -10,15 +10,20 @@ export type CrowdReport = {
   answered: number
   repeated: number
   connections: number
-  /** From the first delivery to the answer of the service, in the order of the answers. */
+  /** From the sample to the answer of the service, in the order of the answers. */
   answerMs: number[]
 }
 
 type Device = {
   serial: string
   client: MqttClient
-  open: Map<string, { body: string; firstMs: number; lastMs: number }>
+  /** It is connected, and the broker has its subscription of answers. */
+  isListening: boolean
+  open: Map<string, Report>
 }
+
+/** `sentMs`: the last delivery to the client; null while there was no connection. */
+type Report = { body: string; takenMs: number; sentMs: number | null }
 
 const repeatAfterMs = 15_000
 const answersWithinMs = 180_000
@@ -38,7 +43,7 @@ async function run({ brokerUrl, serials, messagesPerSecond, seconds }: CrowdOrde
     if (index % 50 === 49) await pause((50 * 1_000) / connectsPerSecond)
   }
   const giveUpMs = performance.now() + 120_000
-  while (devices.some(({ client }) => !client.connected) && performance.now() < giveUpMs) await pause(100)
+  while (devices.some(({ isListening }) => !isListening) && performance.now() < giveUpMs) await pause(100)
   process.send?.('connected')
 
   const startMs = performance.now()
@@ -52,9 +57,10 @@ async function run({ brokerUrl, serials, messagesPerSecond, seconds }: CrowdOrde
       const ts = Date.now()
       const id = String(sequence)
       const body = JSON.stringify({ samples: [{ kind: 'system', ts, cpuPct: sequence % 100, uptimeS: sequence }] })
-      device.open.set(id, { body, firstMs: performance.now(), lastMs: performance.now() })
+      const taken = { body, takenMs: performance.now(), sentMs: null }
+      device.open.set(id, taken)
       report.sent += 1
-      publish(device, id, body)
+      publish(device, id, taken)
     }
     repeatUnanswered(devices, report)
     await pause(10)
@@ -78,11 +84,16 @@ function connectDevice(brokerUrl: string, serial: string, report: CrowdReport): 
     connectTimeout: 60_000,
     queueQoSZero: false,
   })
-  const device: Device = { serial, client, open: new Map() }
+  const device: Device = { serial, client, isListening: false, open: new Map() }
   const answers = `routerfleet/${serial}/answers`
   client.on('connect', () => {
     report.connections += 1
-    client.subscribe(answers, { qos: 0 }, () => {})
+    client.subscribe(answers, { qos: 0 }, (error) => {
+      device.isListening = !error && client.connected
+    })
+  })
+  client.on('close', () => {
+    device.isListening = false
   })
   client.on('error', () => {})
   client.on('message', (_topic, payload, packet) => {
@@ -91,25 +102,27 @@ function connectDevice(brokerUrl: string, serial: string, report: CrowdReport): 
     if (!sent || JSON.parse(payload.toString()).accepted !== 1) return
     device.open.delete(id)
     report.answered += 1
-    report.answerMs.push(performance.now() - sent.firstMs)
+    report.answerMs.push(performance.now() - sent.takenMs)
   })
   return device
 }
 
-function publish({ client, serial }: Device, id: string, body: string): void {
-  if (!client.connected) return
+function publish({ client, serial, isListening }: Device, id: string, waiting: Report): void {
+  if (!isListening) return
+  waiting.sentMs = performance.now()
   const properties = { responseTopic: `routerfleet/${serial}/answers`, correlationData: Buffer.from(id) }
-  client.publish(`routerfleet/${serial}/telemetry`, body, { qos: 1, properties }, () => {})
+  client.publish(`routerfleet/${serial}/telemetry`, waiting.body, { qos: 1, properties }, () => {})
 }
 
+/** Sends what was taken without a connection, and repeats what has no answer. */
 function repeatUnanswered(devices: readonly Device[], report: CrowdReport): void {
   const nowMs = performance.now()
   for (const device of devices) {
+    if (!device.isListening) continue
     for (const [id, waiting] of device.open) {
-      if (nowMs - waiting.lastMs < repeatAfterMs || !device.client.connected) continue
-      waiting.lastMs = nowMs
-      report.repeated += 1
-      publish(device, id, waiting.body)
+      if (waiting.sentMs !== null && nowMs - waiting.sentMs < repeatAfterMs) continue
+      if (waiting.sentMs !== null) report.repeated += 1
+      publish(device, id, waiting)
     }
   }
 }

@@ -13,7 +13,7 @@ import { percentile } from './statistics.ts'
 export const mqttGateway: Bench = {
   name: 'mqtt-gateway',
   about:
-    'Devices with one MQTT connection each, one gateway and one ingest process. Each report is a message with one sample; its device repeats it until the service has answered. The broker is killed twice and started again. All processes share the machine.',
+    'Devices with one MQTT connection each, one gateway and one ingest process. Each report is a message with one sample; its device sends it as soon as it is connected, and again every 15 s until the service has answered. The broker is killed twice and started again. All processes share the machine.',
   run: async ({ quick, devices, minutes }) => {
     if (mosquittoMissing !== null) return [{ name: 'skipped', value: mosquittoMissing }]
     const count = devices ?? (quick ? 500 : 10_000)
@@ -68,8 +68,8 @@ function figures(measured: {
     { name: 'rows stored', value: shown(rows), target: 'reports sent' },
     { name: 'connections of devices, with those after each kill', value: shown(report.connections) },
     { name: 'messages repeated by devices', value: shown(report.repeated) },
-    { name: 'publish → answer of the service, p50', value: ms(50) },
-    { name: 'publish → answer of the service, p99, with the kills', value: ms(99) },
+    { name: 'sample → answer of the service, p50', value: ms(50) },
+    { name: 'sample → answer of the service, p99, with the kills', value: ms(99) },
     { name: 'processor time of the gateway per report', value: `${shown((cpuSeconds / report.sent) * 1e6)} µs` },
   ]
 }
