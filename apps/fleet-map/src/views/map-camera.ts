@@ -43,11 +43,13 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
   // A link that is opened while the map is open moves it: to its view, or else to the devices of its filters.
   const asked = viewText(place.value.params)
   useEffect(() => {
-    if (asked === shown.current) return
-    shown.current = asked
-    const view = viewIn(place.value.params)
+    // The map may have moved since this was rendered, so the address of this moment counts.
+    const { params } = place.value
+    if (viewText(params) === shown.current) return
+    shown.current = viewText(params)
+    const view = viewIn(params)
     if (view) setLook(view)
-    else hasChosenView.current = Boolean(place.value.params.route || place.value.params.zone)
+    else hasChosenView.current = Boolean(params.route || params.zone)
   }, [asked])
 
   useEffect(() => {
