@@ -29,9 +29,10 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
   const area = areaOf(draft)
   const isDrawing = draft.shape === 'Circle' || draft.isOpen
   const areas = useMemo(() => (area ? [{ ring: outlineOf(area), selected: true }] : nothing), [JSON.stringify(area)])
+  // A finished polygon is drawn as an area only: the line through its corners would cover its outline.
   const route = useMemo(
-    () => ({ stretches: [], marks: [], draft: draft.shape === 'Circle' ? nothing : draft.corners }),
-    [draft.shape, draft.corners],
+    () => ({ stretches: [], marks: [], draft: draft.shape === 'Polygon' && draft.isOpen ? draft.corners : nothing }),
+    [draft.shape, draft.isOpen, draft.corners],
   )
   const tiles = useMemo(
     () => ({ devices: tilesAddress({ orgId: org, sinceMinutes: dayMinutes, layers: 'devices' }), areas: null }),
