@@ -1,6 +1,6 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
-import { movingVehicles } from './product.ts'
+import { type LocatedDevice, movingVehicles } from './product.ts'
 import { browserSession } from './session.ts'
 
 // Tests how the map answers links, keys, clicks and interruptions.
@@ -12,6 +12,32 @@ const { product, read } = browserSession()
 const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
 const zoom = (page: Page) => Number(parameters(page).get('z'))
 
+/** Returns the position of the device with the most devices around it. */
+async function densestPosition(): Promise<{ lon: number; lat: number }> {
+  const { devices } = await product().call<{ devices: LocatedDevice[] }>('GET', '/fleet/gps?include=devices')
+  const at = devices.flatMap(({ location }) => location ?? [])
+  const near = ({ lon, lat }: { lon: number; lat: number }) =>
+    at.filter((other) => Math.hypot(other.lon - lon, other.lat - lat) < 0.4).length
+  const [densest] = at.toSorted((a, b) => near(b) - near(a))
+  if (!densest) throw new Error('No device has a position.')
+  return densest
+}
+
+const devicesIn = async (map: Locator) => Number((await map.getAttribute('aria-label'))?.match(/\d+/)?.[0])
+
+/** Moves the pointer in a spiral from the middle of the map until it becomes a hand, and clicks there. */
+async function clickNearCentre(map: Locator): Promise<void> {
+  const { mouse } = map.page()
+  const { x, y, width, height } = (await map.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+  for (let turn = 0; turn < 40; turn += 1) {
+    const [radius, angle] = [turn * 1.5, turn * 0.8]
+    const [left, top] = [x + width / 2 + radius * Math.cos(angle), y + height / 2 + radius * Math.sin(angle)]
+    await mouse.move(left, top)
+    if ((await map.getAttribute('style'))?.includes('cursor: pointer')) return mouse.click(left, top)
+  }
+  throw new Error('Nothing to click in the middle of the map.')
+}
+
 test('a link that is pasted while the map is open moves it', async () => {
   const { page, seesMap } = await read('#/map?lon=8&lat=50&z=5')
   await seesMap()
@@ -19,6 +45,19 @@ test('a link that is pasted while the map is open moves it', async () => {
   await follow('#/map?lon=-3.5&lat=40.4&z=7')
   const scale = page.locator('.maplibregl-ctrl-scale')
   await expect.poll(() => scale.textContent()).toMatch(/^30\skm$/)
+})
+
+test('a click on a cluster zooms in by two levels and opens no device', async () => {
+  const { lon, lat } = await densestPosition()
+  const { page, seesMap, mapRests } = await read(`#/map?lon=${lon}&lat=${lat}&z=5`)
+  await seesMap()
+  await mapRests()
+  const map = page.getByRole('region', { name: /^Map, \d+ devices? in view$/ })
+  const before = await devicesIn(map)
+  await clickNearCentre(map)
+  await expect.poll(() => zoom(page)).toBe(7)
+  await expect.poll(() => devicesIn(map)).toBeLessThan(before)
+  expect(parameters(page).get('device')).toBeNull()
 })
 
 test('the search opens its first hit with Enter, the panel takes the focus, and Escape closes it', async () => {
