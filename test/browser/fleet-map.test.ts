@@ -498,7 +498,7 @@ test('works behind a path prefix', async () => {
     if (request.url().startsWith('http') && !request.url().startsWith(proxy.url)) outside.push(request.url())
   })
   await seesMap()
-  await page.getByRole('link', { name: 'Devices' }).click()
+  await page.getByRole('link', { name: 'Devices', exact: true }).click()
   await page
     .getByRole('link', { name: /^Site 0/ })
     .first()
@@ -572,7 +572,7 @@ test.for(['dark', 'light'] as const)(
     await go('#/map?as=table')
     await look('fleet table', '.map-as-table table')
     await go('#/devices')
-    await look('devices', '[href*=device]')
+    await look('devices', 'a[href*=device]')
     await page.getByRole('button', { name: 'Import CSV' }).click()
     await look('import', 'dialog')
     await page.keyboard.press('Escape')

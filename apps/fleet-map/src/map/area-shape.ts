@@ -2,9 +2,6 @@ import type { Area } from '../api/alert-types.ts'
 import type { LonLat } from '../route/geometry.ts'
 import { type Bounds, boundsOf } from './surface.ts'
 
-/** An area on the map: its outline, whose last position equals the first. */
-export type AreaShape = { ring: LonLat[]; selected: boolean }
-
 const earthRadiusM = 6_371_008.8
 const radians = Math.PI / 180
 const circleCorners = 64

@@ -1,10 +1,9 @@
 import type { Position } from 'geojson'
-import type { AreaShape } from './area-shape.ts'
 import type { PixelOf } from './canvas-camera.ts'
 import type { HexAnswer } from './hexes.worker.ts'
 import { countries } from './outlines.ts'
 import { noServiceColor } from './palette.ts'
-import type { Bounds, MapTheme } from './surface.ts'
+import type { AreaShape, Bounds, MapTheme } from './surface.ts'
 
 // Chromium draws several short paths faster than one path with more cells than this.
 const cellsPerPath = 250

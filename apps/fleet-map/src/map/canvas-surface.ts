@@ -1,7 +1,6 @@
 import type { Dwell, MapDevice } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import { dwellsFromZoom } from './area-layers.ts'
-import type { AreaShape } from './area-shape.ts'
 import { drawCells, drawLand, drawPlaces } from './canvas-areas.ts'
 import { createCanvasCamera } from './canvas-camera.ts'
 import { deviceAt, drawDevices } from './canvas-devices.ts'
@@ -11,7 +10,7 @@ import { markDrawn } from './drawn.ts'
 import { openHexes } from './hexes.ts'
 import type { HexAnswer } from './hexes.worker.ts'
 import { readTheme } from './style.ts'
-import type { Surface, SurfaceEvents, TrailPoint, View } from './surface.ts'
+import type { AreaShape, Surface, SurfaceEvents, TrailPoint, View } from './surface.ts'
 
 /** What the canvas shows. */
 type Picture = {

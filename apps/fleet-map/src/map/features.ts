@@ -2,10 +2,9 @@ import type { Feature, FeatureCollection, LineString, Point, Polygon } from 'geo
 import type { MapDevice } from '../api/types.ts'
 import { count } from '../components/format.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
-import type { AreaShape } from './area-shape.ts'
 import { iconName } from './icons.ts'
 import { colorOf, noServiceColor } from './palette.ts'
-import { type Bounds, shapeOf, type TrailPoint } from './surface.ts'
+import { type AreaShape, type Bounds, shapeOf, type TrailPoint } from './surface.ts'
 
 const point = <Props>(lon: number, lat: number, properties: Props): Feature<Point, Props> => ({
   type: 'Feature',

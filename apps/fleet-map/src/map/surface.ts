@@ -1,12 +1,15 @@
 import type { CoverageCell, Dwell, MapDevice, Quality } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
-import type { AreaShape } from './area-shape.ts'
+import type { LonLat } from '../route/geometry.ts'
 
 export type View = { lon: number; lat: number; zoom: number }
 export type Bounds = [west: number, south: number, east: number, north: number]
 
 /** Pixels at each side that panels cover. A fitted view leaves them free. */
 export type Padding = { left: number; top: number; right: number; bottom: number }
+
+/** An area on the map: its outline, whose last position equals the first. */
+export type AreaShape = { ring: LonLat[]; selected: boolean }
 
 /** An area to show. `animated`: the map flies there. */
 export type Fit = { bounds: Bounds; padding: Padding; animated: boolean }

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Dwell, MapDevice } from '../api/types.ts'
-import type { AreaShape } from '../map/area-shape.ts'
 import { createCanvasSurface } from '../map/canvas-surface.ts'
 import type {
+  AreaShape,
   Fit,
   Reveal,
   ShadedCell,

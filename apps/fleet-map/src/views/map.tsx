@@ -121,7 +121,9 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
             if (location) requestAnimationFrame(() => camera.show(pointOf(location)))
           }}
         />
-        {overview.phase !== 'loading' && shown === 0 ? <NoDevices isFiltered={isFilteredBy(here)} /> : null}
+        {overview.phase !== 'loading' && shown === 0 && !showsRoute ? (
+          <NoDevices isFiltered={isFilteredBy(here)} />
+        ) : null}
         {metric === 'off' || thresholds.rsrpDbm.length === 0 ? null : (
           <Legend metric={metric} thresholds={thresholds} />
         )}

@@ -12,9 +12,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { place, setParams } from '../../state/url.ts'
 import { conditionText, SeverityLabel } from './alert-text.tsx'
 import { RuleDialog } from './rule-dialog.tsx'
-
-/** What the forms of rules choose from. */
-export type RuleTargets = { groups: Group[]; places: Place[] }
+import type { RuleTargets } from './rule-form.ts'
 
 /** Lists the rules; creates, edits, enables, disables and deletes them. */
 export function AlertRules({ org }: { org: string }) {

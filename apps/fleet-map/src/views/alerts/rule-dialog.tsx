@@ -5,9 +5,8 @@ import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { type Entity, ifMatch, useEntity } from '../../components/entity.ts'
 import { Failure, Loading } from '../../components/states.tsx'
-import type { RuleTargets } from './alert-rules.tsx'
 import { RuleFields } from './rule-fields.tsx'
-import { newRule, type RuleBody, readRuleForm } from './rule-form.ts'
+import { newRule, type RuleBody, type RuleTargets, readRuleForm } from './rule-form.ts'
 
 type RuleDialogProps = {
   org: string

@@ -2,10 +2,9 @@ import { useState } from 'preact/hooks'
 import { type AlertKind, type Condition, severities } from '../../api/alert-types.ts'
 import { count } from '../../components/format.ts'
 import { linkTo } from '../../state/url.ts'
-import type { RuleTargets } from './alert-rules.tsx'
 import { kindLabels, severityLabel } from './alert-text.tsx'
 import { QuietHoursFields } from './quiet-hours-fields.tsx'
-import type { RuleBody } from './rule-form.ts'
+import type { RuleBody, RuleTargets } from './rule-form.ts'
 
 /** The fields of a rule. `readRuleForm` reads them. */
 export function RuleFields({ rule, targets }: { rule: RuleBody; targets: RuleTargets }) {

@@ -1,5 +1,9 @@
-import type { AlertKind, AlertRule, Condition, QuietHours, Severity } from '../../api/alert-types.ts'
+import type { AlertKind, AlertRule, Condition, Place, QuietHours, Severity } from '../../api/alert-types.ts'
+import type { Group } from '../../api/types.ts'
 import { wordsOf } from '../../components/words.ts'
+
+/** What the forms of rules choose from. */
+export type RuleTargets = { groups: Group[]; places: Place[] }
 
 /** What a rule is created from. */
 export type RuleBody = Omit<AlertRule, 'id' | 'createdAt' | 'updatedAt'>
