@@ -345,7 +345,8 @@ test('forecasts a route drawn on the map, and again after opening its link', { t
     const { x, y } = await pixelOf(page, { lon: pointLon, lat: pointLat })
     await page.mouse.click(x, y, { clickCount: index === way.length - 1 ? 2 : 1 })
     // Wait, because two quick clicks would be a double click.
-    const expected = index === 0 ? 'Click to add points' : ' km'
+    const isLast = index === way.length - 1
+    const expected = index === 0 ? 'Click to add points' : isLast ? ' km' : `${index * 2}.0 km`
     await expect.poll(() => panel.textContent()).toContain(expected)
   }
   const answer = await answered
