@@ -26,11 +26,15 @@ const unitTests = [
   'test/repository/{adapters-page,compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
 ]
 
-/** Tests that start Kafka brokers, several copies, partitions or whole installations, or that install packages. They would take a third of the time of `npm test`. */
+/**
+ * Tests that start brokers, several copies, partitions or whole installations, or that install packages, and long tests of the
+ * page. They would double the time of `npm test`.
+ */
 const clusterTests = [
   'apps/ingest/writer/partitions.test.ts',
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
+  'test/browser/{jobs,operations,people,profiles}.test.ts',
   'test/client/{command-line,package}.test.ts',
   'test/e2e/{adapters,gateway,openwrt}/*.test.ts',
   'libs/telemetry-log/{kafka-cluster,kafka-group-hold,kafka-log,log-kinds}.test.ts',
