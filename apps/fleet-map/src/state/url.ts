@@ -27,6 +27,8 @@ export function linkTo(view: string, params: Record<string, string> = {}, keep: 
 
 /** Changes parameters of the address; null removes one. `replace` adds no entry to the browser history. */
 export function setParams(changes: Record<string, string | null>, { replace = false } = {}): void {
+  // The address has already left this view, and its event is still to come.
+  if (read().view !== place.value.view) return
   const params = { ...place.value.params }
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === '') delete params[name]
