@@ -64,6 +64,8 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
 
   const onMove = useCallback((view: View, bounds: Bounds) => {
     setViewport({ view, bounds })
+    // The last move may end when the address has already left the map.
+    if (place.value.view !== 'map') return
     const params = { lon: view.lon.toFixed(4), lat: view.lat.toFixed(4), z: view.zoom.toFixed(2) }
     shown.current = viewText(params)
     setParams(params, { replace: true })
