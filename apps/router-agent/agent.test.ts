@@ -18,13 +18,13 @@ afterEach(async () => {
 type Router = { agent: Agent; ended: Promise<AgentEnd>; take: (count: number) => void; events: string[] }
 
 /** A router over a folder; `take` makes samples numbered on from the last, as its sensors would. */
-async function startRouter(baseUrl: string, folder: string, longPollSeconds = 0): Promise<Router> {
+async function startRouter(baseUrl: string, folder: string, localEdgeUrl?: string): Promise<Router> {
   const pool = new ConnectionPool({ connections: 4 })
   const events: string[] = []
   let waiting: Sample[] = []
   let taken = 0
   const agent = createAgent({
-    connect: (signal) => createEdgeClient(baseUrl, pool, signal),
+    connect: (signal) => createEdgeClient({ baseUrl, localEdgeUrl, dispatcher: pool, signal }),
     enrollment: { enrollmentKey: 'fle_test', serial: 'S-1', model: 'router' },
     folder,
     state: await openStateFile(folder, '1.0.0'),
@@ -35,7 +35,7 @@ async function startRouter(baseUrl: string, folder: string, longPollSeconds = 0)
     log: (event) => events.push(event),
     bootedAtMs: Date.now(),
     reportEveryMs: 20,
-    longPollSeconds,
+    longPollSeconds: 0,
   })
   const ended = agent.run()
   cleanUp.push(async () => {
@@ -90,6 +90,20 @@ test('enrolls once, keeps its token, and reports gzipped NDJSON with sentAt and 
     'content-type': 'application/x-ndjson',
     'content-encoding': 'gzip',
   })
+})
+
+test('sends telemetry without compression to an edge on the same machine, and everything else to the service', async () => {
+  const [service, edge] = [await startPeer(() => accepted()), await startPeer(() => accepted())]
+  const router = await startRouter(service.baseUrl, await newFolder(), edge.baseUrl)
+  router.take(2)
+  await vi.waitFor(() => expect(edge.reports()).toHaveLength(1))
+
+  expect(edge.reports().flatMap(timesOf)).toEqual([1, 2])
+  expect(edge.received.map(({ path, headers }) => [path, headers['content-encoding']])).toEqual([
+    ['/telemetry', undefined],
+  ])
+  expect(service.received.map(({ path }) => path)).not.toContain('/telemetry')
+  expect(service.received.map(({ path }) => path)).toContain('/device/enroll')
 })
 
 test('with lost connections, 503 and 500, every sample arrives in order and batches keep their ids', async () => {

@@ -31,6 +31,8 @@ const fleetSchema = z.object({
   ...shared,
   COUNT: z.coerce.number().int().min(1).max(10_000).default(200),
   SEED: z.coerce.number().int().default(1),
+  /** An ingest process on this machine, to which the routers send telemetry without compression. */
+  LOCAL_EDGE_URL: z.url().optional(),
   HISTORY_MINUTES: z.coerce.number().int().min(0).max(1_440).default(120),
   /** API key of an operator, to create tags, groups and a profile for the routers. */
   API_KEY: z.string().optional(),

@@ -37,22 +37,33 @@ export type EdgeClient = {
 
 const answerTimeoutMs = 30_000
 
-/**
- * Creates a client. `dispatcher` is the connection pool, shared by all routers of a process. `baseUrl` may have a path
- * prefix. Pending calls end with status 0 when `signal` aborts.
- */
-export function createEdgeClient(baseUrl: string, dispatcher: Dispatcher, signal: AbortSignal): EdgeClient {
-  const prefix = baseUrl.replace(/(?<!\/)\/+$/, '')
+type EdgeClientOptions = {
+  /** The service. May have a path prefix. */
+  baseUrl: string
+  /**
+   * A device edge on the same machine, for telemetry only. Reports are sent to it without compression, which takes more time
+   * than the loopback interface. By default, the service receives them compressed.
+   */
+  localEdgeUrl?: string | undefined
+  /** The connection pool, shared by all routers of a process. */
+  dispatcher: Dispatcher
+  /** Pending calls end with status 0 when it aborts. */
+  signal: AbortSignal
+}
+
+export function createEdgeClient({ baseUrl, localEdgeUrl, dispatcher, signal }: EdgeClientOptions): EdgeClient {
+  const prefix = withoutSlash(baseUrl)
+  const reportUrl = `${localEdgeUrl === undefined ? prefix : withoutSlash(localEdgeUrl)}/telemetry`
 
   async function call(
     method: 'GET' | 'POST',
-    path: string,
+    url: string,
     headers: Record<string, string>,
     extra: { body?: string | Buffer; timeoutMs?: number } = {},
   ): Promise<EdgeAnswer> {
     const timeoutMs = extra.timeoutMs ?? answerTimeoutMs
     try {
-      const answer = await request(prefix + path, {
+      const answer = await request(url, {
         method,
         headers,
         dispatcher,
@@ -74,18 +85,25 @@ export function createEdgeClient(baseUrl: string, dispatcher: Dispatcher, signal
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   const json = { 'content-type': 'application/json' }
   return {
-    enroll: (enrollment) => call('POST', '/device/enroll', json, { body: JSON.stringify(enrollment) }),
+    enroll: (enrollment) => call('POST', `${prefix}/device/enroll`, json, { body: JSON.stringify(enrollment) }),
     async postTelemetry(token, ndjson) {
-      const headers = { ...bearer(token), 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' }
-      return call('POST', '/telemetry', headers, { body: await compressed(ndjson) })
+      const headers = { ...bearer(token), 'content-type': 'application/x-ndjson' }
+      if (localEdgeUrl !== undefined) return call('POST', reportUrl, headers, { body: ndjson })
+      const body = await compressed(ndjson)
+      return call('POST', reportUrl, { ...headers, 'content-encoding': 'gzip' }, { body })
     },
     nextJob: (token, waitSeconds) =>
-      call('GET', `/device/jobs/next?waitSeconds=${waitSeconds}`, bearer(token), {
+      call('GET', `${prefix}/device/jobs/next?waitSeconds=${waitSeconds}`, bearer(token), {
         timeoutMs: waitSeconds * 1_000 + answerTimeoutMs,
       }),
     reportJob: (token, jobId, report) =>
-      call('POST', `/device/jobs/${jobId}/status`, { ...bearer(token), ...json }, { body: JSON.stringify(report) }),
-    config: (token) => call('GET', '/device/config', bearer(token)),
+      call(
+        'POST',
+        `${prefix}/device/jobs/${jobId}/status`,
+        { ...bearer(token), ...json },
+        { body: JSON.stringify(report) },
+      ),
+    config: (token) => call('GET', `${prefix}/device/config`, bearer(token)),
     async probe(path) {
       try {
         const answer = await request(prefix + path, { dispatcher, headersTimeout: 5_000, bodyTimeout: 5_000, signal })
@@ -96,6 +114,8 @@ export function createEdgeClient(baseUrl: string, dispatcher: Dispatcher, signal
     },
   }
 }
+
+const withoutSlash = (url: string): string => url.replace(/(?<!\/)\/+$/, '')
 
 function parseJson(text: string): unknown {
   try {

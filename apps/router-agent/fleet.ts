@@ -44,7 +44,13 @@ const routers = specs.map(async (spec, index) => {
     await runFleetRouter({
       spec,
       folder,
-      connect: (stop) => createEdgeClient(config.BASE_URL, pool, stop),
+      connect: (stop) =>
+        createEdgeClient({
+          baseUrl: config.BASE_URL,
+          localEdgeUrl: config.LOCAL_EDGE_URL,
+          dispatcher: pool,
+          signal: stop,
+        }),
       enrollmentKey: config.ENROLLMENT_KEY,
       historyFromMs,
       reportEveryMs: config.REPORT_EVERY_MS,

@@ -47,7 +47,7 @@ async function startRunner(baseUrl: string, folder?: string, actions?: Record<st
   cleanUp.push(() => pool.destroy())
   const state = await openStateFile(home, '1.0.0')
   const runner = createJobRunner({
-    edge: createEdgeClient(baseUrl, pool, new AbortController().signal),
+    edge: createEdgeClient({ baseUrl, dispatcher: pool, signal: new AbortController().signal }),
     token: 'fld_test',
     folder: home,
     state,

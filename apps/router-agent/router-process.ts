@@ -37,7 +37,7 @@ const drive =
 const source = drive ? mergeSources(config.STAY ? { ...drive, isExhausted: () => false } : drive, host) : host
 
 const agent = createAgent({
-  connect: (signal) => createEdgeClient(config.BASE_URL, pool, signal),
+  connect: (signal) => createEdgeClient({ baseUrl: config.BASE_URL, dispatcher: pool, signal }),
   enrollment:
     config.ENROLLMENT_KEY === undefined
       ? undefined

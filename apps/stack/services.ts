@@ -13,6 +13,8 @@ export type Services = {
   controlPlane: App[]
   /** Only with a key, and a broker or a port for receivers. */
   gateway: App[]
+  /** The address of ingest, if there is one process of it. */
+  ingestUrl: string | undefined
 }
 
 type Plan = {
@@ -45,6 +47,7 @@ export async function planServices(plan: Plan): Promise<Services> {
   const gateways = GATEWAY_KEY && (MQTT_URL || NMEA_PORT) ? await planCopies('gateway', 1) : []
   const writers = plan.environment.KAFKA_BROKERS ? await planWriters(plan) : []
   return {
+    ingestUrl: plan.copies === 1 ? urlsOf(ingest) : undefined,
     ingest: ingest.map((copy) => internalApp('ingest', copy, plan, { LOG_DIR: plan.folder.telemetryLog })),
     writer: writers.map(({ added, ...copy }) => internalApp('writer', copy, plan, added)),
     worker: worker.map((copy) => internalApp('worker', copy, plan, {})),
@@ -128,6 +131,7 @@ export const demoFleet = (plan: {
   environment: Record<string, string | undefined>
   folder: DataFolder
   localUrl: string
+  ingestUrl: string | undefined
   enrollmentKey: string
   apiKey: string
   organizationId: string
@@ -137,6 +141,8 @@ export const demoFleet = (plan: {
   args: ['--base-url', plan.localUrl, '--state-dir', plan.folder.demoFleet],
   environment: {
     ...plan.environment,
+    // Forwarding the reports of the demo would use more CPU time than everything else that the control plane does then.
+    LOCAL_EDGE_URL: plan.ingestUrl,
     ENROLLMENT_KEY: plan.enrollmentKey,
     API_KEY: plan.apiKey,
     ORGANIZATION_ID: plan.organizationId,

@@ -87,7 +87,7 @@ export async function startStack(
   const keepApp = (app: App) => parts.keep(app.name, (signal) => startApp(app, folder, signal))
   const { questdbCopies } = databases
   const plan = { environment, folder, host, port, localUrl, baseUrl, copies: copiesOf(options), questdbCopies }
-  const { controlPlane, gateway, ...inner } = await planServices(plan)
+  const { controlPlane, gateway, ingestUrl, ...inner } = await planServices(plan)
   await Promise.all(Object.values(inner).flat().map(keepApp))
   await Promise.all(controlPlane.map(keepApp))
   await untilReady(`${localUrl}/readyz`, progress)
@@ -97,7 +97,10 @@ export async function startStack(
   const { demoKey: apiKey, demoOrganizationId: organizationId } = access
   if (enrollmentKey && apiKey && organizationId) {
     await keepApp(
-      demoFleet({ environment: options.environment, folder, localUrl, enrollmentKey, apiKey, organizationId }),
+      demoFleet({
+        ...{ environment: options.environment, folder, localUrl, ingestUrl },
+        ...{ enrollmentKey, apiKey, organizationId },
+      }),
     )
   }
   return access

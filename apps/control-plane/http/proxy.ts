@@ -167,7 +167,8 @@ async function readStart(source: IncomingMessage, mostBytes: number, { account, 
     })
     source.once('end', resolve)
     source.once('error', reject)
-    source.once('close', () => reject(clientIsGone()))
+    // Every request closes. An error has a stack trace, which takes more time than the headers.
+    source.once('close', () => source.readableEnded || reject(clientIsGone()))
   })
   try {
     await Promise.race([ended, deadline.passed])
