@@ -12,7 +12,7 @@ const unitTests = [
   'libs/questdb/{copy-choice,h3-index,servers}.test.ts',
   'libs/fleet/jobs/model/*.test.ts',
   'libs/fleet/config-profiles/settings.test.ts',
-  'libs/fleet-map/{bounded-caches,shared-lists,gps/shared-answers,live/{organization-map,shared-words},tiles/*}.test.ts',
+  'libs/fleet-map/{bounded-caches,shared-lists,gps/{selection,shared-answers},live/*,tiles/*}.test.ts',
   'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,hostile-shapes,packed-states,realign-device,realign-turns,stored-times}.test.ts',
   'libs/{queue/coalesce,redis/address}.test.ts',
   'apps/control-plane/{devices/import-rows,http/csv,http/openapi}.test.ts',

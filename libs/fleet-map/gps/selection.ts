@@ -1,4 +1,4 @@
-import { type DeviceFilter, matches, type ShownDevice, shownDevice } from '#fleet-map/filter'
+import { type DeviceFilter, isOpen, matches, type ShownDevice, shownDevice } from '#fleet-map/filter'
 import type { DeviceState } from '#fleet-map/live/device-state'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 
@@ -44,7 +44,8 @@ export type SelectionRequest = {
 export function selectDevices(windows: readonly MapWindow[], request: SelectionRequest): Selection {
   const { filter, limit, after, seen, collectIds } = request
   const devices: ShownDevice[] = []
-  const matchingIds = collectIds ? new Set<string>() : undefined
+  const base = knownBase(windows, request)
+  const matchingIds = collectIds ? new Set<string>(base?.deviceIds) : undefined
   const leftIds: string[] = []
   const digest = createDigest()
   let next: DevicePosition | null = null
@@ -53,7 +54,8 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
     digest.add(index)
     const { organizationId } = map
     const seenFromMs = seen && fromMs - (request.nowMs - seen.timeMs)
-    for (const device of candidates(map, filter)) {
+    for (const id of base?.goneFrom(map) ?? []) matchingIds?.delete(id)
+    for (const device of base?.newsOf(map, fromMs) ?? candidates(map, filter)) {
       const shown = shownDevice(device, fromMs)
       const { deviceId } = device.entry
       const oldestMs = Math.min(shown.location?.tsMs ?? Infinity, shown.signal?.tsMs ?? Infinity)
@@ -62,6 +64,7 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
         seen && seenFromMs !== undefined && (device.revision > seen.revision || hasExpired(shown, seenFromMs))
       if (!matches(shown, filter)) {
         if (isNews && !seen.deviceIds) leftIds.push(deviceId)
+        if (base) matchingIds?.delete(deviceId)
         continue
       }
       matchingIds?.add(deviceId)
@@ -78,6 +81,22 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
   }
   if (seen?.deviceIds && matchingIds) for (const id of seen.deviceIds) if (!matchingIds.has(id)) leftIds.push(id)
   return { devices, next, matchingIds, leftIds, digest: digest.end(), validUntilMs }
+}
+
+/**
+ * What a delta can start from, so that it visits only what is new in the maps. Undefined if it must visit all devices: then
+ * it is unknown what the filter selected before, or the filter can change without a change in the maps.
+ */
+function knownBase(windows: readonly MapWindow[], { filter, seen, nowMs }: SelectionRequest) {
+  if (!seen || filter.members || filter.deviceIds || !(seen.deviceIds || isOpen(filter))) return undefined
+  const { revision, timeMs, deviceIds } = seen
+  if (windows.some(({ map }) => map.knownSince() > revision)) return undefined
+  return {
+    deviceIds,
+    goneFrom: (map: OrganizationMap) => map.goneSince(revision),
+    newsOf: (map: OrganizationMap, fromMs: number) =>
+      map.newsSince(revision, { fromMs: fromMs - (nowMs - timeMs), toMs: fromMs }),
+  }
 }
 
 /** The devices that a filter can select, in the order of the map. A filter by id visits no other devices. */

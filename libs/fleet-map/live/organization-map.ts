@@ -1,3 +1,5 @@
+import { createBuckets } from '#fleet-map/live/buckets'
+import { createChangeOrder } from '#fleet-map/live/change-order'
 import type { DeviceState, RegistryEntry } from '#fleet-map/live/device-state'
 import { createSharedWords, type SharedWords } from '#fleet-map/live/shared-words'
 import type { Revisions } from '#fleet-map/revisions'
@@ -17,6 +19,11 @@ export type OrganizationMap = {
   size(): number
   /** The revision of the last change. */
   changedAt(): number
+  /**
+   * The devices that changed after `revision`, and those with a position or signal from this period. Sorted by ordinal. Visits
+   * few other devices.
+   */
+  newsSince(revision: number, heard: { fromMs: number; toMs: number }): DeviceState[]
   /** Devices that were removed after `revision`. */
   goneSince(revision: number): string[]
   /** Removed devices are known from this revision on. */
@@ -36,6 +43,7 @@ export type OrganizationMap = {
 }
 
 const maxDepartures = 20_000
+const minuteMs = 60_000
 
 /** An empty map. It ignores telemetry of unregistered devices and telemetry from before the current ownership. */
 export function createOrganizationMap(organizationId: string, revisions: Revisions): OrganizationMap {
@@ -43,6 +51,11 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
   const byOrdinal: (DeviceState | undefined)[] = []
   const watchers = new Set<(ordinal: number) => void>()
   const shared = createSharedWords()
+  const changes = createChangeOrder()
+  /** Positions (twice the ordinal) and signals (one more) by the minute of their time. */
+  const heardIn = createBuckets()
+  /** Ordinals of devices with an ongoing dwell. */
+  const dwelling = new Set<number>()
   let departures: { deviceId: string; revision: number }[] = []
   let knownSince = revisions.current()
   let changedAt = revisions.current()
@@ -59,10 +72,12 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
     const device = newDevice(entry, byOrdinal.length, revision)
     byOrdinal.push(device)
     devices.set(entry.deviceId, device)
+    changes.touch(device.ordinal)
     announce(device)
   }
   const touch = (device: DeviceState, revision: number): void => {
     device.revision = revision
+    changes.touch(device.ordinal)
     announce(device)
   }
   /** Returns whether the map had the device. */
@@ -70,7 +85,11 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
     const device = devices.get(deviceId)
     if (!device) return false
     devices.delete(deviceId)
-    byOrdinal[device.ordinal] = undefined
+    const { ordinal } = device
+    byOrdinal[ordinal] = undefined
+    changes.remove(ordinal)
+    for (const item of [2 * ordinal, 2 * ordinal + 1]) heardIn.remove(item)
+    dwelling.delete(ordinal)
     announce(device)
     return true
   }
@@ -106,6 +125,22 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
       watchers.add(onChange)
       return () => watchers.delete(onChange)
     },
+    newsSince(revision, { fromMs, toMs }) {
+      const news = new Set<DeviceState>()
+      changes.fromNewest((ordinal) => {
+        const device = byOrdinal[ordinal]
+        const isNews = device !== undefined && device.revision > revision
+        if (isNews) news.add(device)
+        return isNews
+      })
+      for (let minute = minuteOf(fromMs); minute <= minuteOf(toMs); minute++) {
+        heardIn.forEach(minute, (item) => {
+          const device = byOrdinal[item >> 1]
+          if (device) news.add(device)
+        })
+      }
+      return [...news].sort((a, b) => a.ordinal - b.ordinal)
+    },
     goneSince: (since) =>
       departures.filter((departure) => departure.revision > since).map((departure) => departure.deviceId),
     applyRegistry: (entries) =>
@@ -137,6 +172,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
         (device) => device.location,
         (device, location) => {
           device.location = { ...location, fix: shared.word(location.fix) }
+          heardIn.place(2 * device.ordinal, minuteOf(location.tsMs))
         },
       ),
     applySignals: (rows) =>
@@ -145,17 +181,25 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
         (device) => device.signal,
         (device, signal) => {
           device.signal = compactSignal(signal, device.location, shared)
+          heardIn.place(2 * device.ordinal + 1, minuteOf(signal.tsMs))
         },
       ),
     replaceDwells: (rows) =>
       round((next) => {
         const ongoing = new Map(rows.map(({ deviceId, state }) => [deviceId, state]))
+        const concerned = new Set([...dwelling].flatMap((ordinal) => byOrdinal[ordinal] ?? []))
+        for (const { deviceId } of rows) {
+          const device = devices.get(deviceId)
+          if (device) concerned.add(device)
+        }
         let changed = false
-        for (const device of devices.values()) {
+        for (const device of concerned) {
           const found = ongoing.get(device.entry.deviceId)
           const dwell = found && found.arrivedAtMs >= (device.entry.ownedFromMs ?? 0) ? found : null
           if (dwell === device.dwell || (dwell && device.dwell && sameFields(dwell, device.dwell))) continue
           device.dwell = dwell
+          if (dwell) dwelling.add(device.ordinal)
+          else dwelling.delete(device.ordinal)
           touch(device, next)
           changed = true
         }
@@ -163,6 +207,8 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
       }),
   }
 }
+
+const minuteOf = (ms: number): number => Math.max(0, Math.floor(ms / minuteMs))
 
 const newDevice = (entry: RegistryEntry, ordinal: number, revision: number): DeviceState => ({
   entry,

@@ -1,5 +1,5 @@
 import { cellToLatLng, latLngToCell } from 'h3-js'
-import { createBuckets } from '#fleet-map/tiles/buckets'
+import { createBuckets } from '#fleet-map/live/buckets'
 import { type PlacedDevice, unitsPerDegree, unknownQuality } from '#fleet-map/tiles/device-table'
 import type { Level } from '#fleet-map/tiles/level'
 import { type Tile, tileKey, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'

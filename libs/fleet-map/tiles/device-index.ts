@@ -1,7 +1,7 @@
 import { isSliceOver, nextSlice } from '#core/slices'
 import { type DeviceFilter, matches, shownDevice } from '#fleet-map/filter'
+import { createBuckets } from '#fleet-map/live/buckets'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
-import { createBuckets } from '#fleet-map/tiles/buckets'
 import { type CellLevel, createCellLevel } from '#fleet-map/tiles/cell-level'
 import { createDeviceTable, type DeviceReference, type PlacedDevice, placedDevice } from '#fleet-map/tiles/device-table'
 import { createPointLevel, type Level, type PointLevel } from '#fleet-map/tiles/level'

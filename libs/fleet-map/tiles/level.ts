@@ -1,4 +1,4 @@
-import { createBuckets } from '#fleet-map/tiles/buckets'
+import { createBuckets } from '#fleet-map/live/buckets'
 import { type PlacedDevice, unitsPerDegree } from '#fleet-map/tiles/device-table'
 import { type Tile, tileKey, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
 

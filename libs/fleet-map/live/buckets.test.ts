@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createBuckets } from '#fleet-map/tiles/buckets'
+import { createBuckets } from '#fleet-map/live/buckets'
 
 test('buckets contain what was placed last', () => {
   const item = fc.integer({ min: 0, max: 3_000 })
