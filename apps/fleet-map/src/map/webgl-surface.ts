@@ -24,6 +24,7 @@ import {
 } from './features.ts'
 import { openHexes } from './hexes.ts'
 import { iconPixelRatio, labelImage, markerImages } from './icons.ts'
+import { mapRequest } from './map-request.ts'
 import { countries, countryLabels } from './outlines.ts'
 import { colorOf, noServiceColor } from './palette.ts'
 import { ringImage } from './ring.ts'
@@ -39,9 +40,6 @@ const flightMs = 700
 const centreOf = ({ geometry }: GeoJSON.Feature): [number, number] =>
   geometry.type === 'Point' ? (geometry.coordinates as [number, number]) : [0, 0]
 
-/** Only requests to the page's own origin carry the reader's key or session. */
-const isOfPage = (url: string): boolean => new URL(url, document.baseURI).origin === location.origin
-
 /** Draws the map with MapLibre GL. Throws in browsers without WebGL2. */
 export function createWebglSurface(container: HTMLElement, view: View, events: SurfaceEvents): Surface {
   const map = new MapLibre({
@@ -55,8 +53,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     maxPitch: 0,
     fadeDuration: 0,
     renderWorldCopies: true,
-    transformRequest: (url) =>
-      isOfPage(url) ? { url, headers: accessHeaders(), credentials: 'same-origin' } : { url },
+    transformRequest: (url) => mapRequest(url, document.baseURI, accessHeaders()),
   })
   map.touchZoomRotate.disableRotation()
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
