@@ -14,7 +14,8 @@ export type GatewayFigures = {
   waitingMessages(): number
   waitingBytes(): number
   retries(): number
-  isBrokerConnected(): boolean
+  /** Missing without a broker. */
+  isBrokerConnected?: () => boolean
   tcpConnections(): number
 }
 
@@ -47,7 +48,11 @@ export function createGatewayMetrics(registry: Registry, figures: GatewayFigures
     })
   gauge('gateway_waiting_messages', 'Messages that the service has not accepted yet.', figures.waitingMessages)
   gauge('gateway_waiting_bytes', 'Bytes of these messages.', figures.waitingBytes)
-  gauge('gateway_broker_connected', 'Whether the broker is connected.', () => Number(figures.isBrokerConnected()))
+  const { isBrokerConnected } = figures
+  if (isBrokerConnected) {
+    const help = 'Whether the broker is connected and has granted subscriptions.'
+    gauge('gateway_broker_connected', help, () => Number(isBrokerConnected()))
+  }
   gauge('gateway_tcp_connections', 'Open connections of receivers.', figures.tcpConnections)
   gauge('gateway_retries', 'Calls to the service that were repeated, since the start.', figures.retries)
   return {

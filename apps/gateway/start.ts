@@ -21,7 +21,7 @@ export async function startGateway(config: Config, logger: Logger, isStopping: (
     waitingMessages: () => broker?.window.messages() ?? 0,
     waitingBytes: () => broker?.window.bytes() ?? 0,
     retries: delivery.retries,
-    isBrokerConnected: () => broker?.isConnected() ?? false,
+    ...(config.MQTT_URL !== undefined && { isBrokerConnected: () => broker?.isReceiving() ?? false }),
     tcpConnections: () => receivers?.connections() ?? 0,
   })
   const parts = { config, service, delivery, metrics, nowMs: Date.now, logger }
@@ -35,7 +35,8 @@ export async function startGateway(config: Config, logger: Logger, isStopping: (
       {
         name: 'broker',
         async check() {
-          if (broker && !broker.isConnected()) throw new NotReadyError('The broker is not connected.')
+          if (broker && !broker.isReceiving())
+            throw new NotReadyError('The broker is not connected, or refuses all topics.')
         },
       },
       {

@@ -23,7 +23,8 @@ type MessageHandler = (message: Message, signal: AbortSignal) => Promise<number 
 export type Broker = {
   /** Publishes with QoS 1. Resolves when the broker has the message, or when the connection is lost. */
   publish(topic: string, payload: string, correlationData?: Buffer): Promise<void>
-  isConnected(): boolean
+  /** Whether it is connected and sends the messages of at least one topic. */
+  isReceiving(): boolean
   window: Pick<MessageWindow, 'messages' | 'bytes'>
   close(): Promise<void>
 }
@@ -49,6 +50,8 @@ const keepaliveSeconds = 30
 /** How long a stop waits for messages that the service has not answered. The broker delivers the others again. */
 const drainLimitMs = 5_000
 const disconnectLimitMs = 2_000
+/** Reason codes from here on say that a subscription was refused. */
+const noGrant = 0x80
 
 /** Connects to the broker, now and after each loss, and handles the messages of the subscribed topics. */
 export function connectBroker({ config, filters, handle, onConnect, logger }: Parts): Broker {
@@ -56,19 +59,24 @@ export function connectBroker({ config, filters, handle, onConnect, logger }: Pa
   const client = mqtt.connect(config.MQTT_URL ?? '', optionsOf(config))
   let connection = new AbortController()
   let isClosing = false
+  let isSubscribed = false
 
   client.on('connect', () => {
     onConnect()
     logger.info({}, 'broker_connected')
     // Of MQTT 5: no retained messages, which would be reported again after each loss.
     const options = { qos: 1 as const, ...(config.MQTT_VERSION === 5 && { rh: 2 }) }
-    client.subscribe(Object.fromEntries(filters.map((filter) => [filter, options])), (error, granted) => {
-      const refused = granted?.filter(({ qos }) => qos > 2).map(({ topic }) => topic) ?? []
-      if (error || refused.length > 0) logger.error({ topics: refused, reason: error?.message }, 'subscription_refused')
+    client.subscribe(Object.fromEntries(filters.map((filter) => [filter, options])), (error, _, answer) => {
+      const isGranted = (index: number) => Number(answer?.granted[index] ?? noGrant) < noGrant
+      const refused = filters.filter((_filter, index) => !isGranted(index))
+      // A broker can be set up for some of the topics only.
+      isSubscribed = refused.length < filters.length
+      if (refused.length > 0) logger.error({ topics: refused, reason: error?.message }, 'subscription_refused')
     })
   })
   // The broker delivers again what was not acknowledged. Messages can arrive before the next event `connect`.
   client.on('close', () => {
+    isSubscribed = false
     connection.abort()
     connection = new AbortController()
   })
@@ -86,7 +94,7 @@ export function connectBroker({ config, filters, handle, onConnect, logger }: Pa
       const properties = correlationData && config.MQTT_VERSION === 5 ? { properties: { correlationData } } : {}
       await client.publishAsync(topic, payload, { qos: 1, ...properties }).catch(() => {})
     },
-    isConnected: () => client.connected,
+    isReceiving: () => client.connected && isSubscribed,
     window,
     async close() {
       isClosing = true
@@ -145,6 +153,8 @@ function optionsOf(config: Config): IClientOptions {
     clean: false,
     keepalive: keepaliveSeconds,
     reconnectPeriod: reconnectMs,
+    // A broker that refuses the connection can accept it later, for example when its list of users is back.
+    reconnectOnConnackError: true,
     connectTimeout: connectLimitMs,
     // Subscribed again with each connection, because a broker can lose sessions.
     resubscribe: false,

@@ -1,9 +1,10 @@
+import { maxReportBytes } from '#device-edge/contract'
 import type { DeviceIdentity } from '#device-edge/gateway'
 import type { Delivered, Delivery } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
 import type { Message } from './broker.ts'
-import { reasonCodeOf } from './reason-codes.ts'
+import { reasonCodeOf, unspecified } from './reason-codes.ts'
 import { createReceipts } from './receipts.ts'
 import { compileTopic, type TopicMatch, type TopicRule } from './topic-rules.ts'
 
@@ -49,6 +50,11 @@ export function createTelemetryTopics({ rules, service, delivery, metrics, nowMs
     for (const { rule, matches } of compiled) {
       const match = matches(message.topic)
       if (!match) continue
+      // Without a request: the service would only refuse it.
+      if (message.payload.length > maxReportBytes) {
+        metrics.count('mqtt', rule.protocol, 'refused', 'body_too_large')
+        return Promise.resolve(unspecified)
+      }
       const body = rule.parameter ? parameterBody(match, message.payload) : message.payload
       return report(match, rule, body, message, signal).then((delivered) => {
         if (!delivered) return undefined

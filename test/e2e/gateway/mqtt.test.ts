@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { type AdapterService, payloadsMissing, readPayload, startAdapterService } from '#test/adapter-service'
 import { startTestGateway, type TestGateway } from '#test/gateway'
 import { type Mosquitto, mosquittoMissing, startMosquitto } from '#test/mosquitto'
@@ -67,6 +70,17 @@ describe(`MQTT through Mosquitto${mosquittoMissing === null ? '' : ` (skipped: $
     await broker.publish(topic, JSON.stringify({ samples: [{ kind: 'system', cpuPct: 41 }] }))
     expect((await service.latest(router, 'system')).system).toMatchObject({ cpuPct: 41 })
     await until('nothing waits', async () => (await gateway.metric('gateway_waiting_messages')) === 0)
+  })
+
+  test_('every alarm of the gateway uses metrics and labels that it exports', async () => {
+    const rules = readFileSync(join(import.meta.dirname, '../../../deploy/prometheus/rules.yml'), 'utf8')
+    const { groups } = parse(rules) as { groups: { name: string; rules: { expr: string }[] }[] }
+    const own = groups.find(({ name }) => name === 'routerfleet-gateway')?.rules ?? []
+    const metrics = own.flatMap(({ expr }) => [...expr.matchAll(/gateway_\w+/g)].map(([name]) => name))
+    expect(new Set(metrics).size).toBe(3)
+    const exposition = await (await fetch(`${gateway.url}/metrics`)).text()
+    expect(metrics.filter((name) => !exposition.includes(`\n${name}`))).toEqual([])
+    expect(exposition).toMatch(/^gateway_messages_total\{.*outcome="refused"/m)
   })
 
   test_('a parameter of the Teltonika publisher', async () => {
