@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type InstalledClient, installClient } from '#test/installed-client'
+import { type InstalledClient, installClient, leftOverFile } from '#test/installed-client'
+import { until } from '#test/until'
 import { startWholeService, type WholeService } from '#test/whole-service'
 import { createOpenApi } from '../../apps/control-plane/http/openapi.ts'
 import { routes } from '../../apps/control-plane/routes.ts'
@@ -69,7 +71,21 @@ test('the packed client installs into an empty project, where its documentation 
   const { stdout } = await run(join(repository, 'node_modules/.bin/node'), ['guide.ts'], { cwd: client.folder, env })
   expect(stdout).toMatch(/^SN-0042 (provisioning|online)$/m)
   expect(stdout).toMatch(/^404 not_found No such device/m)
+  expect(stdout).toContain('The batch is finished: 1 succeeded.')
+  const ferry = await until('the ferry is on the map', async () => {
+    const headers = { authorization: `Bearer ${service.adminKey}` }
+    const answer = await fetch(`${service.url}/fleet/gps?tag=ferry`, { headers })
+    const { devices } = (await answer.json()) as { devices: { location: object | null }[] }
+    return devices.find(({ location }) => location !== null)
+  })
+  expect(ferry).toMatchObject({ location: { lat: 51.8413, lon: -8.2916 }, signal: { rsrpDbm: -97 } })
 }, 120_000)
+
+test('the package has no files of an earlier build', () => {
+  const installed = join(client.folder, 'node_modules/@routerfleet/client')
+  expect(existsSync(join(installed, 'dist/index.js'))).toBe(true)
+  expect(existsSync(join(installed, leftOverFile))).toBe(false)
+})
 
 const document = createOpenApi(routes, 'https://fleet.example.com')
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

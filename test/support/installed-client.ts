@@ -43,11 +43,16 @@ export async function installClient(): Promise<InstalledClient> {
   return { folder, environment, remove: () => rm(root, { recursive: true, force: true }) }
 }
 
+/** A file of an earlier build, which must not be packed. */
+export const leftOverFile = 'dist/left-over.js'
+
 /** Copies the package, because tests that build it in the same folder would pack unfinished files of each other. */
 async function copySource(root: string): Promise<string> {
   const client = join('clients', 'typescript')
   const isSource = (path: string) => basename(path) !== 'dist'
   await cp(join(repository, client), join(root, client), { recursive: true, filter: isSource })
+  await mkdir(join(root, client, 'dist'))
+  await writeFile(join(root, client, leftOverFile), '')
   await cp(join(repository, 'tsconfig.json'), join(root, 'tsconfig.json'))
   await symlink(join(repository, 'node_modules'), join(root, 'node_modules'))
   return root
