@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type OtelCollector, otelCollectorMissing, startOtelCollector } from '#test/otel-collector'
 import { isOnCluster } from '#test/product-process'
 import { type ReceivedSpan, startSpanReceiver } from '#test/span-receiver'
 import { until } from '#test/until'
@@ -6,13 +7,19 @@ import { startWholeService, type WholeService } from '#test/whole-service'
 
 let service: WholeService
 let receiver: Awaited<ReturnType<typeof startSpanReceiver>>
+let collector: OtelCollector | undefined
 
 beforeAll(async () => {
   receiver = await startSpanReceiver()
-  service = await startWholeService({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+  if (otelCollectorMissing === null) {
+    const exporter = { endpoint: receiver.url, encoding: 'json', compression: 'none' }
+    collector = await startOtelCollector('traces', { otlphttp: exporter })
+  }
+  service = await startWholeService({ OTEL_EXPORTER_OTLP_ENDPOINT: collector?.url ?? receiver.url })
 }, 120_000)
 afterAll(async () => {
   await service.close()
+  await collector?.stop()
   receiver.close()
 })
 
@@ -54,7 +61,10 @@ const toDispatch = [
 // The settings of this service are not those of a cluster.
 const alone = test.skipIf(isOnCluster)
 
-alone('one trace leads from the request for a group reboot to the router that runs it', async () => {
+/** How the spans of these tests reach them. */
+const through = otelCollectorMissing === null ? ', through an OpenTelemetry collector' : ''
+
+alone(`one trace leads from the request for a group reboot to the router that runs it${through}`, async () => {
   const { orgId, deviceId, token, groupId } = await createFleet()
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
   const caller = '00f067aa0ba902b7'

@@ -32,7 +32,9 @@ export type OpenwrtRouter = {
   command(name: string, script: string): void
   /** Starts a part of the agent in BusyBox ash. */
   start(part: 'report' | 'jobs', more?: Record<string, string>): void
-  /** Ends all parts. */
+  /** Starts a script in BusyBox ash. */
+  startScript(path: string, args: readonly string[], more?: Record<string, string>): void
+  /** Ends all parts and scripts. */
   stop(signal?: NodeJS.Signals): Promise<void>
   /** Runs a script with the functions of the agent, and returns its output. */
   run(script: string, input?: string): string
@@ -89,6 +91,13 @@ export function newOpenwrtRouter(environment: Record<string, string>): OpenwrtRo
     parts = []
   }
 
+  function startScript(path: string, args: readonly string[], more: Record<string, string> = {}): void {
+    const options = { env: { ...env, ...more }, detached: true }
+    const child = spawn(join(bin, 'ash'), [path, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+    parts.push({ child, gone: once(child, 'exit') })
+  }
+
   return {
     folder,
     command(name, script) {
@@ -97,12 +106,8 @@ export function newOpenwrtRouter(environment: Record<string, string>): OpenwrtRo
       writeFileSync(join(bin, name), `#!${join(bin, 'sh')}\n${script}\n`)
       chmodSync(join(bin, name), 0o755)
     },
-    start(part, more = {}) {
-      const options = { env: { ...env, ...more }, detached: true }
-      const child = spawn(join(bin, 'ash'), [agent, part], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
-      parts.push({ child, gone: once(child, 'exit') })
-    },
+    start: (part, more) => startScript(agent, [part], more),
+    startScript,
     stop,
     run(script, input = '') {
       const files = ['base', 'buffer', 'collect', 'jobs', 'config', 'firmware'].map((name) => `. "$LIB_DIR/${name}.sh"`)

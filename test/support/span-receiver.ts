@@ -28,7 +28,11 @@ type ExportRequest = {
 }
 
 const objectOf = (attributes: Attribute[] = []): Record<string, unknown> =>
-  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+  Object.fromEntries(attributes.map(({ key, value }) => [key, readValue(value)]))
+
+/** JSON has integers as numbers or as text. */
+const readValue = (value: Value): unknown =>
+  value.intValue === undefined ? Object.values(value)[0] : Number(value.intValue)
 
 /** Receives OTLP over HTTP as a collector does, and keeps the spans. */
 export async function startSpanReceiver() {
@@ -58,7 +62,8 @@ const spansIn = ({ resourceSpans }: ExportRequest): ReceivedSpan[] =>
         name: span.name,
         traceId: span.traceId,
         spanId: span.spanId,
-        parentSpanId: span.parentSpanId,
+        // A collector writes that there is none as an empty text.
+        parentSpanId: span.parentSpanId || undefined,
         startMs: Number(BigInt(span.startTimeUnixNano) / 1_000_000n),
         endMs: Number(BigInt(span.endTimeUnixNano) / 1_000_000n),
         attributes: objectOf(span.attributes),

@@ -11,6 +11,9 @@ import {
   readPayload,
   startAdapterService,
 } from '#test/adapter-service'
+import { installOpenwispAgent, openwispAgentMissing } from '#test/openwisp-agent'
+import { newOpenwrtRouter, openwrtMissing } from '#test/openwrt-router'
+import { until } from '#test/until'
 
 let service: AdapterService
 beforeAll(async () => {
@@ -63,6 +66,57 @@ test('the recorded report can be read field by field', async ({ skip }) => {
     service.metric('telemetry_adapter_fields_dropped_total', ['source="openwisp"', `field="${field}"`])
   expect(await dropped('interfaces.mobile.imei')).toBe(1)
   expect(await dropped('interfaces.mobile.signal.lte.rsrp')).toBe(0)
+})
+
+test('the stock agent delivers what it has buffered, with its time', async ({ skip }) => {
+  const missing = openwispAgentMissing ?? openwrtMissing
+  if (missing !== null) return skip(missing)
+  const device = await service.newRouter()
+  const router = newOpenwrtRouter({})
+  const address = { 'ipv4-address': [{ address: '100.64.0.7', mask: 32 }], 'ipv6-address': [] }
+  const uplink = { interface: 'wwan', proto: 'modemmanager', l3_device: 'wwan0', route: [], ...address }
+  const agent = installOpenwispAgent(router, {
+    ubus: {
+      'system info': { uptime: 1_234, memory: { total: 100_000_000, available: 75_000_000 }, swap: {} },
+      'system board': { hostname: 'router' },
+      'network.interface dump': { interface: [{ ...uplink, 'dns-search': [], 'dns-server': [] }] },
+      'network.device status': {
+        wwan0: { type: 'Network device', up: true, statistics: { rx_bytes: 4_096, tx_bytes: 2_048 } },
+      },
+    },
+    modem: {
+      modem: {
+        '3gpp': { imei: '352099001761481', 'operator-code': '26203', 'operator-name': 'Net 1' },
+        generic: { model: 'EM12-G', state: 'connected', 'power-state': 'on' },
+      },
+    },
+    signal: {
+      modem: {
+        signal: {
+          refresh: { rate: '3' },
+          lte: { rsrp: '-92.00', rsrq: '-9.00', rssi: '-64.00', snr: '19.20' },
+          umts: { ecio: '--', rscp: '--', rssi: '--' },
+        },
+      },
+    },
+  })
+  try {
+    agent.collect()
+    await until('two reports wait', async () => agent.waiting() >= 2)
+    agent.send(`${service.url}/adapters/openwisp`, device)
+    const latest = await service.latest(device, 'cellular', 'connection', 'system')
+    expect(latest).toMatchObject({
+      cellular: { rat: 'lte', plmn: '26203', rsrpDbm: -92, rsrqDb: -9, rssiDbm: -64, sinrDb: 19.2 },
+      connection: { state: 'connected', interface: 'wwan0', wanIp: '100.64.0.7', rxBytes: 4_096, txBytes: 2_048 },
+      system: { uptimeS: 1_234, memUsedPct: 25 },
+    })
+    const history = `/api/router/${device.id}/telemetry/history?kind=system`
+    await until('both times can be read', async () => (await service.admin('GET', history)).items.length >= 2)
+  } catch (error) {
+    throw new Error(router.output(), { cause: error })
+  } finally {
+    await router.remove()
+  }
 })
 
 test('a buffered report keeps its time', async () => {

@@ -1,16 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { OTLPMetricExporter as JsonExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPMetricExporter as ProtobufExporter } from '@opentelemetry/exporter-metrics-otlp-proto'
 import { MeterProvider, PeriodicExportingMetricReader, type PushMetricExporter } from '@opentelemetry/sdk-metrics'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { issueToken } from '#core/tokens'
 import { type AdapterService, startAdapterService } from '#test/adapter-service'
+import { otelCollectorMissing, startOtelCollector } from '#test/otel-collector'
+import { until } from '#test/until'
 
 let service: AdapterService
 beforeAll(async () => {
   service = await startAdapterService()
 }, 120_000)
 afterAll(() => service.close())
+
+type MapDevice = { deviceId: string; location: object | null }
 
 const path = '/adapters/otlp/v1/metrics'
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
@@ -51,6 +58,33 @@ test.each([
   expect(latest.connection).toMatchObject({ rxBytes: 123_456 })
   expect(latest.location).toMatchObject({ lat: 51.9, lon: -8.47 })
   expect(latest.system).toMatchObject({ cpuPct: 12.5, firmware: '7.1' })
+})
+
+test('an OpenTelemetry collector, with the exporter of the documentation, puts a router on the map', async ({
+  skip,
+}) => {
+  if (otelCollectorMissing !== null) return skip(otelCollectorMissing)
+  const router = await service.newRouter()
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/adapters.md'), 'utf8')
+  const [, documented = ''] = /^```yaml\n(exporters:.*?)^```$/ms.exec(page) ?? []
+  const { exporters } = parse(
+    documented.replace('https://fleet.example.com', service.url).replace('<device token>', router.token),
+  )
+  const collector = await startOtelCollector('metrics', exporters)
+  try {
+    await exportWith(new JsonExporter({ url: `${collector.url}/v1/metrics` }))
+    const device = await until('the router is on the map', async () => {
+      const { devices } = await service.admin('GET', '/fleet/gps')
+      return devices.find(({ deviceId, location }: MapDevice) => deviceId === router.id && location)
+    })
+    expect(device).toMatchObject({ location: { lat: 51.9, lon: -8.47 } })
+    const { cellular } = await service.latest(router, 'cellular')
+    expect(cellular).toMatchObject({ rat: 'lte', plmn: '26203', rsrpDbm: -95.5, pci: 12 })
+  } catch (error) {
+    throw new Error(collector.output(), { cause: error })
+  } finally {
+    await collector.stop()
+  }
 })
 
 test('data points that no field can hold are a partial success', async () => {

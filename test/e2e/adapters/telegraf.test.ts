@@ -54,6 +54,8 @@ test('what Telegraf gathers can be read field by field, with the configuration o
     location: { ts, lat: 51.9, lon: -8.47, fix: '3d' },
     connection: { ts, state: 'connected', rxBytes: 123_456 },
   })
+  const { devices } = await service.admin('GET', '/fleet/gps')
+  expect(devices).toMatchObject([{ deviceId: router.id, location: { lat: 51.9, lon: -8.47 } }])
   const dropped = ['source="influx"', 'field="cellular.host"']
   expect(await service.metric('telemetry_adapter_fields_dropped_total', dropped)).toBe(1)
 })
