@@ -2,11 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '#test/database'
 import { questdbConnection } from '#test/questdb'
+import { freePort } from '../../apps/stack/engines/process.ts'
 
 const repository = join(import.meta.dirname, '../..')
 const root = await mkdtemp(join(tmpdir(), 'routerfleet-start-'))
@@ -69,6 +71,26 @@ const statusOf = (path: string) =>
     () => 0,
   )
 
+/** Registers a device that reports over the gateway. Returns the settings with which the next start starts the gateway. */
+async function prepareGateway(organizationId: string) {
+  const device = { organizationId, serial: 'SN-1', name: 'Boat', model: 'R1' }
+  const { id } = JSON.parse((await call('POST', '/devices', device)).body)
+  const keys = `/orgs/${organizationId}/enrollment-keys`
+  const created = await call('POST', keys, { name: 'Gateway', autoCreate: false, allowGateway: true })
+  const port = await freePort()
+  return {
+    environment: { GATEWAY_KEY: JSON.parse(created.body).key, NMEA_PORT: String(port) },
+    /** Sends a position to the gateway, and returns the newest telemetry of the device. */
+    async receivePosition(): Promise<string> {
+      const position = { class: 'TPV', mode: 3, time: new Date().toISOString(), lat: 50.07, lon: 14.46 }
+      connect(port, '127.0.0.1')
+        .on('error', () => {})
+        .end(`SERIAL:SN-1\n${JSON.stringify(position)}\n`)
+      return (await call('GET', `/api/router/${id}/telemetry/latest`)).body
+    },
+  }
+}
+
 test('npm start serves, restarts parts, survives a kill and leaves no processes', {
   timeout: 4 * minute,
 }, async () => {
@@ -80,6 +102,7 @@ test('npm start serves, restarts parts, survives a kill and leaves no processes'
   expect(await statusOf('/readyz')).toBe(200)
   const organization = await call('POST', '/orgs', { name: 'Kept across starts' })
   expect(organization.status).toBe(201)
+  const gateway = await prepareGateway(JSON.parse(organization.body).id)
 
   // A second start on the same folder is refused and does not affect the first.
   const second = start()
@@ -98,17 +121,18 @@ test('npm start serves, restarts parts, survives a kill and leaves no processes'
   // Killing the process group of the terminal leaves the databases, which have their own process groups.
   process.kill(-(first.child.pid ?? 0), 'SIGKILL')
   await once(first.child, 'exit')
-  const third = start()
+  const third = start(dataDir, gateway.environment)
   await third.saw('Ready: http://127.0.0.1:')
   expect(third.output()).toContain('Stopped Postgres, left over from a killed start.')
   expect((await readAccess()).adminKey).toBe(access.adminKey)
   expect((await call('GET', '/orgs')).body).toContain('Kept across starts')
+  await expect.poll(gateway.receivePosition, { timeout: minute }).toContain('"lat":50.07')
 
   third.child.kill('SIGINT')
   const [code] = await once(third.child, 'exit')
   expect(code).toBe(0)
   const stops = [...third.output().matchAll(/(\S+) +stopped in/g)].map(([, part]) => part)
-  expect(stops).toEqual(['control-plane', 'worker', 'ingest', 'QuestDB', 'Postgres'])
+  expect(stops).toEqual(['gateway', 'control-plane', 'worker', 'ingest', 'QuestDB', 'Postgres'])
   expect(processesOnFolder()).toEqual([])
 })
 
