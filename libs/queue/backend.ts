@@ -103,7 +103,10 @@ function redisBackend(url: string, onError: (error: Error) => void): QueueBacken
   return {
     name: 'redis',
     openQueue: async (name) =>
-      reportErrors(new Queue(name, { connection: producer, prefix: prefixOf(name) }, createRedisBackend), onError),
+      reportErrors(
+        new Queue(name, { connection: producer, prefix: prefixOf(name), ...noQuestions }, createRedisBackend),
+        onError,
+      ),
     openWorker: async (name, process, settings) =>
       reportErrors(
         new Worker(
@@ -121,6 +124,9 @@ function redisBackend(url: string, onError: (error: Error) => void): QueueBacken
     },
   }
 }
+
+/** A queue that asks for the version of Redis when it is unavailable never adds an entry again. */
+const noQuestions = { skipVersionCheck: true }
 
 /** When a worker polls again after an error, and when another one takes over the entries of a dead worker. In ms. */
 const recoveryTimes = { runRetryDelay: 1_000, stalledInterval: 5_000, lockDuration: 10_000, maxStalledCount: 100 }

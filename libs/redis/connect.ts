@@ -14,6 +14,11 @@ export type RedisClientOptions = {
 }
 
 const maxReconnectMs = 2_000
+/**
+ * A connection that is not established or has no response within this time is replaced, because a machine that disappears does
+ * not close it. Workers wait up to 10 s for the response to a blocking command.
+ */
+const silenceMs = { whileRejecting: 5_000, whileWaiting: 15_000 }
 /** How often a client of a cluster asks for the present primaries. It also asks when one does not respond. */
 const refreshMs = 5_000
 /** Without the primaries after this time, the client disconnects and starts again. A busy node needs more than the default of 1 s. */
@@ -24,8 +29,11 @@ const failoverRetries = { whileRejecting: 3, whileWaiting: 50, pauseMs: 100 }
 /** Opens a client of one Redis or of a Redis Cluster. It reconnects by itself and follows the primaries of a cluster. */
 export function openRedisClient(url: string, { rejects, commandTimeoutMs }: RedisClientOptions): RedisClient {
   const retryStrategy = (attempt: number) => Math.min(attempt * 100, maxReconnectMs)
+  const longestSilenceMs = rejects ? silenceMs.whileRejecting : silenceMs.whileWaiting
   const shared = {
     maxRetriesPerRequest: rejects ? 1 : null,
+    connectTimeout: longestSilenceMs,
+    socketTimeout: longestSilenceMs,
     ...(commandTimeoutMs !== undefined && { commandTimeout: commandTimeoutMs }),
   }
   const cluster = clusterAddress(url)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../apps/stack/engines/process.ts'
+import { tlsSettings } from './redis.ts'
 import { until } from './until.ts'
 
 const run = promisify(execFile)
@@ -13,10 +14,17 @@ const run = promisify(execFile)
 export type TestRedisCluster = {
   /** For `REDIS_URL`: two of the six nodes. */
   url: string
-  /** Returns the value of a string key; empty if it is missing. */
+  /** The same nodes over TLS. Clients must trust `caFile`. */
+  tlsUrl: string
+  caFile: string
+  /** Returns the value of a string key; empty if it is missing or its node does not respond. */
   get(key: string): Promise<string>
   /** Kills the primary that has the slot of a key. Resolves when its replica has replaced it. */
   killPrimaryOf(key: string): Promise<void>
+  /** Suspends that primary until its replica has replaced it. Resolves when it follows the new primary. */
+  freezePrimaryOf(key: string): Promise<void>
+  /** The nodes as one of them sees them. */
+  nodes(): Promise<string>
   stop(): Promise<void>
 }
 
@@ -24,16 +32,24 @@ const primaries = 3
 const password = 'p@ss,word'
 /** A replica replaces a primary that was silent for this time, which a busy machine must not cause. */
 const nodeTimeoutMs = 5_000
+/** An election that fails is repeated after four times the node timeout. */
+const failoverLimitMs = 120_000
 
 /** Starts the nodes without persistence and joins them to a cluster. Needs redis-server and redis-cli 7 or newer. */
 export async function startRedisCluster(): Promise<TestRedisCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'routerfleet-redis-cluster-'))
-  const nodes = new Map<number, ReturnType<typeof spawn>>()
+  const tls = await tlsSettings(folder)
+  const nodes = new Map<number, { process: ReturnType<typeof spawn>; tlsPort: number }>()
   for (let index = 0; index < 2 * primaries; index++) {
-    const [port, busPort] = [await freePort(), await freePort()]
+    const [port, busPort, tlsPort] = [await freePort(), await freePort(), await freePort()]
     const settings = {
       port,
       'cluster-port': busPort,
+      'tls-port': tlsPort,
+      ...tls,
+      // Without it, nodes announce only their port without TLS.
+      'tls-cluster': 'yes',
+      'tls-replication': 'yes',
       bind: '127.0.0.1',
       dir: folder,
       'cluster-enabled': 'yes',
@@ -46,12 +62,15 @@ export async function startRedisCluster(): Promise<TestRedisCluster> {
       appendonly: 'no',
     }
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
-    nodes.set(port, spawn('redis-server', args, { stdio: 'ignore' }))
+    nodes.set(port, { process: spawn('redis-server', args, { stdio: 'ignore' }), tlsPort })
   }
   const ports = [...nodes.keys()]
   const env = { PATH: process.env.PATH, REDISCLI_AUTH: password }
   const ask = async (port: number, ...command: string[]): Promise<string> => {
-    const { stdout } = await run('redis-cli', ['-h', '127.0.0.1', '-p', String(port), ...command], { env })
+    const { stdout } = await run('redis-cli', ['-h', '127.0.0.1', '-p', String(port), ...command], {
+      env,
+      timeout: 10_000,
+    })
     return stdout
   }
   const answers = (port: number, text: string, ...command: string[]) =>
@@ -62,7 +81,7 @@ export async function startRedisCluster(): Promise<TestRedisCluster> {
   const allAnswer = async (text: string, ...command: string[]) =>
     (await Promise.all(ports.map((port) => answers(port, text, ...command)))).every((isSo) => isSo)
   async function stop(): Promise<void> {
-    for (const node of nodes.values()) {
+    for (const { process: node } of nodes.values()) {
       if (node.exitCode !== null || node.signalCode !== null) continue
       node.kill('SIGKILL')
       await once(node, 'exit')
@@ -87,11 +106,14 @@ export async function startRedisCluster(): Promise<TestRedisCluster> {
     throw error
   }
 
-  const isRunning = (port: number) => nodes.get(port)?.exitCode === null && nodes.get(port)?.signalCode === null
+  const running = () =>
+    ports.filter((port) => {
+      const node = nodes.get(port)?.process
+      return node?.exitCode === null && node.signalCode === null
+    })
 
-  /** Returns the port of the primary that has a slot, as a node that runs sees it. */
-  async function primaryOf(slot: number): Promise<number> {
-    const [port = 0] = ports.filter(isRunning)
+  /** Returns the port of the primary that has a slot, as a node sees it; 0 if it sees none that responds. */
+  async function primaryOf(slot: number, port: number): Promise<number> {
     const lines = (await ask(port, 'CLUSTER', 'NODES')).split('\n')
     const owner = lines.find((line) => {
       const [, , flags = '', , , , , , ...ranges] = line.split(' ')
@@ -104,32 +126,50 @@ export async function startRedisCluster(): Promise<TestRedisCluster> {
     return Number(/ 127\.0\.0\.1:(\d+)@/.exec(owner ?? '')?.[1] ?? 0)
   }
 
-  return {
-    url: `redis+cluster://:${encodeURIComponent(password)}@${ports
+  /** Takes the primary of a key away and waits until its replica has replaced it. Returns the port of the former primary. */
+  async function failOver(key: string, signal: 'SIGKILL' | 'SIGSTOP'): Promise<number> {
+    const slot = Number(await ask(running()[0] ?? 0, 'CLUSTER', 'KEYSLOT', key))
+    const port = await until('the primary has a replica that follows', async () => {
+      const primary = await primaryOf(slot, running()[0] ?? 0)
+      return primary !== 0 && (await answers(primary, 'state=online', 'INFO', 'replication')) && primary
+    })
+    const others = running().filter((other) => other !== port)
+    nodes.get(port)?.process.kill(signal)
+    await until(
+      'the replica is the primary',
+      async () => {
+        const next = await Promise.all(others.map((other) => primaryOf(slot, other)))
+        return next.every((primary) => primary !== 0 && primary !== port)
+      },
+      failoverLimitMs,
+    )
+    return port
+  }
+
+  const urlOf = (scheme: string, portOf: (port: number) => number) =>
+    `${scheme}://:${encodeURIComponent(password)}@${ports
       .slice(0, 2)
-      .map((port) => `127.0.0.1:${port}`)
-      .join(',')}`,
-    async get(key) {
-      const [port = 0] = ports.filter(isRunning)
-      return (await ask(port, '-c', 'GET', key)).trim()
-    },
+      .map((port) => `127.0.0.1:${portOf(port)}`)
+      .join(',')}`
+
+  return {
+    url: urlOf('redis+cluster', (port) => port),
+    tlsUrl: urlOf('rediss+cluster', (port) => nodes.get(port)?.tlsPort ?? 0),
+    caFile: join(folder, 'server.crt'),
+    get: (key) =>
+      ask(running()[0] ?? 0, '-c', 'GET', key).then(
+        (value) => value.trim(),
+        () => '',
+      ),
     async killPrimaryOf(key) {
-      const [asked = 0] = ports.filter(isRunning)
-      const slot = Number(await ask(asked, 'CLUSTER', 'KEYSLOT', key))
-      const port = await primaryOf(slot)
-      const node = nodes.get(port)
-      if (!node) throw new Error(`No primary has the key ${key}.`)
-      node.kill('SIGKILL')
-      await once(node, 'exit')
-      await until(
-        'the replica is the primary',
-        async () => {
-          const next = await primaryOf(slot)
-          return next !== 0 && next !== port
-        },
-        60_000,
-      )
+      await failOver(key, 'SIGKILL')
     },
+    async freezePrimaryOf(key) {
+      const port = await failOver(key, 'SIGSTOP')
+      nodes.get(port)?.process.kill('SIGCONT')
+      await until('the former primary follows', () => answers(port, 'master_link_status:up', 'INFO', 'replication'))
+    },
+    nodes: () => ask(running()[0] ?? 0, 'CLUSTER', 'NODES'),
     stop,
   }
 }

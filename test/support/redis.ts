@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Redis } from 'ioredis'
 import { freePort } from '../../apps/stack/engines/process.ts'
+import { testTls } from './tls.ts'
 
 const run = promisify(execFile)
 
@@ -13,6 +14,8 @@ export type TestRedis = {
   url: string
   flush(): Promise<void>
   kill(): Promise<void>
+  /** Suspends the process, whose connections remain open. */
+  freeze(): void
   restart(): Promise<void>
   stop(): Promise<void>
 }
@@ -24,11 +27,27 @@ export const hasRedis = (): Promise<boolean> =>
     () => false,
   )
 
-/** Starts redis-server without eviction, as in production. `persistent` keeps the data across `kill` and `restart`. */
-export async function startRedis({ persistent = false } = {}): Promise<TestRedis> {
+/** Settings of redis-server for TLS with the test certificate, whose files it writes to the folder. */
+export async function tlsSettings(folder: string): Promise<Record<string, string>> {
+  const [caFile, keyFile] = [join(folder, 'server.crt'), join(folder, 'server.key')]
+  await Promise.all([writeFile(caFile, testTls.cert), writeFile(keyFile, testTls.key)])
+  return {
+    'tls-cert-file': caFile,
+    'tls-key-file': keyFile,
+    'tls-ca-cert-file': caFile,
+    'tls-auth-clients': 'no',
+  }
+}
+
+/**
+ * Starts redis-server without eviction, as in production. `persistent` keeps the data across `kill` and `restart`. With `tls`,
+ * it accepts only TLS.
+ */
+export async function startRedis({ persistent = false, tls = false } = {}): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'routerfleet-redis-'))
   const port = await freePort()
-  const url = `redis://127.0.0.1:${port}`
+  const url = `${tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`
+  const encryption = tls ? { port: 0, 'tls-port': port, ...(await tlsSettings(folder)) } : { port }
   const durability = persistent
     ? ['--appendonly', 'yes', '--appendfsync', 'always']
     : ['--save', '', '--appendonly', 'no']
@@ -36,8 +55,7 @@ export async function startRedis({ persistent = false } = {}): Promise<TestRedis
     spawn(
       'redis-server',
       [
-        '--port',
-        String(port),
+        ...Object.entries(encryption).flatMap(([name, value]) => [`--${name}`, String(value)]),
         '--bind',
         '127.0.0.1',
         '--dir',
@@ -60,6 +78,7 @@ export async function startRedis({ persistent = false } = {}): Promise<TestRedis
     url,
     flush: () => withClient(url, (client) => client.flushall().then(() => undefined)),
     kill,
+    freeze: () => void server.kill('SIGSTOP'),
     async restart() {
       server = start()
       await ready()
@@ -72,7 +91,8 @@ export async function startRedis({ persistent = false } = {}): Promise<TestRedis
 }
 
 async function withClient<Result>(url: string, work: (client: Redis) => Promise<Result>): Promise<Result> {
-  const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 100 })
+  const tls = url.startsWith('rediss:') ? { tls: { ca: testTls.cert } } : {}
+  const client = new Redis(url, { retryStrategy: () => 50, maxRetriesPerRequest: 100, ...tls })
   client.on('error', () => {})
   try {
     return await work(client)
