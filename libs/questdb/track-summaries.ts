@@ -2,6 +2,7 @@ import { type StoredDwell, type TrackQuery, trackFilter } from '#questdb/device-
 import { idList } from '#questdb/id-list'
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
 import type { TimeRange } from '#telemetry/device-alignment'
+import type { OpenDwellSummary } from '#telemetry/dwell'
 
 /** Returns the number of usable fixes of each device. Devices without one are left out. */
 export async function countFixReports(
@@ -57,19 +58,54 @@ export async function readLastPositions(
   return new Map(rows.map(([deviceId, tsMs, lat, lon]) => [deviceId, { tsMs, lat, lon }]))
 }
 
-type DwellTimes = Pick<StoredDwell, 'arrivedAtMs' | 'lastInsideAtMs'>
+/** The last dwell of a device. `open`: its state when it was written; undefined if it had ended. */
+type LastDwell = Pick<StoredDwell, 'arrivedAtMs' | 'lastInsideAtMs' | 'receivedAtMs'> & {
+  open: OpenDwellSummary | undefined
+}
+
+type LastDwellRow = {
+  device_id: string
+  ts: number
+  received_at: number
+  departed_at: number | null
+  last_inside_at: number
+  // Earlier versions did not store the first fix and the accuracy.
+  anchor_lat: number | null
+  anchor_lon: number | null
+  accuracy_m: number | null
+  lat: number
+  lon: number
+  radius_m: number
+  fix_count: string
+  gap: boolean
+}
 
 /** Returns the last dwell of each device that began in the range. Devices without one are left out. */
 export async function readLastDwells(
   questdb: QuestdbSql,
   deviceIds: readonly string[],
   range: TimeRange,
-): Promise<Map<string, DwellTimes>> {
+): Promise<Map<string, LastDwell>> {
   const { where, values } = trackFilter(deviceIds, range)
-  const rows = await questdb.queryArrays<[string, number, number]>(
-    `SELECT device_id, ts, last_inside_at FROM dwell WHERE ${where} AND NOT withdrawn
-      LATEST ON ts PARTITION BY device_id`,
+  const rows = await questdb.query<LastDwellRow>(
+    `SELECT device_id, ts, received_at, departed_at, last_inside_at, anchor_lat, anchor_lon, accuracy_m, lat, lon, radius_m,
+            fix_count, gap
+       FROM dwell WHERE ${where} AND NOT withdrawn LATEST ON ts PARTITION BY device_id`,
     values,
   )
-  return new Map(rows.map(([deviceId, arrivedAtMs, lastInsideAtMs]) => [deviceId, { arrivedAtMs, lastInsideAtMs }]))
+  return new Map(rows.map((row) => [row.device_id, lastDwellOf(row)]))
+}
+
+function lastDwellOf(row: LastDwellRow): LastDwell {
+  const times = { arrivedAtMs: row.ts, lastInsideAtMs: row.last_inside_at }
+  const { departed_at, anchor_lat: anchorLat, anchor_lon: anchorLon, accuracy_m: accuracyM } = row
+  const isOpen = departed_at === null && anchorLat !== null && anchorLon !== null && accuracyM !== null
+  const { lat, lon, radius_m: radiusM, fix_count: fixCount, gap } = row
+  return {
+    ...times,
+    receivedAtMs: row.received_at,
+    open: isOpen
+      ? { ...times, anchorLat, anchorLon, accuracyM, lat, lon, radiusM, fixCount: Number(fixCount), gap }
+      : undefined,
+  }
 }

@@ -18,6 +18,7 @@ import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'
 import { noReports, quietAfterMs, type ReportInterval, withReport } from './report-interval.ts'
 import { noOwners, type Owners, ownerAt, withFixes } from './track-owners.ts'
+import type { WithinDwell } from './within-dwell.ts'
 import { isWorthWriting, versionOf, type WrittenDwell } from './written-dwell.ts'
 
 type Position = { tsMs: number; lat: number; lon: number }
@@ -200,17 +201,19 @@ export type StoredTrack = {
   knownFromMs: number
   reports: readonly (FixReport & Arrival)[]
   rows: readonly StoredCellularRow[]
+  /** The state after the older reports, if it is known. */
+  within?: WithinDwell<FixReport>
 }
 
 /** Restores the track from the newest stored fixes and rows, both ordered by time. */
-export function restoreTrack(track: DeviceTrack, { knownFromMs, reports, rows }: StoredTrack): void {
+export function restoreTrack(track: DeviceTrack, { knownFromMs, reports, rows, within }: StoredTrack): void {
   const state = own(track)
-  state.alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs })
+  state.alignment = alignmentFrom(track.deviceClass, { ...initialAlignmentState, knownFromMs, ...within?.state })
   for (const report of reports) {
     state.owners = withFixes(state.owners, report, [report])
     state.interval = withReport(state.interval, report.receivedAtMs)
   }
-  const { dirty, open } = state.alignment.apply(reports, rows)
+  const { dirty, open } = state.alignment.apply(within?.newer ?? reports, rows)
   for (const range of dirty) markDirty(state, range)
   if (!open) return
   state.written = versionOf(open)

@@ -1,7 +1,7 @@
 import { type Dwell, dwellId } from '#telemetry/dwell'
 
 /** A dwell as the `dwell` table stores it. `tsMs` is the time of arrival. */
-export type DwellRow = Omit<Dwell, 'arrivedAtMs' | 'accuracyM'> & { tsMs: number; id: string; withdrawn: boolean }
+export type DwellRow = Omit<Dwell, 'arrivedAtMs'> & { tsMs: number; id: string; withdrawn: boolean }
 
 /** Returns the row of a dwell. `withdrawn` marks a dwell that late data has revoked. */
 export const dwellRow = (deviceId: string, dwell: Dwell, withdrawn = false): DwellRow => ({
@@ -14,6 +14,9 @@ export const dwellRow = (deviceId: string, dwell: Dwell, withdrawn = false): Dwe
   lon: dwell.lon,
   radiusM: dwell.radiusM,
   fixCount: dwell.fixCount,
+  accuracyM: dwell.accuracyM,
+  anchorLat: dwell.anchorLat,
+  anchorLon: dwell.anchorLon,
   gap: dwell.gap,
   withdrawn,
 })

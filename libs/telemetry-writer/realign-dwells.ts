@@ -71,6 +71,9 @@ const withdrawnRow = (deviceId: string, arrivedAtMs: number): DwellRow => ({
   lon: 0,
   radiusM: 0,
   fixCount: 0,
+  accuracyM: 0,
+  anchorLat: 0,
+  anchorLon: 0,
   gap: false,
   withdrawn: true,
 })

@@ -4,21 +4,24 @@ import { Secret } from '#core/secret'
 import { openIlpTransport } from '#questdb/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { align } from '#telemetry/align'
-import { createDeviceAlignment } from '#telemetry/device-alignment'
+import { createDeviceAlignment, type DeviceAlignmentState } from '#telemetry/device-alignment'
 import type { FixReport } from '#telemetry/distinct-fixes'
 import { dwellPolicies } from '#telemetry/dwell'
+import { createDwellDetector } from '#telemetry/dwell-detector'
 import { createRowEncoder } from '#telemetry/ilp'
 import { type TableName, tables } from '#telemetry/tables'
 import { questdbConnection } from '#test/questdb'
 import { applied, type StoredRow, storeRows } from '#test/telemetry-rows'
 import { cellularRow } from '#test/tracks'
-import { createDeviceTrack } from './device-track.ts'
+import { advanceTrack, createDeviceTrack } from './device-track.ts'
 import { recoverTracks } from './recover-tracks.ts'
 
 const minuteMs = 60_000
 const onFailure = (_deviceId: string, error: unknown) => {
   throw error
 }
+
+const openDwellOf = ({ dwell }: DeviceAlignmentState) => createDwellDetector(dwellPolicies.vehicle, dwell).open()
 
 let questdb: QuestdbSql
 beforeAll(() => {
@@ -41,6 +44,63 @@ test('recovers an open dwell from its arrival, without reports received later', 
   expect(dwell.open?.anchor.firstReportMs).toBe(arrivedAtMs)
   expect(dwell.open?.last.lastReportMs).toBe(at(104).tsMs)
   expect(track.past).toBeUndefined()
+})
+
+test('recovers a long dwell from its row and the recent fixes, without reading the others', async () => {
+  const [deviceId, organizationId] = [newId(), newId()]
+  const nowMs = Date.now()
+  const arrivedAtMs = nowMs - 20 * 60 * minuteMs
+  // It drifts around the first fix.
+  const reports = Array.from({ length: 20 * 60 }, (_, minute): FixReport => {
+    const [northM, eastM] = [((minute * 37) % 41) - 20, ((minute * 53) % 31) - 15]
+    const position = { lat: 50 + northM / 111_195, lon: 8 + eastM / 71_474 }
+    const tsMs = arrivedAtMs + minute * minuteMs
+    return { tsMs, ...position, fixTs: null, accuracyM: 5 + (minute % 7), speedMps: null, headingDeg: null }
+  })
+  const uninterrupted = createDeviceTrack('vehicle')
+  const dwells: StoredRow[] = []
+  for (const report of reports) {
+    const origin = { deviceId, organizationId, receivedAtMs: report.tsMs + 1_000 }
+    for (const { row } of advanceTrack(uninterrupted, origin, [report], []).dwells) dwells.push({ ...origin, ...row })
+  }
+  const stored = reports.map((report) => ({ deviceId, organizationId, receivedAtMs: report.tsMs + 1_000, ...report }))
+  // Only what is read is stored.
+  const recent = stored.filter(({ tsMs }) => tsMs > nowMs - 25 * minuteMs)
+  await storeRows(
+    questdb,
+    'location',
+    recent.map((fix) => ({ ...fix, usable: true })),
+  )
+  await storeRows(questdb, 'dwell', dwells.slice(-1))
+  const track = createDeviceTrack('vehicle')
+  await recoverTracks(questdb, new Map([[deviceId, track]]), { receivedBeforeMs: nowMs, onFailure })
+  const [recovered, original] = [track, uninterrupted].map(({ alignment }) => openDwellOf(alignment.state()))
+  const { lat = 0, lon = 0, radiusM = 0, ...exact } = original ?? {}
+  expect(recovered).toMatchObject(exact)
+  expect(recovered?.lat).toBeCloseTo(lat, 9)
+  expect(recovered?.lon).toBeCloseTo(lon, 9)
+  expect(Math.abs((recovered?.radiusM ?? 0) - radiusM)).toBeLessThan(1)
+  // All rows of the dwell are aligned again when it ends.
+  expect(track.alignment.state().openDwellRows).toBe('stale')
+})
+
+test('reads the fixes of a dwell whose row includes reports that are processed again', async () => {
+  const [deviceId, organizationId] = [newId(), newId()]
+  const arrivedAtMs = Date.now() - 60 * minuteMs
+  const at = (minute: number) => ({ tsMs: arrivedAtMs + minute * minuteMs, deviceId, organizationId })
+  const fixes = Array.from({ length: 60 }, (_, minute) => ({ ...at(minute), lat: 50, lon: 8, usable: true }))
+  await storeRows(questdb, 'location', fixes)
+  const stay = { id: newId(), departedAtMs: null, lat: 50, lon: 8, radiusM: 0, fixCount: 1, gap: false }
+  const anchor = { anchorLat: 50, anchorLon: 8, accuracyM: 5 }
+  // It was written again with the time of its first report, as after late data.
+  await storeRows(questdb, 'dwell', [
+    { ...at(0), ...stay, ...anchor, lastInsideAtMs: at(58).tsMs, receivedAtMs: at(1).tsMs },
+  ])
+  const track = createDeviceTrack('vehicle')
+  await recoverTracks(questdb, new Map([[deviceId, track]]), { receivedBeforeMs: at(55).tsMs, onFailure })
+  const { dwell } = track.alignment.state()
+  expect(dwell.open?.anchor.firstReportMs).toBe(arrivedAtMs)
+  expect(dwell.open?.last.lastReportMs).toBe(at(54).tsMs)
 })
 
 test('a recovered track places a late row like the original track, or marks it for realignment', async () => {

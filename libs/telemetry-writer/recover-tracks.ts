@@ -73,8 +73,13 @@ async function recoverGroup(
 }
 
 /** Restores a track. Returns whether no older data can affect the device's positions. */
-function recoverTrack(track: DeviceTrack, { reports, rows, ofDwell }: StoredPast, recent: TrackQuery): boolean {
+function recoverTrack(track: DeviceTrack, stored: StoredPast, recent: TrackQuery): boolean {
+  const { reports, rows, within, ofDwell } = stored
   const policy = dwellPolicies[track.deviceClass]
+  if (within) {
+    restoreTrack(track, { knownFromMs: recent.fromMs, reports, rows, within })
+    return true
+  }
   const startMs = ofDwell ? ofDwell[0]?.tsMs : oldestStartMs(reports, policy)
   const knownFromMs = startMs ?? (isCut(reports) ? reports[0]?.tsMs : undefined) ?? recent.fromMs
   restoreTrack(track, { knownFromMs, reports: ofDwell ? [...ofDwell, ...reports] : reports, rows })

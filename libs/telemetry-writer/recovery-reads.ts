@@ -9,12 +9,20 @@ import type { QuestdbSql } from '#questdb/sql'
 import { openTrackStore } from '#questdb/track-store'
 import { countCellularRows, countFixReports, readLastDwells } from '#questdb/track-summaries'
 import { distinctFixes } from '#telemetry/distinct-fixes'
-import type { DwellPolicy } from '#telemetry/dwell'
+import type { DwellPolicy, OpenDwellSummary } from '#telemetry/dwell'
 import { undecidedFromMs } from '#telemetry/dwell-detector'
 import { groupsOf, limitsAlone, limitsTogether, sharesOf } from './recovery-shares.ts'
+import { type WithinDwell, withinDwell } from './within-dwell.ts'
 
-/** Devices that are read together. `openSinceMs`: the arrivals of the open dwells that began before the recent data. */
-export type Share = { deviceIds: readonly string[]; openSinceMs: ReadonlyMap<string, number> }
+/**
+ * Devices that are read together. Of open dwells that began before the recent data, `open` has those whose rows tell enough,
+ * and `openSinceMs` the arrivals of the others.
+ */
+export type Share = {
+  deviceIds: readonly string[]
+  open: ReadonlyMap<string, OpenDwellSummary>
+  openSinceMs: ReadonlyMap<string, number>
+}
 
 /** The stored data of a device, in order of time. */
 export type StoredPast = {
@@ -22,7 +30,12 @@ export type StoredPast = {
   reports: StoredFixReport[]
   /** The newest recent RF rows that later data can move if it arrives in order. */
   rows: StoredCellularRow[]
-  /** The fixes of the open dwell before the recent ones. Undefined if there is no such dwell or it has too many fixes. */
+  /** The state that the row of the open dwell tells. Undefined if there is no such dwell or its row does not tell enough. */
+  within: WithinDwell<StoredFixReport> | undefined
+  /**
+   * The fixes of the open dwell before the recent ones. Undefined if there is no such dwell, if `within` is known, or if there
+   * are too many.
+   */
   ofDwell: StoredFixReport[] | undefined
 }
 
@@ -46,13 +59,18 @@ export async function planShares(
     countCellularRows(questdb, deviceIds, recent),
     readLastDwells(questdb, deviceIds, lastDay),
   ])
+  const open = new Map<string, OpenDwellSummary>()
   const openSinceMs = new Map<string, number>()
-  for (const [deviceId, { arrivedAtMs, lastInsideAtMs }] of dwells)
-    if (lastInsideAtMs >= recent.fromMs) openSinceMs.set(deviceId, arrivedAtMs)
+  for (const [deviceId, { arrivedAtMs, lastInsideAtMs, receivedAtMs, open: summary }] of dwells) {
+    if (lastInsideAtMs < recent.fromMs) continue
+    // The row of a dwell that was written later includes reports that are processed again.
+    if (summary && receivedAtMs < (recent.receivedBeforeMs ?? Number.POSITIVE_INFINITY)) open.set(deviceId, summary)
+    else openSinceMs.set(deviceId, arrivedAtMs)
+  }
   const none = { rows: 0, cellsCharacters: 0 }
   const sharesWith = (ids: readonly string[], older: ReadonlyMap<string, number>): Share[] =>
     sharesOf(ids, (id) => ({ ...(rows.get(id) ?? none), fixes: (fixes.get(id) ?? 0) + (older.get(id) ?? 0) })).map(
-      (share) => ({ deviceIds: share, openSinceMs }),
+      (share) => ({ deviceIds: share, open, openSinceMs }),
     )
   const moving = deviceIds.filter((deviceId) => !openSinceMs.has(deviceId))
   const shares = sharesWith(moving, new Map())
@@ -70,10 +88,10 @@ export async function readShare(
   share: Share,
   { recent, policyOf }: { recent: TrackQuery; policyOf: (deviceId: string) => DwellPolicy },
 ): Promise<Map<string, StoredPast>> {
-  const { deviceIds, openSinceMs } = share
+  const { deviceIds, open, openSinceMs } = share
   const [deviceId] = deviceIds
   if (deviceIds.length === 1 && deviceId !== undefined) {
-    const { rows, ...fixes } = await readAlone(questdb, deviceId, openSinceMs.get(deviceId), recent)
+    const { rows, ...fixes } = await readAlone(questdb, deviceId, share, recent)
     const movableFromMs = movableFrom(fixes, policyOf(deviceId))
     return new Map([[deviceId, { ...fixes, rows: rows.filter(({ tsMs }) => tsMs >= movableFromMs) }]])
   }
@@ -86,22 +104,29 @@ export async function readShare(
       ? undefined
       : readFixReports(questdb, standing, dwellRange(standing, openSinceMs, recent), fixesPage),
   ])
-  const found = deviceIds.map((id) => {
-    const sinceMs = openSinceMs.get(id)
-    const ofDwell = sinceMs === undefined ? undefined : (ofDwells?.get(id) ?? []).filter(({ tsMs }) => tsMs >= sinceMs)
-    return { id, reports: reports.get(id) ?? [], ofDwell }
-  })
+  const found = await Promise.all(
+    deviceIds.map(async (id) => {
+      const ofDevice = reports.get(id) ?? []
+      const sinceMs = openSinceMs.get(id)
+      if (sinceMs === undefined)
+        return { id, reports: ofDevice, ...(await readOpenDwell(questdb, id, open.get(id), ofDevice, recent)) }
+      const ofDwell = (ofDwells?.get(id) ?? []).filter(({ tsMs }) => tsMs >= sinceMs)
+      return { id, reports: ofDevice, within: undefined, ofDwell }
+    }),
+  )
   const movableFromMs = found.map(({ id, ...fixes }): [string, number] => [
     id,
     Math.max(movableFrom(fixes, policyOf(id)), recent.fromMs),
   ])
   const rows = await readMovableRows(questdb, movableFromMs, recent)
-  return new Map(found.map(({ id, reports, ofDwell }) => [id, { reports, ofDwell, rows: rows.get(id) ?? [] }]))
+  return new Map(found.map(({ id, ...fixes }) => [id, { ...fixes, rows: rows.get(id) ?? [] }]))
 }
 
 /** Returns the time from which data in order can move RF rows of a device with these fixes. */
-const movableFrom = ({ ofDwell, reports }: Omit<StoredPast, 'rows'>, policy: DwellPolicy): number =>
-  undecidedFromMs(distinctFixes(ofDwell ? [...ofDwell, ...reports] : reports), policy)
+function movableFrom({ within, ofDwell, reports }: Omit<StoredPast, 'rows'>, policy: DwellPolicy): number {
+  if (within) return undecidedFromMs(distinctFixes(within.newer), policy, within.state.dwell)
+  return undecidedFromMs(distinctFixes(ofDwell ? [...ofDwell, ...reports] : reports), policy)
+}
 
 /**
  * Reads the RF rows of devices from a time on. The others have their final position, and a row has three times as many
@@ -137,23 +162,31 @@ function dwellRange(
   return { ...recent, fromMs, toMs: recent.fromMs - 1 }
 }
 
-async function readAlone(
-  questdb: QuestdbSql,
-  deviceId: string,
-  openSinceMs: number | undefined,
-  recent: TrackQuery,
-): Promise<StoredPast> {
+async function readAlone(questdb: QuestdbSql, deviceId: string, share: Share, recent: TrackQuery): Promise<StoredPast> {
   const [reports, rows] = await Promise.all([
     readFixReports(questdb, [deviceId], recent, { limit: limitsAlone.fixes, newestFirst: true }),
     readCellularRows(questdb, [deviceId], recent, { limit: limitsAlone.rows, newestFirst: true }),
   ])
   const newest = (reports.get(deviceId) ?? []).reverse()
-  const isComplete = openSinceMs !== undefined && newest.length < limitsAlone.fixes
-  return {
-    reports: newest,
-    rows: (rows.get(deviceId) ?? []).reverse(),
-    ofDwell: isComplete ? await fixesOfDwell(questdb, deviceId, openSinceMs, recent) : undefined,
-  }
+  const past = { reports: newest, rows: (rows.get(deviceId) ?? []).reverse() }
+  if (newest.length >= limitsAlone.fixes) return { ...past, within: undefined, ofDwell: undefined }
+  const sinceMs = share.openSinceMs.get(deviceId)
+  if (sinceMs !== undefined)
+    return { ...past, within: undefined, ofDwell: await fixesOfDwell(questdb, deviceId, sinceMs, recent) }
+  return { ...past, ...(await readOpenDwell(questdb, deviceId, share.open.get(deviceId), newest, recent)) }
+}
+
+/** Returns what the row of an open dwell tells, or the fixes of the dwell. `reports`: the recent fixes. */
+async function readOpenDwell(
+  questdb: QuestdbSql,
+  deviceId: string,
+  open: OpenDwellSummary | undefined,
+  reports: readonly StoredFixReport[],
+  recent: TrackQuery,
+): Promise<Pick<StoredPast, 'within' | 'ofDwell'>> {
+  const within = open && withinDwell(open, reports)
+  if (!open || within) return { within, ofDwell: undefined }
+  return { within, ofDwell: await fixesOfDwell(questdb, deviceId, open.arrivedAtMs, recent) }
 }
 
 async function fixesOfDwell(

@@ -1,6 +1,6 @@
 import { type DistinctFix, maxSilenceMs } from './distinct-fixes.ts'
-import type { Dwell, DwellPolicy } from './dwell.ts'
-import { addPoint, centre, copyOfExtent, type Extent, extentOf, radiusM } from './extent.ts'
+import type { Dwell, DwellPolicy, OpenDwellSummary } from './dwell.ts'
+import { addPoint, centre, copyOfExtent, type Extent, extentAround, extentOf, radiusM } from './extent.ts'
 import { distanceM } from './geo.ts'
 import { createNearbyPoints } from './nearby-points.ts'
 
@@ -97,6 +97,19 @@ export function createDwellDetector(policy: DwellPolicy, initial: DwellState = i
   }
 }
 
+/**
+ * Returns the state within an open dwell of which only the summary is known, and the newest fix. Its centre and duration are
+ * exact, also after further fixes. Its radius may be too large until the dwell is detected again.
+ */
+export function stateWithin(dwell: OpenDwellSummary, last: DistinctFix): DwellState {
+  const { arrivedAtMs, anchorLat, anchorLon, lat, lon, radiusM: metres, fixCount, accuracyM, gap } = dwell
+  const position = { lat: anchorLat, lon: anchorLon }
+  const times = { timeMs: arrivedAtMs, firstReportMs: arrivedAtMs, lastReportMs: arrivedAtMs }
+  const anchor = { ...position, ...times, accuracyM, speedMps: null, headingDeg: null, gap: false }
+  const extent = extentAround(position, { count: fixCount, mean: { lat, lon }, radiusM: metres })
+  return { pending: [], open: { anchor, last, extent, accuracyM, gap } }
+}
+
 function grow(dwell: OpenDwell, fix: DistinctFix): void {
   dwell.gap ||= fix.gap || fix.firstReportMs - dwell.last.lastReportMs > maxSilenceMs
   dwell.last = fix
@@ -109,6 +122,8 @@ const toDwell = ({ anchor, last, extent, accuracyM, gap }: OpenDwell, outside: D
   departedAtMs: outside === null ? null : last.lastReportMs,
   firstOutsideAtMs: outside?.timeMs ?? null,
   lastInsideAtMs: last.lastReportMs,
+  anchorLat: anchor.lat,
+  anchorLon: anchor.lon,
   ...centre(extent),
   radiusM: radiusM(extent),
   fixCount: extent.count,
@@ -125,8 +140,8 @@ export function detectDwells(fixes: readonly DistinctFix[], policy: DwellPolicy)
 }
 
 /** Returns the time before which data after these fixes cannot change dwells, or move RF rows, if it arrives in order. */
-export function undecidedFromMs(fixes: readonly DistinctFix[], policy: DwellPolicy): number {
-  const detector = createDwellDetector(policy)
+export function undecidedFromMs(fixes: readonly DistinctFix[], policy: DwellPolicy, before?: DwellState): number {
+  const detector = createDwellDetector(policy, before)
   for (const fix of fixes) detector.takeFix(fix)
   return detector.undecidedFromMs()
 }

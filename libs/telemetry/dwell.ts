@@ -23,6 +23,9 @@ export type Dwell = {
   firstOutsideAtMs: number | null
   /** End of the newest fix inside. */
   lastInsideAtMs: number
+  /** The first fix. All others are within the radius of the policy around it. */
+  anchorLat: number
+  anchorLon: number
   lat: number
   lon: number
   radiusM: number
@@ -31,6 +34,9 @@ export type Dwell = {
   accuracyM: number
   gap: boolean
 }
+
+/** What the row of an open dwell says about its fixes. */
+export type OpenDwellSummary = Omit<Dwell, 'departedAtMs' | 'firstOutsideAtMs'>
 
 /**
  * Returns whether no dwell can contain both fixes, so that the detector restarts at `fix` whatever the earlier fixes are.

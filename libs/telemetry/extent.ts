@@ -1,5 +1,5 @@
 import { convexHull } from './convex-hull.ts'
-import { distanceM, longitudeDifference, normalizeLongitude, type Point } from './geo.ts'
+import { distanceM, fromPlane, longitudeDifference, normalizeLongitude, type Point } from './geo.ts'
 
 /**
  * Mean and outline of a set of points no more than a few kilometres apart, in bounded memory. The point farthest from
@@ -15,6 +15,8 @@ export type Extent = {
   recent: Point[]
 }
 
+type Around = { count: number; mean: Point; radiusM: number }
+
 /** Points are merged into the hull once there are as many as it has corners, so that adding a point is cheap. */
 const fewestMerged = 64
 
@@ -26,6 +28,32 @@ export const extentOf = (origin: Point): Extent => ({
   hull: [{ lat: 0, lon: 0 }],
   recent: [],
 })
+
+/**
+ * Returns an extent of `count` points of which only the mean and the distance of the farthest one are known. Four corners at
+ * this distance represent them.
+ */
+export function extentAround(origin: Point, { count, mean, radiusM: metres }: Around): Extent {
+  const offsetTo = ({ lat, lon }: Point): Point => ({
+    lat: lat - origin.lat,
+    lon: longitudeDifference(origin.lon, lon),
+  })
+  const corners = [
+    { northM: metres, eastM: 0 },
+    { northM: 0, eastM: metres },
+    { northM: -metres, eastM: 0 },
+    { northM: 0, eastM: -metres },
+  ]
+  const offset = offsetTo(mean)
+  return {
+    origin: { lat: origin.lat, lon: origin.lon },
+    count,
+    latOffsetSum: offset.lat * count,
+    lonOffsetSum: offset.lon * count,
+    hull: metres === 0 ? [offset] : corners.map((corner) => offsetTo(fromPlane(mean, corner))),
+    recent: [],
+  }
+}
 
 export const copyOfExtent = (extent: Extent): Extent => ({
   ...extent,
