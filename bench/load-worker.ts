@@ -6,17 +6,17 @@ import { createStatusCounter } from './status-counter.ts'
  * connection, and counts the responses. It parses only status lines, so that it is not the bottleneck.
  */
 export type LoadOrder = {
-  port: number
   /** Complete HTTP requests in base64. The connections take turns, so that each request is sent equally often. */
   requests: string[]
   connections: number
   pipeline: number
   total: number
 }
+/** Sent after an order, which the process has confirmed. */
+export type LoadStart = { port: number }
 export type LoadReport = { accepted: number; refused: number; seconds: number; cpuSeconds: number }
 
-async function run(order: LoadOrder): Promise<LoadReport> {
-  const requests = order.requests.map((request) => Buffer.from(request, 'base64'))
+async function run(order: LoadOrder, requests: readonly Buffer[], port: number): Promise<LoadReport> {
   let sent = 0
   let accepted = 0
   let refused = 0
@@ -25,7 +25,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const one = () =>
     new Promise<void>((resolve, reject) => {
       let open = 0
-      const socket: Socket = connect(order.port, '127.0.0.1')
+      const socket: Socket = connect(port, '127.0.0.1')
       socket.setNoDelay(true)
       const fill = () => {
         const batch: Buffer[] = []
@@ -64,6 +64,8 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   }
 }
 
-process.on('message', async (order: LoadOrder) => {
-  process.send?.(await run(order))
+process.once('message', (order: LoadOrder) => {
+  const requests = order.requests.map((request) => Buffer.from(request, 'base64'))
+  process.once('message', async ({ port }: LoadStart) => process.send?.(await run(order, requests, port)))
+  process.send?.('prepared')
 })

@@ -15,7 +15,7 @@ import { mapPage } from './map-page.ts'
 import { million } from './million.ts'
 import { mqttGateway } from './mqtt-gateway.ts'
 import { partitions } from './partitions.ts'
-import { recovery, recoveryKafka } from './recovery.ts'
+import { recovery, recoveryKafka, recoveryParked } from './recovery.ts'
 import { type Bench, table } from './report.ts'
 import { rows } from './rows.ts'
 import { soak } from './soak.ts'
@@ -30,6 +30,7 @@ const benches: Bench[] = [
   kafkaPath,
   recovery,
   recoveryKafka,
+  recoveryParked,
   freshness,
   rows,
   deviceList,

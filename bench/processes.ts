@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { LoadOrder, LoadReport } from './load-worker.ts'
+import type { LoadOrder, LoadReport, LoadStart } from './load-worker.ts'
 
 const ticksPerSecond = 100
 
@@ -32,21 +32,42 @@ export const stopChild = (child: ChildProcess): Promise<void> =>
     child.kill('SIGTERM')
   })
 
-/** Runs one order in a separate load process. Throws on any response other than 202, unless `mayRefuse`. */
-export async function applyLoad(order: LoadOrder, { mayRefuse = false } = {}): Promise<LoadReport> {
+/** A load process that has read its requests. Sending them once ends it. */
+export type PreparedLoad = { send(port: number, options?: { mayRefuse?: boolean | undefined }): Promise<LoadReport> }
+
+/** Starts a load process for one order. Resolves when it can send. */
+export async function prepareLoad(order: LoadOrder): Promise<PreparedLoad> {
   const child = fork(fileURLToPath(new URL('./load-worker.ts', import.meta.url)), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  const report = await new Promise<LoadReport>((resolve, reject) => {
-    child.once('message', (message: LoadReport) => resolve(message))
-    child.once('exit', (code) => reject(new Error(`The load process ended with code ${code}`)))
-    child.send(order)
-  })
-  child.removeAllListeners('exit')
-  child.kill()
-  if (report.refused > 0 && !mayRefuse)
-    throw new Error(`${report.refused} of ${report.accepted + report.refused} requests were refused`)
-  return report
+  const next = <Message>(message: LoadOrder | LoadStart) =>
+    new Promise<Message>((resolve, reject) => {
+      const fail = (code: number | null) => reject(new Error(`The load process ended with code ${code}`))
+      child.once('exit', fail)
+      child.once('message', (answer) => {
+        child.off('exit', fail)
+        resolve(answer as Message)
+      })
+      child.send(message)
+    })
+  await next(order)
+  return {
+    async send(port, { mayRefuse = false } = {}) {
+      const report = await next<LoadReport>({ port })
+      child.kill()
+      if (report.refused > 0 && !mayRefuse)
+        throw new Error(`${report.refused} of ${report.accepted + report.refused} requests were refused`)
+      return report
+    },
+  }
+}
+
+/** Sends one order from a separate load process. Throws on any response other than 202, unless `mayRefuse`. */
+export async function applyLoad(
+  { port, ...order }: LoadOrder & LoadStart,
+  options: { mayRefuse?: boolean | undefined } = {},
+): Promise<LoadReport> {
+  return (await prepareLoad(order)).send(port, options)
 }
 
 /** Returns the CPU seconds of a process and all its descendants so far (Linux; 0 elsewhere). */

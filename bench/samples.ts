@@ -71,6 +71,15 @@ export function minuteSamples(
   ]
 }
 
+/** Returns the same samples of a router that stands, whose receiver jitters by some metres. */
+export const parkedSamples = (ts: number, seed: number): Record<string, unknown>[] =>
+  minuteSamples(ts, seed).map((sample) => {
+    if (sample.kind !== 'location') return sample
+    const minute = Math.floor(ts / 60_000)
+    const [lat, lon] = [51.5 + (seed % 317) * 0.002, -8.9 + (seed % 311) * 0.003]
+    return { ...sample, lat: lat + (((minute * 37 + seed) % 41) - 20) * 1e-6, lon: lon + ((minute * 53) % 31) * 1e-6 }
+  })
+
 /** Returns a complete HTTP/1.1 request as bytes. */
 export function httpRequest(path: string, token: string, body: string): string {
   const head = [
