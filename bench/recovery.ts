@@ -17,6 +17,8 @@ const pollMs = 100
 const filledTogether = 400_000
 /** Each router has a connection of its own. With few, the response times of Postgres and of the disk would limit the load. */
 const connectionsAtOnce = 1_000
+/** Reports of many samples are accepted a few at a time. */
+const connectionsOfPast = 16
 
 /** The time from a kill until queries return reports that were sent after it. Ingest holds the states. */
 export const recovery: Bench = {
@@ -138,7 +140,7 @@ async function fill(stack: BenchStack, ingest: ServerProcess, { devices, story }
   let requests: string[] = []
   let samples = 0
   const send = async () => {
-    await (await loadOf(requests)).send(ingest.port)
+    await (await loadOf(requests, connectionsOfPast)).send(ingest.port)
     requests = []
     samples = 0
   }
@@ -159,7 +161,8 @@ type FreshReports = { fromMs: number; load: PreparedLoad }
 /** Before the kill, because routers do not prepare their reports on this machine. */
 async function freshReports({ devices, story }: Fleet): Promise<FreshReports> {
   const fromMs = Date.now()
-  return { fromMs, load: await loadOf(devices.map((device, seed) => requestOf(device, story.next(seed, fromMs)))) }
+  const requests = devices.map((device, seed) => requestOf(device, story.next(seed, fromMs)))
+  return { fromMs, load: await loadOf(requests, connectionsAtOnce) }
 }
 
 type Recovering = {
@@ -193,8 +196,8 @@ async function untilFresh(
 const requestOf = ({ token }: ReportingDevice, samples: readonly Sample[]): string =>
   httpRequest('/telemetry', token, JSON.stringify({ samples }))
 
-const loadOf = (requests: string[]): Promise<PreparedLoad> =>
-  prepareLoad({ requests, connections: connectionsAtOnce, pipeline: 1, total: requests.length })
+const loadOf = (requests: string[], connections: number): Promise<PreparedLoad> =>
+  prepareLoad({ requests, connections, pipeline: 1, total: requests.length })
 
 /** Waits until queries return this number of RF rows of the devices since a time. */
 async function untilRows(

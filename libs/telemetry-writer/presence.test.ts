@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { newId } from '#core/ids'
 import { createLogger } from '#http/request-log'
 import { openPool } from '#postgres/pool'
@@ -66,4 +66,29 @@ test('writes more devices than fit into one transaction', async () => {
     [organizationId],
   )
   expect(rows).toEqual([{ count: 5_001 }])
+})
+
+test('writes a report of one of many devices once, and its last-seen time alone if it is not stored soon', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const { organizationId, deviceIds } = await createJobFleet(pool, 2_100)
+  const presence = createPresence({ pool, logger })
+  const seenAtMs = Date.now()
+  const seenCount = async () => {
+    const text = 'SELECT count(last_seen_at)::int AS count FROM device WHERE organization_id = $1'
+    return (await pool.query<{ count: number }>(text, [organizationId])).rows[0]?.count
+  }
+  for (const deviceId of deviceIds) presence.seen({ deviceId, organizationId }, seenAtMs)
+  await presence.flush()
+  expect(await seenCount()).toBe(0)
+  presence.add(deviceIds.slice(50).map((deviceId) => ({ deviceId, organizationId, seenAtMs, firmware: '4' })))
+  await presence.flush()
+  expect(await seenCount()).toBe(2_100)
+  for (const deviceId of deviceIds) presence.seen({ deviceId, organizationId }, seenAtMs + 60_000)
+  vi.setSystemTime(seenAtMs + 71_000)
+  await presence.flush()
+  const { rows } = await pool.query('SELECT DISTINCT last_seen_at FROM device WHERE organization_id = $1', [
+    organizationId,
+  ])
+  expect(rows).toEqual([{ last_seen_at: new Date(seenAtMs + 60_000) }])
+  vi.useRealTimers()
 })

@@ -15,6 +15,8 @@ export type Presence = {
 /** With many devices, the last-seen time of each is written at most this often. */
 const quietMs = 15_000
 const fewDevices = 2_000
+/** A report is usually stored within this time after it was accepted. With many devices, both are written together. */
+const storedWithinMs = 10_000
 /** Devices per transaction. After an outage, all devices in one transaction would exceed its time limit. */
 const writtenTogether = 5_000
 
@@ -23,7 +25,7 @@ const writtenTogether = 5_000
  * remain online while QuestDB is unavailable. Firmware, faults and fixes follow when their samples are stored.
  */
 export function createPresence({ pool, logger }: { pool: Pool; logger: Logger }): Presence {
-  const heard = new Map<string, { organizationId: string; seenAtMs: number }>()
+  const heard = new Map<string, { organizationId: string; seenAtMs: number; heardAtMs: number }>()
   const writtenAtMs = new Map<string, number>()
   const pending = new Map<string, DeviceReport>()
 
@@ -34,8 +36,9 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
 
   function takeDue(nowMs: number): DeviceReport[] {
     const many = heard.size > fewDevices
-    for (const [deviceId, { organizationId, seenAtMs }] of heard) {
-      if (many && nowMs - (writtenAtMs.get(deviceId) ?? 0) < quietMs) continue
+    for (const [deviceId, { organizationId, seenAtMs, heardAtMs }] of heard) {
+      const isEarly = nowMs - (writtenAtMs.get(deviceId) ?? 0) < quietMs || nowMs - heardAtMs < storedWithinMs
+      if (many && isEarly) continue
       heard.delete(deviceId)
       keep({ deviceId, organizationId, seenAtMs })
     }
@@ -62,10 +65,15 @@ export function createPresence({ pool, logger }: { pool: Pool; logger: Logger })
 
   return {
     seen({ deviceId, organizationId }, receivedAtMs) {
-      heard.set(deviceId, { organizationId, seenAtMs: receivedAtMs })
+      const heardAtMs = heard.get(deviceId)?.heardAtMs ?? Date.now()
+      heard.set(deviceId, { organizationId, seenAtMs: receivedAtMs, heardAtMs })
     },
     add(reports) {
-      for (const report of reports) keep(report)
+      for (const report of reports) {
+        keep(report)
+        if ((heard.get(report.deviceId)?.seenAtMs ?? Number.POSITIVE_INFINITY) <= report.seenAtMs)
+          heard.delete(report.deviceId)
+      }
     },
     async flush() {
       const nowMs = Date.now()
