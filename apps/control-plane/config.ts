@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { urlList } from '#core/config'
+import { networkList, urlList } from '#core/config'
 import { Secret } from '#core/secret'
 import { questdbVariables } from '#questdb/servers'
 import { redisVariables } from '#redis/address'
@@ -80,6 +80,8 @@ export const configSchema = z.object({
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
   /** The built fleet map page, served at `/`. */
   FLEET_MAP_FOLDER: z.string().default(fileURLToPath(new URL('../fleet-map/dist', import.meta.url))),
+  /** Private networks in which receivers of webhooks may be. Default: none, only the public Internet. */
+  WEBHOOK_PRIVATE_NETWORKS: networkList().default([]),
   /** The base address of an OpenTelemetry collector, to which traces are sent. Default: no traces. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),

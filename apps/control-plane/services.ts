@@ -1,5 +1,6 @@
 import type { Clock } from '#core/clock'
 import type { FairQueue } from '#core/fair-queue'
+import type { ReachableAddresses } from '#core/public-address'
 import type { Tracing } from '#core/tracing'
 import type { AccessTokens } from '#fleet/access/access-tokens'
 import type { Keyring } from '#fleet/crypto/keyring'
@@ -68,6 +69,8 @@ export type Services = {
   /** The first path segment after /api that names the router model. */
   routerModelSegment: string
   trustedProxyHops: number
+  /** The addresses at which receivers of webhooks may be. */
+  webhookAddresses: ReachableAddresses
   /** Undefined while tracing is off. */
   tracing: Tracing | undefined
   /** The address that callers use, for links. */

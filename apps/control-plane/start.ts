@@ -1,6 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import { Counter, type Registry } from 'prom-client'
 import type { Clock } from '#core/clock'
+import { reachableAddresses } from '#core/public-address'
 import { createAccessTokens } from '#fleet/access/access-tokens'
 import { createIdentityProvider } from '#fleet/access/identity-provider'
 import { createKeyring } from '#fleet/crypto/keyring'
@@ -122,6 +123,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     controlPlaneUrls: config.CONTROL_PLANE_URL ?? [],
     routerModelSegment: config.ROUTER_MODEL_SEGMENT,
     trustedProxyHops: config.TRUSTED_PROXY_HOPS,
+    webhookAddresses: reachableAddresses(config.WEBHOOK_PRIVATE_NETWORKS),
     tracing,
     publicBaseUrl: baseUrl,
   }

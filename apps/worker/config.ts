@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { networkList } from '#core/config'
 import { Secret } from '#core/secret'
 import { questdbVariables } from '#questdb/servers'
 import { redisVariables } from '#redis/address'
@@ -21,6 +22,8 @@ export const configSchema = z.object({
     .optional(),
   /** The hour in which the telemetry of deleted devices is erased from storage. */
   ERASURE_HOUR_UTC: z.coerce.number().int().min(0).max(23).default(3),
+  /** Private networks in which receivers of webhooks may be. Default: none, only the public Internet. */
+  WEBHOOK_PRIVATE_NETWORKS: networkList().default([]),
   /** The mail server for e-mail about alerts: `smtps://user:password@host`. Default: no e-mail is sent. */
   SMTP_URL: z
     .string()

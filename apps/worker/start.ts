@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { Gauge } from 'prom-client'
 import { createMailer, type Mailer } from '#alerts/mail/mailer'
+import { reachableAddresses } from '#core/public-address'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { workChannel } from '#fleet/jobs/notices'
 import { loadPlans } from '#fleet/organizations/plans'
@@ -64,7 +65,7 @@ export async function startWorker(
     openQuestdbSql(url, { applicationName: 'worker', maxConnections: 2 }),
   )
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
-  const sender = createWebhookSender()
+  const sender = createWebhookSender({ reachable: reachableAddresses(config.WEBHOOK_PRIVATE_NETWORKS) })
   const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, failed('webhooks'))
   const tasks = startPeriodicTasks({
     tasks: periodicTasks({

@@ -21,3 +21,10 @@ export const urlList = () =>
     .string()
     .transform((text) => text.split(',').map((address) => address.trim()))
     .pipe(z.array(z.url('must be addresses, separated by commas')))
+
+/** Returns a schema for IP networks such as `10.0.0.0/8`, separated by commas. */
+export const networkList = () =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((network) => network.trim()))
+    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6()], 'must be networks such as 10.0.0.0/8, separated by commas')))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isPublicAddress, refusalOfUrl } from '#core/public-address'
+import { isPublicAddress, reachableAddresses, refusalOfUrl } from '#core/public-address'
 
 test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00:1450:4001:81b::200e'])(
   '%s is public',
@@ -49,3 +49,20 @@ test.each([
   'https://example.com/\0',
   'https://example.com/\ud800',
 ])('%s is refused', (url) => expect(refusalOfUrl(url)).toMatch(/\.$/))
+
+test('private networks that the operator allows can be reached, and no others', () => {
+  const reachable = reachableAddresses(['10.20.0.0/16', 'fd12::/32'])
+  for (const address of ['8.8.8.8', '10.20.3.4', 'fd12::7']) expect(reachable.includes(address), address).toBe(true)
+  for (const address of ['10.21.0.1', '127.0.0.1', '169.254.169.254', 'fd13::7', '::ffff:10.20.3.4', 'example.com'])
+    expect(reachable.includes(address), address).toBe(false)
+  expect(refusalOfUrl('https://10.20.3.4/in', reachable)).toBeUndefined()
+  expect(refusalOfUrl('https://10.21.0.1/in', reachable)).toMatch(/\.$/)
+  expect(refusalOfUrl('https://hooks.internal/in', reachable)).toBeUndefined()
+  expect(refusalOfUrl('http://10.20.3.4/in', reachable)).toMatch(/https/)
+})
+
+test('without private networks, only the public Internet can be reached', () => {
+  const reachable = reachableAddresses([])
+  expect(reachable.includes('10.20.3.4')).toBe(false)
+  expect(refusalOfUrl('https://hooks.internal/in', reachable)).toMatch(/\.$/)
+})

@@ -39,18 +39,45 @@ export function isPublicAddress(address: string): boolean {
   return false
 }
 
+/** The addresses that the service may connect to: the public Internet, and the private networks that its operator allows. */
+export type ReachableAddresses = {
+  includes: (address: string) => boolean
+  /** Whether there are private networks, so that a private name can lead to one of them. */
+  hasPrivateNetworks: boolean
+}
+
+const publicInternet: ReachableAddresses = { includes: isPublicAddress, hasPrivateNetworks: false }
+
+/** Returns the public Internet and these networks in CIDR notation. */
+export function reachableAddresses(privateNetworks: readonly string[]): ReachableAddresses {
+  const networks = new BlockList()
+  for (const network of privateNetworks) {
+    const [address = '', prefix] = network.split('/')
+    networks.addSubnet(address, Number(prefix), familyOf(address))
+  }
+  return {
+    includes: (address) =>
+      isPublicAddress(address) || (isIP(address) !== 0 && networks.check(address, familyOf(address))),
+    hasPrivateNetworks: privateNetworks.length > 0,
+  }
+}
+
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
 const localName = /(^|\.)(localhost|local|internal|home\.arpa|localdomain)\.?$/i
 
 /**
  * Returns the reason why a URL is refused, as one sentence, or undefined for an https URL without credentials whose host is
- * not obviously private. A name can still resolve to a private address; check the address again when connecting.
+ * not obviously outside the reachable addresses. A name can still resolve to another address; check the address again when
+ * connecting.
  */
-export function refusalOfUrl(text: string): string | undefined {
+export function refusalOfUrl(text: string, reachable: ReachableAddresses = publicInternet): string | undefined {
   if (!isStorable(text) || !URL.canParse(text)) return 'Not a valid URL.'
   const url = new URL(text)
   if (url.protocol !== 'https:') return 'The URL must use https.'
   if (url.username !== '' || url.password !== '') return 'The URL must not contain credentials.'
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (isIP(host) !== 0) return isPublicAddress(host) ? undefined : 'The address is not on the public Internet.'
+  if (isIP(host) !== 0) return reachable.includes(host) ? undefined : 'The address is not on the public Internet.'
+  if (reachable.hasPrivateNetworks) return undefined
   return localName.test(host) || !host.includes('.') ? 'The host is not on the public Internet.' : undefined
 }

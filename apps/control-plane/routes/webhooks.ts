@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { refusalOfUrl } from '#core/public-address'
 import { instantOut, text, uuid } from '#core/schemas'
 import { eventTypes } from '#fleet/events/publish'
 import { changeWebhook, createWebhook, deleteWebhook, listWebhooks } from '#fleet/webhooks/webhooks'
@@ -19,16 +18,6 @@ const webhookSchema = z
   })
   .meta({ id: 'Webhook' })
 
-const publicUrl = z
-  .string()
-  .trim()
-  .max(2_000)
-  .superRefine((url, check) => {
-    const refusal = refusalOfUrl(url)
-    if (refusal) check.addIssue({ code: 'custom', message: refusal, params: { code: 'url_refused' } })
-  })
-  .meta({ format: 'uri' })
-
 const tag = 'Webhooks'
 
 export const webhookRoutes: Route[] = [
@@ -42,7 +31,7 @@ export const webhookRoutes: Route[] = [
     access: 'webhook:manage',
     params: orgParams,
     body: z.strictObject({
-      url: publicUrl.describe('A public https URL.'),
+      url: z.string().trim().max(2_000).meta({ format: 'uri', description: 'A public https URL.' }),
       events: distinct(z.enum(eventTypes), eventTypes.length * 2, 1),
       description: text().nullable().optional(),
     }),
@@ -54,9 +43,13 @@ export const webhookRoutes: Route[] = [
       },
     },
     example: { body: { url: 'https://hooks.example.com/routers', events: ['device.status_changed'] } },
-    handle: async ({ ctx, params, body }) => ({
+    handle: async ({ ctx, services, params, body }) => ({
       status: 201,
-      body: await createWebhook(ctx, { organizationId: params.orgId, ...body }),
+      body: await createWebhook(ctx, {
+        organizationId: params.orgId,
+        reachable: services.webhookAddresses,
+        ...body,
+      }),
     }),
   }),
   route({

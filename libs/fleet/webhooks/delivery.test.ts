@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { reachableAddresses } from '#core/public-address'
 import { Secret } from '#core/secret'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
 import { createKeyring } from '#fleet/crypto/keyring'
@@ -55,8 +56,9 @@ beforeEach(async () => {
   await pool.query('DELETE FROM webhook')
 })
 
-// The receiver is on this machine, which the product refuses; everything else is as in production.
-const sender = createWebhookSender({ ca: testTls.cert, isAllowed: () => true, timeoutMs: 10_000 })
+// The receiver is on this machine, in networks that an operator would have to allow.
+const reachable = reachableAddresses(['127.0.0.0/8', '::1/128'])
+const sender = createWebhookSender({ ca: testTls.cert, reachable, timeoutMs: 10_000 })
 const guarded = createWebhookSender({ ca: testTls.cert, timeoutMs: 10_000 })
 const receiverUrl = (path = '/in', host = 'localhost') =>
   `https://${host}:${(receiver.address() as AddressInfo).port}${path}`

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { lookup as resolve } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent } from 'undici'
-import { isPublicAddress } from '#core/public-address'
+import { type ReachableAddresses, reachableAddresses } from '#core/public-address'
 
 /** A message. `id` is the same for every attempt, so that the receiver can ignore duplicates. */
 type WebhookMessage = { id: string; url: string; secret: string; body: string; timestampS: number }
@@ -13,8 +13,8 @@ export type WebhookOutcome = { delivered: true } | { delivered: false; reason: s
 export type WebhookSender = { send(message: WebhookMessage): Promise<WebhookOutcome>; close(): Promise<void> }
 
 type SenderOptions = {
-  /** Returns true for addresses that may be connected to. Default: those on the public Internet. */
-  isAllowed?: (address: string) => boolean
+  /** The addresses that may be connected to. Default: those on the public Internet. */
+  reachable?: ReachableAddresses
   /** Trusted CA certificates instead of the default ones. */
   ca?: string | undefined
   timeoutMs?: number
@@ -30,15 +30,15 @@ export function signWebhook({ id, timestampS, body, secret }: WebhookMessage): s
 
 /**
  * Creates a sender of webhooks over https. Checks the resolved address when connecting, so that DNS rebinding cannot reach
- * private addresses. Does not follow redirects.
+ * other addresses. Does not follow redirects.
  */
 export function createWebhookSender({
-  isAllowed = isPublicAddress,
+  reachable = reachableAddresses([]),
   ca,
   timeoutMs = 15_000,
 }: SenderOptions = {}): WebhookSender {
   const agent = new Agent({
-    connect: { lookup: guardedLookup(isAllowed), timeout: timeoutMs, ...(ca === undefined ? {} : { ca }) },
+    connect: { lookup: guardedLookup(reachable), timeout: timeoutMs, ...(ca === undefined ? {} : { ca }) },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     keepAliveTimeout: 5_000,
@@ -49,7 +49,7 @@ export function createWebhookSender({
       const { origin, pathname, search, hostname, protocol } = new URL(message.url)
       const host = hostname.replace(/^\[|\]$/g, '')
       // For a literal address there is no lookup, so it is checked here.
-      if (protocol !== 'https:' || (isIP(host) !== 0 && !isAllowed(host))) return refused
+      if (protocol !== 'https:' || (isIP(host) !== 0 && !reachable.includes(host))) return refused
       try {
         const answer = await agent.request({
           origin,
@@ -95,12 +95,12 @@ const causes = (error: unknown): unknown[] =>
   error instanceof Error && error.cause !== undefined ? [error, ...causes(error.cause)] : [error]
 
 const guardedLookup =
-  (isAllowed: (address: string) => boolean): LookupFunction =>
+  ({ includes }: ReachableAddresses): LookupFunction =>
   (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       const first = addresses?.[0]
       if (error || !first) return callback(error ?? new Error('no address'), '', 4)
-      if (!addresses.every(({ address }) => isAllowed(address))) return callback(new RefusedAddress(), '', 4)
+      if (!addresses.every(({ address }) => includes(address))) return callback(new RefusedAddress(), '', 4)
       return options.all ? callback(null, addresses) : callback(null, first.address, first.family)
     })
   }

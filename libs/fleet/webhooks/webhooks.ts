@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { notFound } from '#core/errors'
+import { badRequest, notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
+import { type ReachableAddresses, refusalOfUrl } from '#core/public-address'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
@@ -50,17 +51,24 @@ type NewWebhook = {
   url: string
   events: EventType[]
   description?: string | null | undefined
+  /** The addresses at which receivers may be. Default: those on the public Internet. */
+  reachable?: ReachableAddresses | undefined
 }
 
 /** The place to which the encrypted signing secret of a webhook is bound. */
 export const webhookSecretPlace = (webhookId: string) => ['webhook', webhookId]
 
-/** Creates a webhook (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is returned only here. */
+/**
+ * Creates a webhook (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is returned only here. Throws
+ * 400 `url_refused` for a URL that deliveries could not reach.
+ */
 export async function createWebhook(
   ctx: FleetContext,
-  { organizationId, ...input }: NewWebhook,
+  { organizationId, reachable, ...input }: NewWebhook,
 ): Promise<Webhook & { secret: string }> {
   authorize(ctx.principal, organizationId, 'webhook:manage')
+  const refusal = refusalOfUrl(input.url, reachable)
+  if (refusal) throw badRequest(refusal, [{ pointer: '/url', code: 'url_refused', detail: refusal }])
   await requireOrganization(ctx, organizationId)
   const id = newId()
   const secret = `whsec_${randomBytes(32).toString('base64')}`
