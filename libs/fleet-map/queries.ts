@@ -11,20 +11,24 @@ type DeviceQuery = {
   bbox?: BoundingBox | undefined
 }
 
-export type CoverageQuery = DeviceQuery & {
-  sinceMinutes: number
-  /** Zoom of the map. It sets the resolution unless `h3Resolution` does. */
-  zoom?: number | undefined
-  h3Resolution?: number | undefined
-  rat?: string | undefined
-  plmn?: string | undefined
-}
+/** A time in the past instead of the time until now. */
+type PastQuery = { from?: Date | undefined; to?: Date | undefined }
+
+export type CoverageQuery = DeviceQuery &
+  PastQuery & {
+    sinceMinutes: number
+    /** Zoom of the map. It sets the resolution unless `h3Resolution` does. */
+    zoom?: number | undefined
+    h3Resolution?: number | undefined
+    rat?: string | undefined
+    plmn?: string | undefined
+  }
 
 /** The parts of a fleet GPS response. */
 export const includable = ['devices', 'coverage', 'dwells', 'trails'] as const
 export type Included = (typeof includable)[number]
 
-export type GpsQuery = CoverageQuery & {
+export type GpsQuery = Omit<CoverageQuery, keyof PastQuery> & {
   placeId?: string | undefined
   /** Only these devices. Does not apply to coverage and dwells. */
   deviceId?: string[] | undefined
@@ -38,15 +42,17 @@ export type GpsQuery = CoverageQuery & {
   cursor?: string | undefined
 }
 
-export type TilesQuery = Omit<DeviceQuery, 'bbox'> & {
-  sinceMinutes: number
-  status?: string | undefined
-  rat?: string | undefined
-  plmn?: string | undefined
-  layers?: TileLayerName[] | undefined
-}
+export type TilesQuery = Omit<DeviceQuery, 'bbox'> &
+  PastQuery & {
+    sinceMinutes: number
+    status?: string | undefined
+    rat?: string | undefined
+    plmn?: string | undefined
+    layers?: TileLayerName[] | undefined
+  }
 
-export type DeadZonesQuery = DeviceQuery & { sinceMinutes: number; plmn?: string | undefined; limit: number }
+export type DeadZonesQuery = DeviceQuery &
+  PastQuery & { sinceMinutes: number; plmn?: string | undefined; limit: number }
 
 export type DwellsQuery = DeviceQuery &
   WindowQuery & {

@@ -26,8 +26,18 @@ export function requestedWindow(query: WindowQuery, nowMs: number, defaultMinute
 /** Start of the history that a plan includes. */
 export const planStartMs = (historyDays: number, nowMs: number): number => nowMs - historyDays * dayMs
 
-/** An organization, and how far back its plan and the request look. */
-export type OrganizationWindow = { organizationId: string; windowMs: number }
+/** A range of time in the past, [fromMs, toMs). */
+export type TimeRange = { fromMs: number; toMs: number }
+
+/**
+ * An organization, and how far back its plan and the request look. `past`: the range of a request for another time than
+ * until now, within the plan.
+ */
+export type OrganizationWindow = { organizationId: string; windowMs: number; past?: TimeRange | undefined }
+
+/** The range of a window that ends at `nowMs` unless it is in the past. */
+export const rangeOf = ({ windowMs, past }: OrganizationWindow, nowMs: number): TimeRange =>
+  past ?? { fromMs: nowMs - windowMs, toMs: nowMs + clockAheadMs }
 
 /** The windows of a request. `limitedBy`: whether the plan of an organization made one shorter than requested. */
 export type PlanWindows<Organization> = {
@@ -49,16 +59,47 @@ export function planWindows<Organization extends { organizationId: string; histo
   return { organizations, limitedBy: isLimited ? 'plan' : null }
 }
 
+/** The range that a query asks for instead of the time until now. Throws 400 if its end is not after its start. */
+export function pastRange({ from, to }: { from?: Date | undefined; to?: Date | undefined }): TimeRange | undefined {
+  if (!from || !to) {
+    if (from || to) throw wrongWindow(from ? 'to' : 'from', 'Send both from and to.')
+    return undefined
+  }
+  if (from >= to) throw wrongWindow('to', 'The end of the window must be after its start.')
+  return { fromMs: from.getTime(), toMs: to.getTime() }
+}
+
+const hourMs = 60 * minuteMs
+
+/** The same windows for a range in the past. A range that begins before the history of a plan begins with it. */
+export function inPast<Organization extends { historyDays: number }>(
+  { organizations, limitedBy }: PlanWindows<Organization>,
+  range: TimeRange | undefined,
+  nowMs: number,
+): PlanWindows<Organization> {
+  if (!range) return { organizations, limitedBy }
+  let isLimited = false
+  const within = organizations.map((organization) => {
+    // To the hour, so that requests share their work.
+    const startMs = Math.ceil(planStartMs(organization.historyDays, nowMs) / hourMs) * hourMs
+    isLimited ||= startMs > range.fromMs
+    const fromMs = Math.max(range.fromMs, startMs)
+    return { ...organization, past: { fromMs, toMs: Math.max(fromMs, range.toMs) } }
+  })
+  return { organizations: within, limitedBy: isLimited ? 'plan' : null }
+}
+
 /** The windows alone, for the keys of shared work. */
 export const windowsOf = (organizations: readonly OrganizationWindow[]): OrganizationWindow[] =>
-  organizations.map(({ organizationId, windowMs }) => ({ organizationId, windowMs }))
+  organizations.map(({ organizationId, windowMs, past }) => ({ organizationId, windowMs, ...(past ? { past } : {}) }))
 
-/** The member `window` of a response whose windows end at `nowMs`: the longest window. */
+/** The member `window` of a response at `nowMs`: the longest window. */
 export function windowView({ organizations, limitedBy }: PlanWindows<unknown>, nowMs: number) {
-  const longestMs = Math.max(0, ...organizations.map(({ windowMs }) => windowMs))
+  const none = { fromMs: nowMs, toMs: nowMs + clockAheadMs }
+  const ranges = organizations.length > 0 ? organizations.map((each) => rangeOf(each, nowMs)) : [none]
   return {
-    from: new Date(nowMs - longestMs).toISOString(),
-    to: new Date(nowMs + clockAheadMs).toISOString(),
+    from: new Date(Math.min(...ranges.map(({ fromMs }) => fromMs))).toISOString(),
+    to: new Date(Math.max(...ranges.map(({ toMs }) => toMs))).toISOString(),
     limitedBy,
   }
 }

@@ -7,6 +7,8 @@ import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from
 export type VoteFilter = {
   organizationId: string
   fromMs: number
+  /** Counts votes before this time only. Default: all until now. */
+  toMs?: number | undefined
   /** Only these resolution-5 areas, as decimal text of their H3 index. */
   areas?: readonly string[] | undefined
   cells?: CellSet | undefined
@@ -31,7 +33,7 @@ const minuteMs = 60_000
 
 /**
  * Votes as `(h3_10, rat, plmn, rsrp_bin, sinr_bin, votes, last_at)` in parts that have no vote in common: what is left of
- * the first hour from the votes themselves, whole hours from the hourly counts. QuestDB groups a part several times
+ * the first and of the last hour from the votes themselves, whole hours from the hourly counts. QuestDB groups a part several times
  * faster than their union, so counts that can be added up are read part by part.
  */
 export function voteParts(filter: VoteFilter): Source[] {
@@ -66,20 +68,33 @@ export function unionOf(sources: readonly Source[]): Source {
 }
 
 function parts(filter: VoteFilter, single: string, hourly: string): Source[] {
-  const { fromMs } = filter
-  const isWholeHour = fromMs % hourMs === 0
-  const wholeHour = timestampParameter(Math.ceil(fromMs / hourMs) * hourMs)
-  const bySingleVotes = filter.deviceIds !== undefined || (filter.notBefore?.length ?? 0) > 0
-  const ofVotes = () =>
+  const { fromMs, toMs } = filter
+  const ofVotes = (startMs: number, endMs: number | undefined, more?: (bind: Bind) => string) =>
     part((bind) => {
-      const minute = bind(timestampParameter(Math.floor(fromMs / minuteMs) * minuteMs))
-      const from = bind(timestampParameter(fromMs))
-      const text = `${single} WHERE ${conditions(filter, bind)} AND ts >= ${minute} AND voted_at >= ${from}`
-      return bySingleVotes ? `${text} AND ${deviceConditions(filter, bind)}` : `${text} AND ts < ${bind(wholeHour)}`
+      const time = (ms: number) => bind(timestampParameter(ms))
+      const all = [
+        conditions(filter, bind),
+        `ts >= ${time(Math.floor(startMs / minuteMs) * minuteMs)} AND voted_at >= ${time(startMs)}`,
+        ...(endMs === undefined ? [] : [`ts < ${time(endMs)} AND voted_at < ${time(endMs)}`]),
+        ...(more ? [more(bind)] : []),
+      ]
+      return `${single} WHERE ${all.join(' AND ')}`
     })
-  if (bySingleVotes) return [ofVotes()]
-  const ofHours = part((bind) => `${hourly} WHERE ${conditions(filter, bind)} AND ts >= ${bind(wholeHour)}`)
-  return isWholeHour ? [ofHours] : [ofVotes(), ofHours]
+  if (filter.deviceIds !== undefined || (filter.notBefore?.length ?? 0) > 0)
+    return [ofVotes(fromMs, toMs, (bind) => deviceConditions(filter, bind))]
+
+  const firstHourMs = Math.ceil(fromMs / hourMs) * hourMs
+  const endHourMs = toMs === undefined ? undefined : Math.floor(toMs / hourMs) * hourMs
+  if (toMs !== undefined && endHourMs !== undefined && endHourMs <= firstHourMs) return [ofVotes(fromMs, toMs)]
+  const ofHours = part((bind) => {
+    const end = endHourMs === undefined ? '' : ` AND ts < ${bind(timestampParameter(endHourMs))}`
+    return `${hourly} WHERE ${conditions(filter, bind)} AND ts >= ${bind(timestampParameter(firstHourMs))}${end}`
+  })
+  return [
+    ...(fromMs < firstHourMs ? [ofVotes(fromMs, firstHourMs)] : []),
+    ofHours,
+    ...(toMs !== undefined && endHourMs !== undefined && endHourMs < toMs ? [ofVotes(endHourMs, toMs)] : []),
+  ]
 }
 
 function part(write: (bind: Bind) => string): Source {

@@ -132,6 +132,57 @@ describe('GET /fleet/dead-zones', () => {
     expect(await seen(`orgId=${organization.id}`)).toHaveLength(2)
   })
 
+  test('200 counts exactly the votes of a range in the past, as /fleet/coverage does', async () => {
+    const { organization, newVoter } = await fleet()
+    const voter = await newVoter(['tunnel'])
+    const hourMs = 3_600_000
+    const startMs = Math.floor(Date.now() / hourMs - 6) * hourMs
+    // A vote every ten minutes for five hours, each in the middle of its minute.
+    const votes = Array.from({ length: 30 }, (_, index) => startMs + index * 600_000 + 30_000)
+    await store(
+      ...votes.map((atMs) => votesIn(voter, inside(tunnel), 1, none, atMs).map((row) => ({ ...row, tsMs: atMs }))),
+    )
+    const ranges: [fromMinute: number, toMinute: number][] = [
+      [0, 300],
+      [60, 180],
+      [25, 185],
+      [25, 55],
+      [55, 65],
+      [50, 60],
+      [60, 70],
+      [290, 2_000],
+      [-60, 0],
+    ]
+    for (const [from, to] of ranges) {
+      const [fromMs, toMs] = [startMs + from * 60_000, startMs + to * 60_000]
+      const range = `from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`
+      const expected = votes.filter((atMs) => atMs >= fromMs && atMs < toMs).length
+      for (const filter of ['', '&tag=tunnel']) {
+        const path = `/fleet/coverage?h3Resolution=9&${range}${filter}`
+        const { body } = await api.call('GET', path, { token: organization.key })
+        const samples = body.items.map((cell: { samples: number }) => cell.samples)
+        expect(samples, `${from} to ${to}${filter}`).toEqual(expected > 0 ? [expected] : [])
+        expect(body.window).toEqual({
+          from: new Date(fromMs).toISOString(),
+          to: new Date(toMs).toISOString(),
+          limitedBy: null,
+        })
+        const zones = (await deadZones(organization.key, `${range}${filter}`)).body.items
+        expect(zones.map((zone: { samples: number }) => zone.samples)).toEqual(expected >= 5 ? [expected] : [])
+      }
+    }
+  })
+
+  test('400 for half a range and for one that ends before it starts', async () => {
+    const { organization } = await fleet()
+    for (const query of ['from=2026-01-01T00:00:00Z', 'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z']) {
+      expect(await deadZones(organization.key, query)).toMatchObject({
+        status: 400,
+        body: { errors: [{ pointer: 'to' }] },
+      })
+    }
+  })
+
   test('200 returns pages of the same list while votes are added', async () => {
     const { organization, newVoter } = await fleet()
     const voter = await newVoter()

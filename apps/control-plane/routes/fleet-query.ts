@@ -36,6 +36,11 @@ const wordList = <Word extends string>(words: readonly [Word, ...Word[]]) =>
 
 const window = { sinceMinutes: z.coerce.number().int().min(1).max(maxMinutes).default(1_440) }
 
+const past = {
+  from: instantIn().optional().describe('Start of a range in the past, with `to`. Replaces `sinceMinutes`.'),
+  to: instantIn().optional().describe('End of the range.'),
+}
+
 /** `sinceMinutes` of a JSON body. */
 export const sinceMinutes = (defaultMinutes: number) => z.number().int().min(1).max(maxMinutes).default(defaultMinutes)
 
@@ -97,14 +102,19 @@ export const tilesQuery = z.strictObject({
   rat: coverageFilter.rat,
   plmn: coverageFilter.plmn,
   ...window,
+  from: past.from.describe(
+    'Start of a range in the past, with `to`. Replaces `sinceMinutes` for `coverage` and `dwells`, not for `devices`.',
+  ),
+  to: past.to,
   layers: wordList(tileLayerNames).optional().describe('Layers to return. By default, all layers.'),
 })
 
-export const coverageQuery = z.strictObject({ ...coverageFilter, ...window })
+export const coverageQuery = z.strictObject({ ...coverageFilter, ...window, ...past })
 
 export const deadZonesQuery = z.strictObject({
   ...deviceFilter,
   ...window,
+  ...past,
   plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
   ...pageQuery,
 })

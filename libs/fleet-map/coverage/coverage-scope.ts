@@ -1,7 +1,15 @@
 import type { FleetContext } from '#fleet/context'
 import { type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
 import { momentToken, type Revisions } from '#fleet-map/revisions'
-import { type OrganizationWindow, type PlanWindows, planWindows, windowsOf, windowView } from '#fleet-map/window'
+import {
+  inPast,
+  type OrganizationWindow,
+  type PlanWindows,
+  pastRange,
+  planWindows,
+  windowsOf,
+  windowView,
+} from '#fleet-map/window'
 
 /** The organizations whose coverage a caller reads, each with the window that its plan allows. */
 export type CoverageScope = {
@@ -10,13 +18,21 @@ export type CoverageScope = {
   limitedBy: PlanWindows<unknown>['limitedBy']
 }
 
-/** Determines which organizations' coverage a caller can read and how far back. Throws 404 and 403. */
+type CoverageQuery = {
+  orgId?: string | undefined
+  sinceMinutes: number
+  from?: Date | undefined
+  to?: Date | undefined
+}
+
+/** Determines which organizations' coverage a caller can read, and its time. Throws 404, 403, and 400 for a wrong window. */
 export async function openCoverage(
   ctx: FleetContext,
-  { orgId, sinceMinutes }: { orgId?: string | undefined; sinceMinutes: number },
+  { orgId, sinceMinutes, ...range }: CoverageQuery,
 ): Promise<CoverageScope> {
+  const past = pastRange(range)
   const found = await mappedOrganizations(ctx, orgId, ['fleetGps', 'coverage'])
-  const { organizations, limitedBy } = planWindows(found, sinceMinutes)
+  const { organizations, limitedBy } = inPast(planWindows(found, sinceMinutes), past, ctx.clock())
   return { found, organizations: windowsOf(organizations), limitedBy }
 }
 

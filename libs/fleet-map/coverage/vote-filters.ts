@@ -1,5 +1,5 @@
 import { deviceIdsWith, latecomers } from '#fleet-map/registry'
-import type { OrganizationWindow } from '#fleet-map/window'
+import { type OrganizationWindow, rangeOf } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
 import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
 import { deviceLists } from '#questdb/device-list'
@@ -15,7 +15,7 @@ export type VoteRequest = {
 }
 
 /**
- * Filters for the organizations of a request, whose windows end at `nowMs`. They have no vote and no device in common. An
+ * Filters for the organizations of a request, whose windows end at `nowMs` or in the past. They have no vote and no device in common. An
  * organization has several if many devices are chosen.
  */
 export async function voteFilters(
@@ -24,12 +24,14 @@ export async function voteFilters(
   nowMs: number,
 ): Promise<VoteFilter[]> {
   const perOrganization = await Promise.all(
-    organizations.map(async ({ organizationId, windowMs }): Promise<VoteFilter[]> => {
-      const fromMs = nowMs - windowMs
+    organizations.map(async (organization): Promise<VoteFilter[]> => {
+      const { organizationId, past } = organization
+      const { fromMs } = rangeOf(organization, nowMs)
+      const range = { fromMs, toMs: past?.toMs }
       const deviceIds = await deviceIdsWith(pool, organizationId, { tags, members })
       const late = await latecomers(pool, organizationId, fromMs)
       const notBefore = late.length > 0 ? await earlyVoters(questdb, organizationId, fromMs, late) : undefined
-      return deviceLists(deviceIds).map((list) => ({ organizationId, fromMs, deviceIds: list, rat, plmn, notBefore }))
+      return deviceLists(deviceIds).map((list) => ({ organizationId, ...range, deviceIds: list, rat, plmn, notBefore }))
     }),
   )
   return perOrganization.flat()

@@ -5,7 +5,7 @@ import { cacheBytes, maxDwells } from '#fleet-map/memory-limits'
 import { deviceIdsWith, ownershipOf } from '#fleet-map/registry'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
-import { clockAheadMs, type OrganizationWindow } from '#fleet-map/window'
+import { type OrganizationWindow, rangeOf } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
 import type { DwellSignals } from '#questdb/dwell-signals'
 import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/dwells'
@@ -56,8 +56,9 @@ async function readDwells({ pool, dwellSignals, clock }: Sources, reader: Reader
   const nowMs = clock()
   const { bbox, tags, members } = request
   const perOrganization = await Promise.all(
-    request.organizations.map(async ({ organizationId, windowMs }) => {
-      const range = { organizationId, fromMs: nowMs - windowMs, toMs: nowMs + clockAheadMs, nowMs, bbox }
+    request.organizations.map(async (organization) => {
+      const { organizationId } = organization
+      const range = { organizationId, ...rangeOf(organization, nowMs), nowMs, bbox }
       const deviceIds = await deviceIdsWith(pool, organizationId, { tags, members })
       const visible: DwellRow[] = []
       for await (const page of dwellPages(reader, { ...range, deviceIds })) {

@@ -54,10 +54,10 @@ const layerReaders: Record<TileLayerName, (sources: Sources) => Promise<TileFeat
   },
 
   async dwells({ ctx, fleet, reader, request, tile }) {
-    const { organizations, query, members } = request
+    const { dwelt, query, members } = request
     const { groupId, tag } = query
     const { entries } = await fleet.dwells.read(
-      { reader, organizations, bbox: dwellBox(tile), groupId, members, tags: tag },
+      { reader, organizations: dwelt, bbox: dwellBox(tile), groupId, members, tags: tag },
       reader.signal,
     )
     const nowMs = ctx.clock()

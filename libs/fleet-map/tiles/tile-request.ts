@@ -3,13 +3,15 @@ import { groupMembers, mappedOrganizations } from '#fleet-map/access'
 import type { FleetSources } from '#fleet-map/fleet-sources'
 import type { TilesQuery } from '#fleet-map/queries'
 import { type TileLayerName, tileLayerNames } from '#fleet-map/tiles/tile-feature'
-import { type OrganizationWindow, planWindows, windowsOf } from '#fleet-map/window'
+import { inPast, type OrganizationWindow, pastRange, planWindows, windowsOf } from '#fleet-map/window'
 
 /** A query of tiles with the caller's access. */
 export type TileRequest = {
   query: TilesQuery
   organizations: OrganizationWindow[]
-  /** Of these, the organizations whose plan includes coverage. */
+  /** The same organizations with the time of dwells. */
+  dwelt: OrganizationWindow[]
+  /** Those whose plan includes coverage, with the time of coverage. */
   covered: OrganizationWindow[]
   members: ReadonlySet<string> | undefined
   /** The requested layers that the plan includes. */
@@ -18,8 +20,9 @@ export type TileRequest = {
   omitted: TileLayerName[]
 }
 
-/** Determines the organizations, devices and layers of a query. Throws 404 and 403. */
+/** Determines the organizations, devices, times and layers of a query. Throws 404, 403, and 400 for a wrong window. */
 export async function openTiles(ctx: FleetContext, fleet: FleetSources, query: TilesQuery): Promise<TileRequest> {
+  const past = pastRange(query)
   const found = await mappedOrganizations(ctx, query.orgId, ['fleetGps'])
   const { groupId } = query
   const members =
@@ -29,13 +32,15 @@ export async function openTiles(ctx: FleetContext, fleet: FleetSources, query: T
           JSON.stringify([groupId, found.map(({ organizationId }) => organizationId)]),
           async () => (await groupMembers(ctx, found, groupId)) ?? new Set(),
         )
-  const { organizations } = planWindows(found, query.sinceMinutes)
-  const covered = windowsOf(organizations.filter(({ coverage }) => coverage))
+  const windows = planWindows(found, query.sinceMinutes)
+  const timed = inPast(windows, past, ctx.clock()).organizations
+  const covered = windowsOf(timed.filter(({ coverage }) => coverage))
   const requested = tileLayerNames.filter((name) => query.layers?.includes(name) ?? true)
   const isInPlan = (name: TileLayerName) => name !== 'coverage' || covered.length > 0
   return {
     query,
-    organizations: windowsOf(organizations),
+    organizations: windowsOf(windows.organizations),
+    dwelt: windowsOf(timed),
     covered,
     members,
     layers: requested.filter(isInPlan),

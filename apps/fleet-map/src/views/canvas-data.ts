@@ -5,7 +5,7 @@ import { useResource } from '../components/resource.ts'
 import type { Bounds } from '../map/surface.ts'
 import { shade, type Thresholds } from '../state/coverage.ts'
 import { fleet, followFleet } from '../state/fleet.ts'
-import { scopeQuery, useLatest } from './fleet-data.ts'
+import { pastQuery, scopeQuery, useLatest } from './fleet-data.ts'
 import type { Viewport } from './map-camera.ts'
 import type { MapPlace } from './map-place.ts'
 
@@ -37,12 +37,14 @@ export function useCanvasData(
 }
 
 /** Reads the coverage of the viewport. Keeps the old cells until the new ones arrive. */
-function useCoverage({ filter, metric }: MapPlace, thresholds: Thresholds, viewport: Viewport | undefined) {
+function useCoverage(here: MapPlace, thresholds: Thresholds, viewport: Viewport | undefined) {
+  const { filter, metric } = here
   const query =
     metric === 'off' || !viewport
       ? undefined
       : {
           ...scopeQuery(filter),
+          ...pastQuery(here),
           plmn: filter.plmn,
           rat: filter.rat,
           bbox: bboxOf(viewport.bounds),
@@ -61,8 +63,9 @@ function useCoverage({ filter, metric }: MapPlace, thresholds: Thresholds, viewp
 }
 
 /** Reads the newest dwells of these devices. */
-function useDwells({ filter }: MapPlace, devices: readonly MapDevice[], isActive: boolean): readonly Dwell[] {
-  const query = { ...scopeQuery(filter), limit: maxDwells }
+function useDwells(here: MapPlace, devices: readonly MapDevice[], isActive: boolean): readonly Dwell[] {
+  const { sinceMinutes, ...scope } = scopeQuery(here.filter)
+  const query = { ...scope, ...(here.range ? pastQuery(here) : { sinceMinutes }), limit: maxDwells }
   const dwells = useResource(
     isActive ? JSON.stringify(['dwells', query]) : 'no dwells',
     async (signal) => (isActive ? call<Page<Dwell>>('/fleet/dwells', { signal, query }) : undefined),

@@ -3,13 +3,14 @@ import type { CoverageCell } from '../api/types.ts'
 import { useResource } from '../components/resource.ts'
 import { readOutline } from '../map/hexes.ts'
 import { boundsOf } from '../map/surface.ts'
-import { scopeQuery } from './fleet-data.ts'
+import { pastQuery, scopeQuery } from './fleet-data.ts'
 import type { MapPlace } from './map-place.ts'
 
 /** Reads all figures of the selected coverage cell, of which the tiles have only some. */
-export function useCell({ filter, cellId }: MapPlace): CoverageCell | undefined {
+export function useCell(here: MapPlace): CoverageCell | undefined {
+  const { filter, cellId } = here
   const { plmn, rat } = filter
-  const query = { ...scopeQuery(filter), plmn, rat }
+  const query = { ...scopeQuery(filter), ...pastQuery(here), plmn, rat }
   const cell = useResource(
     JSON.stringify(['cell', cellId, query]),
     async (signal) => {

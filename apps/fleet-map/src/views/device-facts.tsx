@@ -3,12 +3,16 @@ import type { Dwell, Job, Page } from '../api/types.ts'
 import { ago, duration, measured, moment } from '../components/format.ts'
 import { jobLook, kindLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
-import { numberOf, textOf } from '../state/history.ts'
+import { numberOf, type TimeRange, textOf } from '../state/history.ts'
+import { pastQuery } from './fleet-data.ts'
+
+type DwellsProps = { deviceId: string; sinceMinutes: number; range?: TimeRange | null }
 
 /** Lists where the device stood still, newest first. */
-export function Dwells({ deviceId, sinceMinutes }: { deviceId: string; sinceMinutes: number }) {
-  const dwells = useResource(`dwells ${deviceId} ${sinceMinutes}`, (signal) =>
-    call<Page<Dwell>>('/fleet/dwells', { signal, query: { deviceId, sinceMinutes, limit: 10 } }),
+export function Dwells({ deviceId, sinceMinutes, range = null }: DwellsProps) {
+  const window = range ? pastQuery({ range }) : { sinceMinutes }
+  const dwells = useResource(`dwells ${deviceId} ${JSON.stringify(window)}`, (signal) =>
+    call<Page<Dwell>>('/fleet/dwells', { signal, query: { deviceId, ...window, limit: 10 } }),
   )
   if (dwells.error) return null
   const items = dwells.value?.items ?? []

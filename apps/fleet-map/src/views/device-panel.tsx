@@ -58,7 +58,7 @@ export function DevicePanel({ deviceId, onMap, radio, sinceMinutes, range, atMs,
       <SignalNow onMap={onMap} />
       <Charts radio={radio} deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} atMs={atMs} />
       <Outages outages={radio.value?.outages ?? []} />
-      <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} />
+      <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
       <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
       <DeviceJobs deviceId={deviceId} />
       {dialog === 'reboot' && device.value ? (

@@ -105,7 +105,7 @@ export function useTileAddresses(here: MapPlace, found: Found | undefined) {
   const { rat, plmn } = filter
   const layers = metric === 'off' ? 'dwells' : 'coverage,dwells'
   const devices = found ? null : tilesAddress({ ...deviceQuery(here), layers: 'devices' })
-  const areas = tilesAddress({ ...scopeQuery(filter), rat, plmn, layers })
+  const areas = tilesAddress({ ...scopeQuery(filter), ...pastQuery(here), rat, plmn, layers })
   return useMemo(() => ({ devices, areas }), [devices, areas])
 }
 
@@ -118,6 +118,10 @@ export const scopeQuery = (filter: FleetFilter) => ({
   tag: tagsOf(filter),
   sinceMinutes: filter.sinceMinutes,
 })
+
+/** Returns the parameters of a range in the past, which coverage, dead zones and dwells are read for. */
+export const pastQuery = ({ range }: Pick<MapPlace, 'range'>) =>
+  range ? { from: new Date(range.fromMs).toISOString(), to: new Date(range.toMs).toISOString() } : {}
 
 const deviceQuery = ({ filter, status }: MapPlace) => ({
   ...scopeQuery(filter),

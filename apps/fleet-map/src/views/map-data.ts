@@ -4,7 +4,7 @@ import type { DeadZone, Page } from '../api/types.ts'
 import { type Resource, useResource } from '../components/resource.ts'
 import type { Thresholds } from '../state/coverage.ts'
 import { type RadioHistory, radioHistory, readTrack, trailUntil } from '../state/trail.ts'
-import { scopeQuery } from './fleet-data.ts'
+import { pastQuery, scopeQuery } from './fleet-data.ts'
 import type { MapPlace } from './map-place.ts'
 
 const maxZones = 50
@@ -17,9 +17,10 @@ export function useThresholds(): Thresholds {
 }
 
 /** Reads the dead zones while their panel is open. `cells` are those of the selected zone. */
-export function useDeadZones({ filter, panel, zoneId }: MapPlace) {
+export function useDeadZones(here: MapPlace) {
+  const { filter, panel, zoneId } = here
   const isOpen = panel === 'dead-zones'
-  const query = { ...scopeQuery(filter), plmn: filter.plmn, limit: maxZones }
+  const query = { ...scopeQuery(filter), ...pastQuery(here), plmn: filter.plmn, limit: maxZones }
   const zones = useResource(
     isOpen ? JSON.stringify(['dead zones', query]) : 'no dead zones',
     async (signal) => (isOpen ? (await call<Page<DeadZone>>('/fleet/dead-zones', { signal, query })).items : none),

@@ -73,7 +73,6 @@ export function TimeRangeFields() {
           </label>
         </div>
       ) : null}
-      {from ? <p class="label">Coverage and dwells: from the start of the range until now.</p> : null}
     </>
   )
 }
