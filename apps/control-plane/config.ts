@@ -71,6 +71,8 @@ export const configSchema = z.object({
   OIDC_SCOPE: z.string().default('openid profile email'),
   /** What the button on the page says after "Sign in with". */
   OIDC_PROVIDER_NAME: z.string().min(1).max(40).default('single sign-on'),
+  /** Whether a person who signs out of the page also signs out at the provider. */
+  OIDC_SIGN_OUT: z.stringbool().default(false),
   OIDC_GROUPS_CLAIM: z.string().default('groups'),
   /** What the members of a group may do, as JSON. */
   OIDC_GROUP_ROLES: z.string().default('{}').transform(parsedJson).pipe(groupRolesSchema),
@@ -78,10 +80,10 @@ export const configSchema = z.object({
   SESSION_LIFETIME_HOURS: z.coerce.number().min(0.1).max(720).default(12),
   /** Number of trusted proxies that append to X-Forwarded-For; 0 ignores the header. */
   TRUSTED_PROXY_HOPS: z.coerce.number().int().min(0).max(10).default(0),
-  /** The built fleet map page, served at `/`. */
-  FLEET_MAP_FOLDER: z.string().default(fileURLToPath(new URL('../fleet-map/dist', import.meta.url))),
   /** Private networks in which receivers of webhooks may be. Default: none, only the public Internet. */
   WEBHOOK_PRIVATE_NETWORKS: networkList().default([]),
+  /** The built fleet map page, served at `/`. */
+  FLEET_MAP_FOLDER: z.string().default(fileURLToPath(new URL('../fleet-map/dist', import.meta.url))),
   /** The base address of an OpenTelemetry collector, to which traces are sent. Default: no traces. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),

@@ -151,6 +151,8 @@ function signInProviderOf(config: Config, baseUrl: string, clock: Clock) {
     scope: config.OIDC_SCOPE,
     name: config.OIDC_PROVIDER_NAME,
     redirectUri: `${baseUrl.replace(/\/$/, '')}/auth/oidc/callback`,
+    signsOut: config.OIDC_SIGN_OUT,
+    signedOutUri: `${baseUrl.replace(/\/$/, '')}/`,
     clock,
   })
 }

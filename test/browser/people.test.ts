@@ -2,14 +2,14 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, test, vi } from 'vitest'
 import { startIdentityProvider, type TestIdentityProvider } from '#test/identity-provider'
 import { type ProductProcess, startProductProcess } from '#test/product-process'
 import { freePort } from '../../apps/stack/engines/process.ts'
 import { violations } from './axe.ts'
-import { noChromium, openChromium } from './chromium.ts'
-import { openReader, type Reader, type ReaderOptions } from './reader.ts'
+import type { ReaderOptions } from './reader.ts'
+import { browserPages } from './session.ts'
 
 // Tests how people sign in, connect their first router and change the settings, against a product without a demo fleet and a
 // real OpenID provider.
@@ -19,43 +19,24 @@ vi.setConfig({ testTimeout: 2 * minute })
 const repository = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
-let browser: Browser | undefined
 let provider: TestIdentityProvider
 let product: ProductProcess
-const readers: Reader[] = []
 const users: Record<string, Record<string, unknown>> = {}
-
-beforeAll(async () => {
-  browser = await openChromium()
-  if (!browser) return
-  const port = await freePort()
-  provider = await startIdentityProvider(`http://127.0.0.1:${port}`, users)
-  product = await startProductProcess(['--no-demo', '--port', String(port)], {
-    ...provider.environment,
-    OIDC_PROVIDER_NAME: 'Example login',
-  })
-}, 3 * minute)
-afterAll(async () => {
-  await browser?.close()
-  await product?.stop()
-  provider?.close()
-}, minute)
-
-beforeEach((context) => {
-  if (!browser) context.skip(noChromium)
+const openPage = browserPages({
+  start: async () => {
+    const port = await freePort()
+    provider = await startIdentityProvider(`http://127.0.0.1:${port}`, users)
+    product = await startProductProcess(['--no-demo', '--port', String(port)], {
+      ...provider.environment,
+      OIDC_PROVIDER_NAME: 'Example login',
+    })
+  },
+  stop: async () => {
+    await product?.stop()
+    provider?.close()
+  },
 })
-afterEach(async () => {
-  const problems = readers.flatMap((reader) => reader.problems)
-  for (const reader of readers.splice(0)) await reader.close()
-  expect(problems).toEqual([])
-})
-
-async function open(address: string, options: ReaderOptions = {}): Promise<Page> {
-  if (!browser) throw new Error(noChromium)
-  const reader = await openReader(browser, address, options)
-  readers.push(reader)
-  return reader.page
-}
+const open = async (address: string, options?: ReaderOptions): Promise<Page> => (await openPage(address, options)).page
 
 /** Prints a sign-in link like `npm run sign-in`. */
 async function newLink(): Promise<string> {
@@ -200,9 +181,19 @@ test('signs in at the identity provider, with the user’s organization and role
   await page.getByText('Permission denied').waitFor()
   expect(await page.getByRole('link', { name: 'Organizations' }).count()).toBe(0)
 
+  const administrator = await signedIn()
+  await administrator.evaluate(`location.hash = '#/settings?section=sessions&org=${org}'`)
+  const people = administrator.getByRole('table', { name: 'People who are signed in' })
+  await people
+    .getByRole('row', { name: /Olga Operator/ })
+    .getByRole('button', { name: 'End session' })
+    .waitFor()
+
   await page.getByRole('button', { name: /^Account/ }).click()
   await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByRole('link', { name: 'Sign in with Example login' }).waitFor()
+  await page.getByRole('button', { name: 'Yes, sign me out' }).click()
+  await page.getByRole('link', { name: 'Sign in with Example login' }).click()
+  await page.getByLabel('User name').waitFor()
 })
 
 test('explains why the identity provider’s user has no access', async () => {

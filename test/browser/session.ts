@@ -6,31 +6,24 @@ import { openReader, type Reader, type ReaderOptions } from './reader.ts'
 
 const minuteMs = 60_000
 
-type BrowserSession = {
-  product: () => Product
-  /** Opens a view of the page, signed in with the demo key by default. */
-  read: (place: string, options?: ReaderOptions) => Promise<Reader>
-}
+/** Opens an address of the page in a new browser context. */
+type OpenPage = (address: string, options?: ReaderOptions) => Promise<Reader>
 
 /**
- * Starts Chromium and the product for the tests of a file. Skips them without Chromium. After each test, closes its pages
- * and fails if one of them had a problem.
+ * Starts Chromium for the tests of a file, and what the pages need. Skips the tests and starts nothing without Chromium.
+ * After each test, closes its pages and fails if one of them had a problem.
  */
-export function browserSession(): BrowserSession {
+export function browserPages({ start, stop }: { start: () => Promise<void>; stop: () => Promise<void> }): OpenPage {
   let browser: Browser | undefined
-  let product: Product | undefined
   const readers: Reader[] = []
-  const started = (): Product => {
-    if (!product) throw new Error('The product has not started.')
-    return product
-  }
   beforeAll(async () => {
     browser = await openChromium()
-    if (browser) product = await startProduct()
-  }, 3 * minuteMs)
+    if (browser) await start()
+  }, 4 * minuteMs)
   afterAll(async () => {
-    await browser?.close()
-    await product?.close()
+    if (!browser) return
+    await browser.close()
+    await stop()
   }, minuteMs)
   beforeEach((context) => {
     if (!browser) context.skip(noChromium)
@@ -40,14 +33,49 @@ export function browserSession(): BrowserSession {
     for (const reader of readers.splice(0)) await reader.close()
     expect(problems).toEqual([])
   })
-  return {
-    product: started,
-    async read(place, options = {}) {
-      if (!browser) throw new Error(noChromium)
-      const { url, demoKey } = started()
-      const reader = await openReader(browser, `${url}/${place}`, { key: demoKey, ...options })
-      readers.push(reader)
-      return reader
+  return async (address, options) => {
+    if (!browser) throw new Error(noChromium)
+    const reader = await openReader(browser, address, options)
+    readers.push(reader)
+    return reader
+  }
+}
+
+type BrowserSession = {
+  product: () => Product
+  /** Opens a view of the page, signed in with the demo key by default. `baseUrl`: the product's by default. */
+  read: (place: string, options?: ReaderOptions, baseUrl?: string) => Promise<Reader>
+}
+
+type SessionOptions = {
+  /** Starts what the product needs, such as a mail server, and returns the settings of the apps. */
+  environment?: () => Promise<Record<string, string>>
+  /** Runs once after the start of the product. */
+  prepare?: (product: Product) => Promise<void>
+  /** Runs after the stop of the product. */
+  stop?: () => Promise<void>
+}
+
+/** Starts Chromium and the product with its demo fleet for the tests of a file. */
+export function browserSession({ environment, prepare, stop }: SessionOptions = {}): BrowserSession {
+  let running: Product | undefined
+  const product = (): Product => {
+    if (!running) throw new Error('The product has not started.')
+    return running
+  }
+  const open = browserPages({
+    start: async () => {
+      running = await startProduct(await environment?.())
+      await prepare?.(running)
     },
+    stop: async () => {
+      await running?.close()
+      await stop?.()
+    },
+  })
+  return {
+    product,
+    read: (place, options = {}, baseUrl = product().url) =>
+      open(`${baseUrl}/${place}`, { key: product().demoKey, ...options }),
   }
 }

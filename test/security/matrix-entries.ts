@@ -47,8 +47,11 @@ export const entries: Record<string, Entry> = {
   'GET /auth/me': { foreign: 'own' },
   'GET /auth/sessions': { foreign: 'own' },
   'DELETE /auth/sessions/{id}': { id: 'sessionId' },
+  'GET /orgs/{orgId}/sessions': {},
+  'DELETE /orgs/{orgId}/sessions/{id}': { id: 'sessionId' },
   'GET /auth/oidc/start': { unguarded: true },
   'GET /auth/oidc/callback': { unguarded: true },
+  'GET /auth/oidc/sign-out': { unguarded: true },
 
   'GET /devices': { foreign: 'own' },
   'POST /devices': { json: ({ orgId }) => ({ organizationId: orgId, serial: 'S', name: 'R', model: 'M' }) },

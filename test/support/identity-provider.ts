@@ -33,7 +33,12 @@ export async function startIdentityProvider(
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const provider = new Provider(issuer, {
     clients: [
-      { client_id: clientId, client_secret: clientSecret, redirect_uris: [`${publicBaseUrl}/auth/oidc/callback`] },
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [`${publicBaseUrl}/auth/oidc/callback`],
+        post_logout_redirect_uris: [`${publicBaseUrl}/`],
+      },
     ],
     claims: { openid: ['sub'], profile: ['name', 'groups', 'orgs'] },
     findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id, ...users[id] }) }),
@@ -62,7 +67,12 @@ export async function startIdentityProvider(
   }
   return {
     issuer,
-    environment: { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret },
+    environment: {
+      OIDC_ISSUER: issuer,
+      OIDC_CLIENT_ID: clientId,
+      OIDC_CLIENT_SECRET: clientSecret,
+      OIDC_SIGN_OUT: 'true',
+    },
     close: () => {
       server.closeAllConnections()
       server.close()

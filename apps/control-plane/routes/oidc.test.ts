@@ -144,7 +144,17 @@ describe('GET /auth/oidc/callback', () => {
 
 test('the page learns the name of the provider', async () => {
   const { body } = await api.call('GET', '/auth/session')
-  expect(body).toEqual({ caller: null, provider: { name: 'Example login' } })
+  expect(body).toEqual({ caller: null, provider: { name: 'Example login', signsOut: true } })
+})
+
+test('a sign-out continues at the provider, which returns to the page', async () => {
+  const response = await api.fetch('/auth/oidc/sign-out', { headers: ownAddress() })
+  const address = new URL(locationOf(response))
+  expect([response.status, address.origin]).toEqual([302, provider.issuer])
+  expect(Object.fromEntries(address.searchParams)).toEqual({
+    client_id: 'routerfleet',
+    post_logout_redirect_uri: `${baseUrl}/`,
+  })
 })
 
 test('without a provider, there is nothing to start; with one that does not respond, the page says so', async () => {
@@ -154,6 +164,7 @@ test('without a provider, there is nothing to start; with one that does not resp
     expect((await without.fetch('/auth/oidc/start?returnTo=%23%2Fmap')).status).toBe(404)
     const response = await away.fetch('/auth/oidc/start?returnTo=%23%2Fmap')
     expect(locationOf(response)).toMatch(/#\/sign-in\?problem=unavailable$/)
+    expect(locationOf(await away.fetch('/auth/oidc/sign-out'))).toMatch(/#\/map$/)
   } finally {
     await without.close()
     await away.close()

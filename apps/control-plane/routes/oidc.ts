@@ -78,6 +78,27 @@ export const oidcRoutes: Route[] = [
       }
     },
   }),
+  route({
+    method: 'get',
+    path: '/auth/oidc/sign-out',
+    summary: 'Sign out at the identity provider',
+    description:
+      'Redirects the browser to the OpenID provider (RP-initiated logout), which returns it to the web page. For the web page, after it ended its own session.',
+    tag,
+    access: 'public',
+    answers: {
+      302: { description: 'A redirect; to the web page if the provider has no sign-out.', headers: ['Location'] },
+      404: { description: 'No identity provider is configured.' },
+      ...tooMany,
+    },
+    handle: async ({ services, http }) => {
+      const provider = requireProvider(services)
+      await countSignIn(services, http)
+      // Without the provider, the person is still signed out here.
+      const address = await provider.signOutAddress().catch(() => undefined)
+      return redirectTo(address?.href ?? pageAddress(services, '#/map'))
+    },
+  }),
 ]
 
 function requireProvider({ signInProvider }: Services) {

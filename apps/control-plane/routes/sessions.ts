@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { instantOut, uuid } from '#core/schemas'
+import { endOrganizationSession, listOrganizationSessions } from '#fleet/access/organization-sessions'
 import { endSession, listSessions } from '#fleet/access/sessions'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { pageOf, pageQuery } from '../http/schemas.ts'
+import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 import { callerOf, callerSchema } from './sign-in.ts'
 
 const tag = 'Sign-in'
@@ -18,6 +19,13 @@ const sessionSchema = z
     expiresAt: instantOut(),
   })
   .meta({ id: 'Session' })
+
+const organizationSessionSchema = sessionSchema
+  .extend({
+    principalId: z.string().describe('`key:…` or `user:…`, as in audit records.'),
+    name: z.string().nullable().describe('The name of the API key or of the user.'),
+  })
+  .meta({ id: 'OrganizationSession' })
 
 export const sessionRoutes: Route[] = [
   route({
@@ -52,6 +60,43 @@ export const sessionRoutes: Route[] = [
     answers: { 204: { description: 'The session has ended.' }, 403: { description: 'Forged requests are refused.' } },
     handle: async ({ ctx, params }) => {
       await endSession(ctx, { sessionId: params.id })
+      return { status: 204 }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/sessions',
+    summary: 'List the sign-in sessions of an organization',
+    description:
+      'The sessions that began with a sign-in link of an API key of the organization, and those of users to whom the identity provider gives a role in it.',
+    tag,
+    access: 'key:manage',
+    params: orgParams,
+    query: z.strictObject(pageQuery),
+    answers: {
+      200: { description: 'Sessions that have not ended, newest first.', schema: pageOf(organizationSessionSchema) },
+    },
+    handle: async (input) =>
+      pageReply(
+        input,
+        await listOrganizationSessions(input.ctx, {
+          organizationId: input.params.orgId,
+          page: pageRequest(input),
+        }),
+      ),
+  }),
+  route({
+    method: 'delete',
+    path: '/orgs/:orgId/sessions/:id',
+    summary: 'End a sign-in session of an organization',
+    description:
+      'The session stops working within 5 seconds, in all organizations of the person. The person can sign in again: to prevent that, revoke the API key or remove the role at the identity provider.',
+    tag,
+    access: 'key:manage',
+    params: z.object({ orgId: uuid(), id: uuid() }),
+    answers: { 204: { description: 'The session has ended.' } },
+    handle: async ({ ctx, params }) => {
+      await endOrganizationSession(ctx, { organizationId: params.orgId, sessionId: params.id })
       return { status: 204 }
     },
   }),

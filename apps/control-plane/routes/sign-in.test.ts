@@ -222,3 +222,37 @@ describe('GET /auth/sessions, DELETE /auth/sessions/:id', () => {
     expect((await api.call('DELETE', path, { token: b.key })).status).toBe(404)
   })
 })
+
+describe('GET /orgs/:orgId/sessions, DELETE /orgs/:orgId/sessions/:id', () => {
+  test('200 lists the sessions of the people of the organization, and 204 ends one of them', async () => {
+    const [a, b] = [await api.newOrganization(), await api.newOrganization()]
+    const viewer = await api.newKey([a.id], 'viewer')
+    const ofViewer = await signIn(await newLink(viewer), { 'user-agent': 'Lynx' })
+    const administrator = await signIn(await newLink(a.key))
+    await signIn(await newLink(b.key))
+    await signIn(await newLink(api.platformKey))
+    const list = await api.call('GET', `/orgs/${a.id}/sessions`, { headers: { cookie: administrator.cookie } })
+    expect(list.body.items).toMatchObject([
+      { id: administrator.answer.body.sessionId, current: true },
+      { id: ofViewer.answer.body.sessionId, current: false, userAgent: 'Lynx', principalId: ofViewer.answer.body.id },
+    ])
+    const path = `/orgs/${a.id}/sessions/${ofViewer.answer.body.sessionId}`
+    const headers = { ...page, cookie: administrator.cookie }
+    expect((await api.call('DELETE', path, { headers })).status).toBe(204)
+    expect((await api.call('DELETE', path, { headers })).status).toBe(404)
+    await vi.waitFor(async () => expect((await me(ofViewer.cookie)).status).toBe(401), 6_000)
+    const audit = await api.call('GET', `/orgs/${a.id}/audit?action=session.revoked`, { token: a.key })
+    expect(audit.body.items).toMatchObject([{ detail: { principalId: ofViewer.answer.body.id } }])
+  })
+
+  test('403 without key:manage, and 404 for the session and the administrator of another organization', async () => {
+    const [a, b] = [await api.newOrganization(), await api.newOrganization()]
+    const { answer } = await signIn(await newLink(a.key))
+    const sessionId = answer.body.sessionId
+    const viewer = await api.newKey([a.id], 'viewer')
+    expect((await api.call('GET', `/orgs/${a.id}/sessions`, { token: viewer })).status).toBe(403)
+    expect((await api.call('GET', `/orgs/${a.id}/sessions`, { token: b.key })).status).toBe(404)
+    expect((await api.call('DELETE', `/orgs/${a.id}/sessions/${sessionId}`, { token: viewer })).status).toBe(403)
+    expect((await api.call('DELETE', `/orgs/${b.id}/sessions/${sessionId}`, { token: b.key })).status).toBe(404)
+  })
+})

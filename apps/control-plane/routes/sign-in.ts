@@ -104,14 +104,21 @@ export const signInRoutes: Route[] = [
         description: 'The session and the ways to sign in.',
         schema: z.object({
           caller: callerSchema.nullable().describe('Null without a valid session.'),
-          provider: z.object({ name: z.string() }).nullable().describe('The identity provider; null without one.'),
+          provider: z
+            .object({
+              name: z.string(),
+              signsOut: z.boolean().describe('Whether its users sign out at `/auth/oidc/sign-out` as well.'),
+            })
+            .nullable()
+            .describe('The identity provider; null without one.'),
         }),
       },
       ...tooMany,
     },
     handle: async ({ services, http }) => {
       const caller = await callerOfSession(services, http)
-      const provider = services.signInProvider ? { name: services.signInProvider.name } : null
+      const { name, signsOut } = services.signInProvider ?? {}
+      const provider = name === undefined ? null : { name, signsOut }
       return { status: 200, body: { caller: caller ? callerOf(caller) : null, provider } }
     },
   }),

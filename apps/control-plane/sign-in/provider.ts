@@ -15,6 +15,10 @@ export type SignInProvider = {
    * `ProviderUnavailableError` if the provider does not respond.
    */
   finish(query: string, attempt: SignInAttempt): Promise<Claims>
+  /** Whether a person who signs out of the page also signs out at the provider. */
+  signsOut: boolean
+  /** Returns the address at which the provider signs the person out; undefined if it has none. */
+  signOutAddress(): Promise<URL | undefined>
 }
 
 /** The claims of the ID token, completed with those of the userinfo endpoint. */
@@ -30,6 +34,9 @@ type ProviderSettings = {
   name: string
   /** The address that the provider returns to. */
   redirectUri: string
+  signsOut: boolean
+  /** The address that the provider returns to after a sign-out. */
+  signedOutUri: string
   clock: Clock
 }
 
@@ -44,7 +51,7 @@ const pauseAfterFailureMs = 5_000
 
 /** Creates a provider. Reads its metadata by discovery at the first use, and again after a failure, at most every 5 s. */
 export function createSignInProvider(settings: ProviderSettings): SignInProvider {
-  const { clientId, scope, redirectUri, clock } = settings
+  const { clientId, scope, redirectUri, signsOut, signedOutUri, clock } = settings
   const issuer = new URL(settings.issuer)
   let configuration: Promise<oidc.Configuration> | undefined
   let pausedUntilMs = 0
@@ -99,6 +106,12 @@ export function createSignInProvider(settings: ProviderSettings): SignInProvider
       // Many providers put names and groups only there.
       const userinfo = hasUserinfo ? await oidc.fetchUserInfo(config, tokens.access_token, claims.sub) : {}
       return { ...userinfo, ...claims }
+    },
+    signsOut,
+    async signOutAddress() {
+      const config = await configured()
+      if (config.serverMetadata().end_session_endpoint === undefined) return undefined
+      return oidc.buildEndSessionUrl(config, { post_logout_redirect_uri: signedOutUri })
     },
   }
 }

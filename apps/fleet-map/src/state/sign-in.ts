@@ -1,17 +1,19 @@
 import { signal } from '@preact/signals'
-import { ApiError, accessWasRefused, apiKey, call, sessionCaller } from '../api/client.ts'
+import { ApiError, accessWasRefused, apiKey, call, sessionCaller, signOut } from '../api/client.ts'
 import type { Caller } from '../api/types.ts'
 import { goTo, place } from './url.ts'
 
+type Provider = { name: string; signsOut: boolean }
+
 /** The identity provider at which people can sign in; null without one. */
-export const provider = signal<{ name: string } | null>(null)
+export const provider = signal<Provider | null>(null)
 
 const retryMs = 3_000
 
 /** Asks the service who is signed in in this browser, until it answers. */
 export async function loadSession(): Promise<void> {
   try {
-    const session = await call<{ caller: Caller | null; provider: { name: string } | null }>('/auth/session')
+    const session = await call<{ caller: Caller | null; provider: Provider | null }>('/auth/session')
     provider.value = session.provider
     // A tab with an API key of its own stays with it.
     if (apiKey.value === null) sessionCaller.value = session.caller
@@ -43,4 +45,11 @@ export async function useLink(link: string): Promise<void> {
 export const providerAddress = (): string => {
   const returnTo = place.value.view === 'sign-in' ? '#/map' : location.hash || '#/map'
   return `./auth/oidc/start?${new URLSearchParams({ returnTo })}`
+}
+
+/** Ends the session or forgets the key of this tab. A user of the identity provider continues with the sign-out there. */
+export async function leave(): Promise<void> {
+  const isUser = sessionCaller.value?.id.startsWith('user:') ?? false
+  await signOut()
+  if (isUser && provider.value?.signsOut) location.assign('./auth/oidc/sign-out')
 }

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { signOut } from '../api/client.ts'
 import { useAction } from '../components/action.ts'
 import { Icon } from '../components/icon.tsx'
 import { FailureNotice } from '../components/notice.tsx'
 import { caller, homeOrganizationId, organizationId, organizationName, organizations } from '../state/session.ts'
+import { leave } from '../state/sign-in.ts'
 import { theme, toggleTheme } from '../state/theme.ts'
 import { place, setParams } from '../state/url.ts'
 
@@ -75,7 +75,7 @@ function Panel({ onDone }: { onDone: () => void }) {
           <Icon name={theme.value === 'dark' ? 'sun' : 'moon'} size={14} />
           {theme.value === 'dark' ? 'Light' : 'Dark'}
         </button>
-        <button type="button" class="button small" disabled={busy} onClick={() => run(signOut)}>
+        <button type="button" class="button small" disabled={busy} onClick={() => run(leave)}>
           <Icon name="out" size={14} /> Sign out
         </button>
       </div>

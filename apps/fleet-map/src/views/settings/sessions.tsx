@@ -1,10 +1,11 @@
-import { call, signOut } from '../../api/client.ts'
+import { call } from '../../api/client.ts'
 import { useAction } from '../../components/action.ts'
 import { ago, moment } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import { usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
-import { caller } from '../../state/session.ts'
+import { caller, holds, homeOrganizationId, organizationName } from '../../state/session.ts'
+import { leave } from '../../state/sign-in.ts'
 import { browserName } from './browser-name.ts'
 import { List, SectionHead } from './section.tsx'
 
@@ -17,17 +18,76 @@ type Session = {
   expiresAt: string
 }
 
-/** The browsers in which the same person is signed in. */
+type OrganizationSession = Session & { principalId: string; name: string | null }
+
+/** The browsers in which the same person is signed in, and for administrators those of all people of the organization. */
 export function Sessions() {
-  const list = usePages<Session>('/auth/sessions', {})
+  const who = caller.value?.name ?? caller.value?.id
+  const org = homeOrganizationId.value
+  return (
+    <>
+      <SectionHead
+        title="Sign-in sessions"
+        about={who ? `Browsers that are signed in as ${who}.` : 'Browsers in which you are signed in.'}
+      />
+      <OwnSessions />
+      {org && holds(org, 'key:manage') ? <OrganizationSessions key={org} org={org} /> : null}
+    </>
+  )
+}
+
+function OwnSessions() {
+  const { list, failure, columns } = useSessions<Session>('/auth/sessions')
+  return (
+    <>
+      <FailureNotice reason={failure} />
+      <List list={list} caption="Sign-in sessions" columns={columns} keyOf={({ id }) => id} empty="No sessions">
+        <p>This tab is signed in with an API key. It keeps the key until you close it.</p>
+      </List>
+    </>
+  )
+}
+
+function OrganizationSessions({ org }: { org: string }) {
+  const { list, failure, columns } = useSessions<OrganizationSession>(`/orgs/${org}/sessions`)
+  const person: Column<OrganizationSession> = {
+    title: 'Person',
+    cell: ({ name, principalId }) => (
+      <>
+        <strong>{name ?? principalId}</strong>
+        <div class="hint">{principalId.startsWith('key:') ? 'Link of an API key' : 'Identity provider'}</div>
+      </>
+    ),
+  }
+  return (
+    <>
+      <div class="section-title">
+        <h2>People of {organizationName(org) ?? 'the organization'}</h2>
+        <p class="hint">Who is signed in to this organization. A person whose session you end can sign in again.</p>
+      </div>
+      <FailureNotice reason={failure} />
+      <List
+        list={list}
+        caption="People who are signed in"
+        columns={[person, ...columns]}
+        keyOf={({ id }) => id}
+        empty="No one is signed in with a session"
+      />
+    </>
+  )
+}
+
+/** Reads sessions, and returns the columns that all lists of sessions have. */
+function useSessions<Row extends Session>(path: string) {
+  const list = usePages<Row>(path, {})
   const { busy, failure, run } = useAction()
   const end = ({ id, current }: Session) =>
     run(async () => {
-      if (current) return signOut()
-      await call(`/auth/sessions/${id}`, { method: 'DELETE' })
+      if (current) return leave()
+      await call(`${path}/${id}`, { method: 'DELETE' })
       list.reload()
     })
-  const columns: Column<Session>[] = [
+  const columns: Column<Row>[] = [
     {
       title: 'Browser',
       cell: ({ userAgent, current }) => (
@@ -37,7 +97,11 @@ export function Sessions() {
         </span>
       ),
     },
-    { title: 'Signed in', cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt)}</span> },
+    {
+      title: 'Signed in',
+      cell: ({ createdAt }) => <span title={moment(createdAt)}>{ago(createdAt)}</span>,
+      optional: true,
+    },
     { title: 'Last used', cell: ({ current, lastUsedAt }) => (current ? 'now' : ago(lastUsedAt)), optional: true },
     { title: 'Ends', cell: ({ expiresAt }) => <span title={moment(expiresAt)}>{ago(expiresAt)}</span>, optional: true },
     {
@@ -50,17 +114,5 @@ export function Sessions() {
       ),
     },
   ]
-  const who = caller.value?.name ?? caller.value?.id
-  return (
-    <>
-      <SectionHead
-        title="Sign-in sessions"
-        about={who ? `Browsers that are signed in as ${who}.` : 'Browsers in which you are signed in.'}
-      />
-      <FailureNotice reason={failure} />
-      <List list={list} caption="Sign-in sessions" columns={columns} keyOf={({ id }) => id} empty="No sessions">
-        <p>This tab is signed in with an API key. It keeps the key until you close it.</p>
-      </List>
-    </>
-  )
+  return { list, failure, columns }
 }
