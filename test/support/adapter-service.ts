@@ -21,14 +21,17 @@ export type Latest = Record<'cellular' | 'connection' | 'location' | 'system', R
 /** Starts the whole service for tests of adapters. */
 export async function startAdapterService() {
   const service = await startWholeService()
+  /** Calls the API as an administrator. Throws for responses other than 2xx. */
   const admin = async (method: string, path: string, body?: unknown) => {
     const answer = await fetch(service.url + path, {
       method,
       headers: { authorization: `Bearer ${service.adminKey}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path} returned ${answer.status}: ${text}`)
     // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests assert.
-    return (await answer.json()) as any
+    return (text === '' ? undefined : JSON.parse(text)) as any
   }
   /** Returns the lines of a metric with these labels. */
   async function seriesOf(name: string, labels: readonly string[]): Promise<string[]> {

@@ -92,7 +92,7 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
           </button>
         ) : null}
       </div>
-      <div class="card job-summary" aria-live="polite">
+      <div class="card panel" aria-live="polite">
         <strong>
           {count(value.counts.succeeded)} of {count(value.total)} succeeded · {batchState(value).toLowerCase()}
         </strong>

@@ -69,7 +69,7 @@ export function JobDetail({ org, id }: { org: string; id: string }) {
           <>
             <dt>Parameters</dt>
             <dd>
-              <pre>{JSON.stringify(value.parameters, null, 2)}</pre>
+              <pre class="code-block">{JSON.stringify(value.parameters, null, 2)}</pre>
             </dd>
           </>
         ) : null}
@@ -77,7 +77,9 @@ export function JobDetail({ org, id }: { org: string; id: string }) {
           <>
             <dt>Result</dt>
             <dd>
-              <pre>{typeof value.result === 'string' ? value.result : JSON.stringify(value.result, null, 2)}</pre>
+              <pre class="code-block">
+                {typeof value.result === 'string' ? value.result : JSON.stringify(value.result, null, 2)}
+              </pre>
             </dd>
           </>
         )}

@@ -68,7 +68,7 @@ export function RolloutFields({ pace, total, onChange }: RolloutFieldsProps) {
   const changeStage = (index: number, part: Partial<StageField>) =>
     change({ stages: pace.stages.map((stage, at) => (at === index ? { ...stage, ...part } : stage)) })
   return (
-    <section class="card" aria-label="Rollout">
+    <section class="card panel" aria-label="Rollout">
       <h2>Rollout</h2>
       <div class="segmented">
         <button type="button" aria-pressed={!pace.inStages} onClick={() => change({ inStages: false })}>

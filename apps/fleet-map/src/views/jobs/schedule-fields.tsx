@@ -36,7 +36,7 @@ type ScheduleFieldsProps = { timing: Timing; onChange: (timing: Timing) => void 
 export function ScheduleFields({ timing, onChange }: ScheduleFieldsProps) {
   const change = (part: Partial<Timing>) => onChange({ ...timing, ...part })
   return (
-    <section class="card" aria-label="Time">
+    <section class="card panel" aria-label="Time">
       <h2>Time</h2>
       <label class="field">
         <span>Start (leave empty to start at once)</span>

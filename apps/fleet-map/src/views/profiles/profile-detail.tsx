@@ -43,9 +43,9 @@ export function ProfileDetail({ org, id }: { org: string; id: string }) {
       </p>
       <ProfileDevices org={org} profile={value} />
       <ProfileVersions org={org} profile={value} onRolledBack={profile.reload} />
-      <section class="card profile-settings" aria-label="Settings">
+      <section class="card panel" aria-label="Settings">
         <h2>Settings</h2>
-        <pre>{JSON.stringify(value.settings, null, 2)}</pre>
+        <pre class="code-block">{JSON.stringify(value.settings, null, 2)}</pre>
       </section>
       {dialog === 'edit' ? (
         <ProfileDialog

@@ -43,7 +43,7 @@ export function ProfileDevices({ org, profile }: { org: string; profile: Profile
     },
   ]
   return (
-    <section class="card profile-devices" aria-label="Devices">
+    <section class="card panel" aria-label="Devices">
       <div class="toolbar">
         <h2 class="grow">Devices</h2>
         <div class="segmented">

@@ -33,7 +33,7 @@ export function ProfileVersions({ org, profile, onRolledBack }: ProfileVersionsP
     { title: `Version ${current.version} (present)`, cell: ({ after }) => <Value text={after} look="after" /> },
   ]
   return (
-    <section class="card profile-versions" aria-label="Versions">
+    <section class="card panel profile-versions" aria-label="Versions">
       <div class="toolbar">
         <h2 class="grow">Versions</h2>
         <label class="label" for="compared-version">
