@@ -2,6 +2,7 @@ import type { Clock } from '#core/clock'
 import { createCoverageLists } from '#fleet-map/coverage/coverage-lists'
 import { createDeadZoneLists } from '#fleet-map/coverage/dead-zone-lists'
 import { createRouteCells } from '#fleet-map/coverage/route-cells'
+import { createSignalTrends } from '#fleet-map/coverage/signal-trends'
 import { createDwellLists } from '#fleet-map/dwells/dwell-lists'
 import type { FleetSources } from '#fleet-map/fleet-sources'
 import { createKeptSelections } from '#fleet-map/gps/kept-selections'
@@ -27,6 +28,7 @@ export function createFleetMaps(parts: { pool: Pool; readers: Readers; clock: Cl
     coverage: createCoverageLists(sources),
     deadZones: createDeadZoneLists(parts),
     routeCells: createRouteCells(parts),
+    signalTrends: createSignalTrends(parts),
     dwells: createDwellLists(sources),
     dwellSignals: sources.dwellSignals,
     seen: createSeenDevices(cacheBytes.seenDevices),

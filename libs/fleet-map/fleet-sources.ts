@@ -1,6 +1,7 @@
 import type { CoverageLists } from '#fleet-map/coverage/coverage-lists'
 import type { DeadZoneLists } from '#fleet-map/coverage/dead-zone-lists'
 import type { RouteCells } from '#fleet-map/coverage/route-cells'
+import type { SignalTrends } from '#fleet-map/coverage/signal-trends'
 import type { DwellLists } from '#fleet-map/dwells/dwell-lists'
 import type { KeptSelections } from '#fleet-map/gps/kept-selections'
 import type { SeenDevices } from '#fleet-map/gps/seen-devices'
@@ -17,6 +18,7 @@ export type FleetSources = {
   coverage: CoverageLists
   deadZones: DeadZoneLists
   routeCells: RouteCells
+  signalTrends: SignalTrends
   dwells: DwellLists
   dwellSignals: DwellSignals
   seen: SeenDevices

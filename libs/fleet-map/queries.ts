@@ -54,6 +54,12 @@ export type TilesQuery = Omit<DeviceQuery, 'bbox'> &
 export type DeadZonesQuery = DeviceQuery &
   PastQuery & { sinceMinutes: number; plmn?: string | undefined; limit: number }
 
+export type SignalTrendQuery = Omit<DeviceQuery, 'bbox'> & {
+  sinceMinutes: number
+  rat?: string | undefined
+  plmn?: string | undefined
+}
+
 export type DwellsQuery = DeviceQuery &
   WindowQuery & {
     deviceId?: string | undefined

@@ -43,6 +43,12 @@ export function voteParts(filter: VoteFilter): Source[] {
   return parts(filter, single, hourly)
 }
 
+/** The parts of `voteParts` as `(ts, rat, rsrp_bin, votes)`; `ts` is exact to the hour. */
+export function timedVoteParts(filter: VoteFilter): Source[] {
+  const single = 'SELECT ts, rat, floor(rsrp_dbm + 0.5) rsrp_bin, 1::long votes FROM coverage_vote_1m'
+  return parts(filter, single, 'SELECT ts, rat, rsrp_bin, votes FROM coverage_1h')
+}
+
 /** The votes as one source, for conditions on their sums. */
 export const voteSource = (filter: VoteFilter): Source => unionOf(voteParts(filter))
 

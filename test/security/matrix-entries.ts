@@ -145,6 +145,7 @@ export const entries: Record<string, Entry> = {
   'GET /fleet/tiles/{z}/{x}/{y}.mvt': { query: ({ orgId }) => `?orgId=${orgId}` },
   'GET /fleet/tiles.json': { foreign: 'own' },
   'GET /fleet/dead-zones': { foreign: 'own' },
+  'GET /fleet/signal-trend': { foreign: 'own' },
   'POST /fleet/forecast': {
     json: ({ orgId }) => ({
       orgId,

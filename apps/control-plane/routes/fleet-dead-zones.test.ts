@@ -31,6 +31,7 @@ async function store(...rows: StoredRow[][]): Promise<void> {
   await refreshCoverage(api.questdb)
 }
 
+const signalTrend = (key: string, query = '') => api.call('GET', `/fleet/signal-trend?${query}`, { token: key })
 const deadZones = (key: string, query = '') => api.call('GET', `/fleet/dead-zones?${query}`, { token: key })
 
 // A tunnel: two neighbouring cells of resolution 9; and a place far from it.
@@ -256,5 +257,68 @@ describe('GET /fleet/dead-zones', () => {
     expect(await deadZones(free.organization.key)).toMatchObject({ status: 403, body: { code: 'plan_feature' } })
     expect(await deadZones(organization.key, `orgId=${free.organization.id}`)).toMatchObject({ status: 404 })
     expect(cellToParent(inside(tunnel), 9)).toBe(tunnel)
+  })
+})
+
+describe('GET /fleet/signal-trend', () => {
+  const hourMs = 3_600_000
+  const [near, farther] = [inside(tunnel), inside(far)]
+
+  test('200 returns the signal by hour and by operator, the worst operator first', async () => {
+    const { organization, newVoter } = await fleet()
+    const [one, two] = [await newVoter(), await newVoter(['truck'])]
+    const nowMs = Date.now()
+    const laterMs = Math.floor(nowMs / hourMs) * hourMs - 1
+    const earlierMs = laterMs - 5 * hourMs
+    await store(
+      votesIn(one, near, 6, { rsrpDbm: -80, plmn: '27202' }, laterMs),
+      votesIn(two, farther, 3, { rsrpDbm: -110 }, laterMs),
+      votesIn(two, farther, 9, { rsrpDbm: -100 }, earlierMs),
+      votesIn(two, near, 2, none, earlierMs),
+    )
+    const { status, body } = await signalTrend(organization.key)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ asOf: expect.any(String), window: { limitedBy: null }, stepS: 3_600 })
+    const hourOf = (ms: number) => new Date(Math.floor(ms / hourMs) * hourMs).toISOString()
+    const classes = { none: 0, poor: 0, fair: 0, good: 0, excellent: 0, unknown: 0 }
+    expect(body.steps).toMatchObject([
+      {
+        ...{ from: hourOf(earlierMs), samples: 11, serviceRatio: 9 / 11, noServiceS: 120 },
+        ...{ rsrpDbm: { p10: -100, p50: -100, p90: -100 }, byQuality: { ...classes, none: 2, fair: 9 } },
+      },
+      {
+        ...{ from: hourOf(laterMs), samples: 9, serviceRatio: 1, rsrpDbm: { p10: -110, p50: -80, p90: -80 } },
+        byQuality: { ...classes, poor: 3, excellent: 6 },
+      },
+    ])
+    expect(body.operators).toMatchObject([
+      { plmn: '27201', samples: 14, byQuality: { ...classes, none: 2, poor: 3, fair: 9 } },
+      { plmn: '27202', samples: 6, serviceRatio: 1 },
+    ])
+    const trucks = (await signalTrend(organization.key, 'tag=truck')).body
+    expect(trucks.steps.map(({ samples }: { samples: number }) => samples)).toEqual([11, 3])
+    const long = (await signalTrend(organization.key, `sinceMinutes=43200&orgId=${organization.id}`)).body
+    expect([long.stepS, long.steps.length <= 2]).toEqual([86_400, true])
+    const sum = long.steps.reduce((all: number, { samples }: { samples: number }) => all + samples, 0)
+    expect(sum).toBe(20)
+  })
+
+  test('200 merges the caller’s organizations, and returns nothing of others', async () => {
+    const [a, b, stranger] = [await fleet(), await fleet(), await fleet()]
+    await store(votesIn(await a.newVoter(), near, 5), votesIn(await b.newVoter(), near, 7))
+    const samplesFor = async (key: string) =>
+      (await signalTrend(key)).body.operators.map(({ samples }: { samples: number }) => samples)
+    expect(await samplesFor(await api.newKey([a.organization.id, b.organization.id], 'viewer'))).toEqual([12])
+    expect(await samplesFor(stranger.organization.key)).toEqual([])
+  })
+
+  test('400 for wrong parameters; 403 without the scope and on a plan without coverage; 404 for a foreign organization', async () => {
+    const [{ organization }, free] = [await fleet(), await fleet('free')]
+    for (const query of ['sinceMinutes=0', 'plmn=abc', 'rat=5g', 'bbox=1,2,3,4'])
+      expect(await signalTrend(organization.key, query)).toMatchObject({ status: 400 })
+    const weak = await api.newKey([organization.id], ['device:read'])
+    expect(await signalTrend(weak, `orgId=${organization.id}`)).toMatchObject({ status: 403 })
+    expect(await signalTrend(free.organization.key)).toMatchObject({ status: 403, body: { code: 'plan_feature' } })
+    expect(await signalTrend(organization.key, `orgId=${free.organization.id}`)).toMatchObject({ status: 404 })
   })
 })

@@ -109,6 +109,13 @@ export const tilesQuery = z.strictObject({
   layers: wordList(tileLayerNames).optional().describe('Layers to return. By default, all layers.'),
 })
 
+export const signalTrendQuery = z.strictObject({
+  ...tileFilter,
+  rat: coverageFilter.rat,
+  plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
+  ...window,
+})
+
 export const coverageQuery = z.strictObject({ ...coverageFilter, ...window, ...past })
 
 export const deadZonesQuery = z.strictObject({

@@ -145,3 +145,33 @@ export const deadZonePageSchema = z.object({
   h3Resolution: z.int(),
   ...pageOf(deadZoneSchema).shape,
 })
+
+const votes = z.int().describe('Number of votes, one per device, cell and minute.')
+
+const signalSummary = {
+  samples: votes,
+  serviceRatio: z.number().describe('Share of the votes with service.'),
+  noServiceS: z.int().describe('Seconds without service; each vote without service counts as one minute.'),
+  rsrpDbm: z
+    .object({ p10: decibels, p50: decibels, p90: decibels })
+    .describe('Percentiles of the votes with service; null where nothing was measured.'),
+  byQuality: z
+    .record(z.enum([...qualities, 'unknown']), z.int())
+    .describe('Votes by the class of their RSRP. `none` includes votes without service; `unknown` have no RSRP.'),
+}
+
+export const signalTrendSchema = z
+  .object({
+    asOf: z.string(),
+    window: windowSchema,
+    stepS: z.int().describe('Length of a step: an hour, six hours or a day, by the length of the window.'),
+    steps: z
+      .array(z.object({ from: instantOut(), ...signalSummary }))
+      .describe('Oldest first. Steps begin at multiples of their length in UTC. A step without votes is left out.'),
+    operators: z
+      .array(z.object({ plmn: z.string(), ...signalSummary }))
+      .describe(
+        'At most 100 operators with at least 5 votes each. The operator with the largest share of votes with a poor signal or none is first.',
+      ),
+  })
+  .meta({ id: 'SignalTrend' })

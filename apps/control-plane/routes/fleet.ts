@@ -3,6 +3,7 @@ import { throwIfClosed } from '#core/errors'
 import { readCoverage } from '#fleet-map/coverage/coverage'
 import { listDeadZones } from '#fleet-map/coverage/dead-zones'
 import { readForecast } from '#fleet-map/coverage/forecast'
+import { readSignalTrend } from '#fleet-map/coverage/signal-trend'
 import { listDwells } from '#fleet-map/dwells/dwells'
 import { gpsBody, gpsContentTypes } from '#fleet-map/gps/gps-formats'
 import { readGps } from '#fleet-map/gps/gps-picture'
@@ -20,8 +21,15 @@ import { requestReader } from '../http/request-reader.ts'
 import { type Route, type RouteInput, route } from '../http/route.ts'
 import { hidden, planned } from './fleet-answers.ts'
 import { forecastRequest, forecastSchema } from './fleet-forecast-schemas.ts'
-import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery } from './fleet-query.ts'
-import { coverageSchema, deadZonePageSchema, dwellPageSchema, gpsSchema, thresholdsSchema } from './fleet-schemas.ts'
+import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery, signalTrendQuery } from './fleet-query.ts'
+import {
+  coverageSchema,
+  deadZonePageSchema,
+  dwellPageSchema,
+  gpsSchema,
+  signalTrendSchema,
+  thresholdsSchema,
+} from './fleet-schemas.ts'
 
 const tag = 'Fleet GPS'
 
@@ -178,6 +186,22 @@ const deadZones = route({
   },
 })
 
+const signalTrend = route({
+  method: 'get',
+  path: '/fleet/signal-trend',
+  summary: 'Get the signal over time and by operator',
+  description:
+    'Adds up the votes of coverage: one per device, cell and minute, for samples with a position. Returns them by time and by operator, with the worst operator first.',
+  tag,
+  access: 'fleet:read',
+  query: signalTrendQuery,
+  answers: { 200: { description: 'The signal of the fleet.', schema: signalTrendSchema }, ...planned, ...hidden },
+  handle: async (input) => ({
+    status: 200,
+    body: await readSignalTrend(input.ctx, input.services.fleetMaps, requestReader(input), input.query),
+  }),
+})
+
 const forecast = route({
   method: 'post',
   path: '/fleet/forecast',
@@ -209,4 +233,4 @@ const signalThresholds = route({
   handle: async () => ({ status: 200, body: thresholds }),
 })
 
-export const fleetRoutes: Route[] = [gps, stream, coverage, deadZones, forecast, dwells, signalThresholds]
+export const fleetRoutes: Route[] = [gps, stream, coverage, deadZones, signalTrend, forecast, dwells, signalThresholds]

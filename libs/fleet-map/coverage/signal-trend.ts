@@ -1,0 +1,23 @@
+import type { FleetContext } from '#fleet/context'
+import { groupMembers } from '#fleet-map/access'
+import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
+import type { FleetMaps } from '#fleet-map/fleet-maps'
+import type { SignalTrendQuery } from '#fleet-map/queries'
+import type { Reader } from '#questdb/readers'
+
+/** The signal of the caller's organizations over time and by operator. Throws 404 and 403. */
+export async function readSignalTrend(ctx: FleetContext, fleet: FleetMaps, reader: Reader, query: SignalTrendQuery) {
+  const scope = await openCoverage(ctx, query)
+  const { groupId, tag: tags, rat, plmn } = query
+  const members = await groupMembers(ctx, scope.found, groupId)
+  const { organizations } = scope
+  const { madeMs, stepMs, steps, operators } = await fleet.signalTrends.read(reader, {
+    ...{ organizations, groupId, members, tags, rat, plmn },
+  })
+  return {
+    ...answerTime(scope, fleet.revisions, madeMs),
+    stepS: stepMs / 1_000,
+    steps: steps.map(({ fromMs, ...step }) => ({ from: new Date(fromMs).toISOString(), ...step })),
+    operators,
+  }
+}

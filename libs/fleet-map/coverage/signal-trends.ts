@@ -1,0 +1,74 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '#core/clock'
+import { type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
+import type { Pool } from '#postgres/pool'
+import type { Reader } from '#questdb/readers'
+import { stepOf, votesByOperator, votesByStep } from '#questdb/signal-trend'
+import { enoughVotes } from '#telemetry/dead-zones'
+import { type SignalSummary, type SignalVotes, summarizeSignal, worstSignalFirst } from '#telemetry/signal-trend'
+
+/** A request for a trend. `groupId` replaces `members` in the key of a trend. */
+type TrendRequest = VoteRequest & { groupId: string | undefined }
+
+/** The signal by time, oldest step first and without steps that have no votes, and by operator, worst first. */
+type SignalTrend = {
+  madeMs: number
+  stepMs: number
+  steps: (SignalSummary & { fromMs: number })[]
+  operators: (SignalSummary & { plmn: string })[]
+}
+
+export type SignalTrends = {
+  /** A trend that is at most a minute old. */
+  read(reader: Reader, request: TrendRequest): Promise<SignalTrend>
+}
+
+const freshMs = 60_000
+const maxRequests = 1_000
+const maxOperators = 100
+
+/** Trends, shared by all callers with the same request. */
+export function createSignalTrends({ pool, clock }: { pool: Pool; clock: Clock }): SignalTrends {
+  const newest = new LRUCache<string, Promise<SignalTrend>>({ ttl: freshMs, perf: { now: clock }, max: maxRequests })
+
+  const make = async (reader: Reader, request: TrendRequest): Promise<SignalTrend> => {
+    // Finish the trend even if this caller disconnects, because other callers wait for it.
+    const { questdb, heavy } = reader.detached()
+    const madeMs = clock()
+    const step = stepOf(Math.max(0, ...request.organizations.map(({ windowMs }) => windowMs)))
+    const filters = await voteFilters({ pool, questdb }, request, madeMs)
+    const [byStep, byOperator] = await heavy(async () => [
+      (await Promise.all(filters.map((filter) => votesByStep(questdb, filter, step)))).flat(),
+      (await Promise.all(filters.map((filter) => votesByOperator(questdb, filter)))).flat(),
+    ])
+    return {
+      madeMs,
+      stepMs: step.stepMs,
+      steps: summaries(byStep, ({ stepMs }) => stepMs)
+        .map(([fromMs, summary]) => ({ fromMs, ...summary }))
+        .sort((a, b) => a.fromMs - b.fromMs),
+      operators: summaries(byOperator, ({ plmn }) => plmn)
+        .map(([plmn, summary]) => ({ plmn, ...summary }))
+        .filter(({ samples }) => samples >= enoughVotes)
+        .sort(worstSignalFirst)
+        .slice(0, maxOperators),
+    }
+  }
+
+  return {
+    read(reader, request) {
+      const { members: _members, ...identity } = request
+      const key = JSON.stringify(identity)
+      const known = newest.get(key)
+      if (known) return known
+      const trend = make(reader, request)
+      newest.set(key, trend)
+      // Do not cache a failure, so that the next reader retries.
+      trend.catch(() => newest.delete(key))
+      return trend
+    },
+  }
+}
+
+const summaries = <Votes extends SignalVotes, Key>(votes: readonly Votes[], keyOf: (votes: Votes) => Key) =>
+  [...Map.groupBy(votes, keyOf)].map(([key, group]) => [key, summarizeSignal(group)] as const)
