@@ -15,7 +15,7 @@ const unitTests = [
   'libs/fleet-map/{bounded-caches,shared-lists,gps/{selection,shared-answers},live/*,tiles/*}.test.ts',
   'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,hostile-shapes,packed-states,realign-device,realign-turns,stored-times}.test.ts',
   'libs/{queue/coalesce,redis/address}.test.ts',
-  'apps/control-plane/{devices/import-rows,http/csv,http/openapi}.test.ts',
+  'apps/control-plane/{devices/import-rows,http/csv,http/map-background,http/openapi}.test.ts',
   'apps/gateway/**/*.test.ts',
   'clients/typescript/test/*.test.ts',
   'apps/ingest/{access/device-access,report/device-traffic,report/report-cost}.test.ts',

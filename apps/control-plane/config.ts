@@ -4,6 +4,7 @@ import { networkList, urlList } from '#core/config'
 import { Secret } from '#core/secret'
 import { questdbVariables } from '#questdb/servers'
 import { redisVariables } from '#redis/address'
+import { mapVariables } from './http/map-background.ts'
 import { groupRolesSchema } from './sign-in/granted-access.ts'
 
 const optionalUrl = z.url().optional()
@@ -84,6 +85,7 @@ export const configSchema = z.object({
   WEBHOOK_PRIVATE_NETWORKS: networkList().default([]),
   /** The built fleet map page, served at `/`. */
   FLEET_MAP_FOLDER: z.string().default(fileURLToPath(new URL('../fleet-map/dist', import.meta.url))),
+  ...mapVariables,
   /** The base address of an OpenTelemetry collector, to which traces are sent. Default: no traces. */
   OTEL_EXPORTER_OTLP_ENDPOINT: z.url().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),

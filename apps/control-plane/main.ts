@@ -8,6 +8,7 @@ import { waitUntilAvailable } from '#postgres/availability'
 import { migrate } from '#postgres/migrate'
 import { configSchema } from './config.ts'
 import { createApp } from './http/app.ts'
+import { openMapBackground } from './http/map-background.ts'
 import { openPage } from './http/page.ts'
 import { routes } from './routes.ts'
 import { openServices } from './start.ts'
@@ -22,7 +23,8 @@ await waitUntilAvailable(config.POSTGRES_URL)
 await migrate(config.POSTGRES_URL)
 const { services, close } = await openServices(config)
 const app = createApp(routes, services)
-const page = await openPage(config.FLEET_MAP_FOLDER, config.ROUTER_MODEL_SEGMENT)
+const background = await openMapBackground(config)
+const page = await openPage(config.FLEET_MAP_FOLDER, config.ROUTER_MODEL_SEGMENT, background)
 const server = await startServer((request, ...rest) => page?.(request) ?? app.fetch(request, ...rest), {
   host: config.HOST,
   port: config.PORT,

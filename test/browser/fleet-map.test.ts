@@ -1,8 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { pmtilesWorld } from '#test/pmtiles'
 import { decodeTile } from '#test/tiles'
 import { type Violation, violations } from './axe.ts'
 import { noChromium, openChromium } from './chromium.ts'
+import { servePage, serveStyle } from './map-background.ts'
 import { serveBelow } from './path-prefix.ts'
 import { movingVehicles, type Product, startProduct } from './product.ts'
 import { openReader, type Reader, type ReaderOptions } from './reader.ts'
@@ -489,6 +494,46 @@ test('returns to the sign-in with a reason when the key is revoked', async () =>
   await page.getByLabel('API key').fill(product.demoKey)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Jobs' }).waitFor()
+})
+
+const attribution = (page: Page) => page.locator('.maplibregl-ctrl-attrib').textContent()
+
+test('draws the fleet above a configured style, and above satellite images at a click', async () => {
+  const tiles = await serveStyle()
+  const settings = {
+    MAP_STYLE_URL: `${tiles.url}/style.json`,
+    MAP_SATELLITE_URL: `${tiles.url}/images/{z}/{x}/{y}.png`,
+    MAP_SATELLITE_ATTRIBUTION: 'Test images',
+  }
+  const served = await servePage(product.url, settings)
+  const { page, seesMap } = await read('#/map', { otherOrigins: [tiles.url] }, served.url)
+  await expect.poll(() => attribution(page)).toBe('Test streets')
+  await expect.poll(() => tiles.paths.some((path) => /^\/streets\/\d+\/\d+\/\d+\.png$/.test(path))).toBe(true)
+  await seesMap()
+  await page.getByRole('button', { name: 'Satellite images' }).click()
+  await expect.poll(() => attribution(page)).toBe('Test images')
+  expect(parameters(page).get('background')).toBe('satellite')
+  await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
+  await page.getByRole('button', { name: 'Satellite images' }).click()
+  await expect.poll(() => attribution(page)).toBe('Test streets')
+  await page.close()
+  served.close()
+  tiles.close()
+})
+
+test('draws a PMTiles file without a request to another origin', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'routerfleet-pmtiles-'))
+  const file = join(folder, 'world.pmtiles')
+  await writeFile(file, pmtilesWorld('Test world'))
+  const served = await servePage(product.url, { MAP_PMTILES_FILE: file })
+  const { page, seesMap } = await read('#/map?lon=8&lat=50&z=4', {}, served.url)
+  await expect.poll(() => attribution(page)).toContain('Test world')
+  await seesMap()
+  const drawn = page.locator('.map-surface[data-background="map"]')
+  await drawn.waitFor()
+  await page.close()
+  served.close()
+  await rm(folder, { recursive: true })
 })
 
 test('works behind a path prefix', async () => {

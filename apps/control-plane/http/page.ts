@@ -4,49 +4,62 @@ import { join, relative, sep } from 'node:path'
 import { serveStatic } from '@hono/node-server/serve-static'
 import { Hono } from 'hono'
 import { secureHeaders } from 'hono/secure-headers'
+import { type MapBackground, outlinesOnly, pmtilesPath } from './map-background.ts'
 
 /** Returns the response to a GET or HEAD request for a file of the web page; undefined for other requests. */
 export type Page = (request: Request) => Response | Promise<Response> | undefined
 
-/** What the page may do: run its own scripts and workers, call this API, and show images that it drew itself. */
-const pageHeaders = secureHeaders({
-  contentSecurityPolicy: {
-    defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    workerSrc: ["'self'", 'blob:'],
-    // MapLibre, the charts and the API reference position their elements with style attributes.
-    styleSrc: ["'self'", "'unsafe-inline'"],
-    imgSrc: ["'self'", 'data:', 'blob:'],
-    connectSrc: ["'self'"],
-    fontSrc: ["'self'"],
-    baseUri: ["'none'"],
-    formAction: ["'none'"],
-    frameAncestors: ["'none'"],
-  },
-  xFrameOptions: 'DENY',
-  // The proxy that ends TLS decides on HTTPS for its whole domain.
-  strictTransportSecurity: false,
-})
+/**
+ * What the page may do: run its own scripts and workers, call this API, show images that it drew itself, and load the map's
+ * background from the configured origins.
+ */
+const pageHeaders = (mapOrigins: readonly string[]) =>
+  secureHeaders({
+    contentSecurityPolicy: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      workerSrc: ["'self'", 'blob:'],
+      // MapLibre, the charts and the API reference position their elements with style attributes.
+      styleSrc: ["'self'", "'unsafe-inline'"],
+      imgSrc: ["'self'", 'data:', 'blob:', ...mapOrigins],
+      connectSrc: ["'self'", ...mapOrigins],
+      fontSrc: ["'self'"],
+      baseUri: ["'none'"],
+      formAction: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+    xFrameOptions: 'DENY',
+    // The proxy that ends TLS decides on HTTPS for its whole domain.
+    strictTransportSecurity: false,
+  })
 
 // Addresses without a file extension, and the file of each.
 const documents: Record<string, string> = { '/': 'index.html', '/docs': 'docs.html' }
 
 /**
- * Serves the built web page: the fleet map at `/` and the API reference at `/docs`. Writes the router model segment into
- * the map's document. Returns undefined when the folder has no page; the API works without one.
+ * Serves the built web page: the fleet map at `/`, its background if that is a file, and the API reference at `/docs`. Writes
+ * the router model segment and the settings of the background into the map's document. Returns undefined when the folder has
+ * no page; the API works without one.
  *
  * The build puts a hash into the names of files below `assets/`, so browsers keep those for a year. The build also
  * compresses them: `.br` and `.gz` stand beside each file.
  */
-export async function openPage(folder: string, modelSegment: string): Promise<Page | undefined> {
+export async function openPage(
+  folder: string,
+  modelSegment: string,
+  background: MapBackground = outlinesOnly,
+): Promise<Page | undefined> {
   const etags = await entityTags(folder)
   const index = await readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined)
   if (index === undefined) return undefined
-  const map = withModelSegment(index, modelSegment)
+  const map = withSettings(index, {
+    'router-model-segment': modelSegment,
+    'map-background': JSON.stringify(background.settings),
+  })
   etags.set('/', entityTag(map))
 
   const app = new Hono()
-  app.use(pageHeaders)
+  app.use(pageHeaders(background.origins))
   app.use(async (c, next) => {
     const etag = etags.get(c.req.path) ?? ''
     if (c.req.header('if-none-match') === etag) c.res = new Response(null, { status: 304 })
@@ -67,6 +80,7 @@ export async function openPage(folder: string, modelSegment: string): Promise<Pa
   return (request) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
     const { pathname } = new URL(request.url)
+    if (pathname === pmtilesPath && background.file) return background.file(request)
     // The addresses in the documents are relative, so each document has only one address.
     if (pathname === '/docs/') return new Response(null, { status: 308, headers: { Location: '../docs' } })
     return etags.has(pathname) ? app.fetch(request) : undefined
@@ -89,5 +103,12 @@ async function entityTags(folder: string): Promise<Map<string, string>> {
 const entityTag = (content: string | Buffer): string =>
   `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
 
-const withModelSegment = (html: string, modelSegment: string): string =>
-  html.replace(/(<meta name="router-model-segment" content=")[^"]*/, `$1${modelSegment}`)
+/** Writes settings into the `meta` elements of a document. */
+const withSettings = (html: string, settings: Record<string, string>): string =>
+  html.replace(/<meta name="([\w-]+)" content="[^"]*/g, (found, name: string) => {
+    const value = settings[name]
+    return value === undefined ? found : `<meta name="${name}" content="${escaped(value)}`
+  })
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

@@ -18,6 +18,7 @@ const paths = {
   plus: 'M12 5v14M5 12h14',
   upload: 'M12 16V4M7 9l5-5 5 5M5 20h14',
   download: 'M12 4v12M7 11l5 5 5-5M5 20h14',
+  satellite: 'M12 3 3 8l9 5 9-5-9-5zM3 12l9 5 9-5M3 16l9 5 9-5',
   reboot: 'M5 12a7 7 0 1 0 2.5-5.4L5 9M5 4v5h5',
 } as const
 

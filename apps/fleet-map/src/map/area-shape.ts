@@ -29,6 +29,12 @@ function circleRing({ lat, lon, radiusM }: { lat: number; lon: number; radiusM: 
   })
 }
 
+/** Returns the middle of the box around an outline, where the name of a place stands. */
+export function middleOf(ring: LonLat[]): LonLat {
+  const [west, south, east, north] = boundsOfRings([ring]) ?? [0, 0, 0, 0]
+  return [(west + east) / 2, (south + north) / 2]
+}
+
 /** Returns the box around outlines; null when there are none. */
 export const boundsOfRings = (rings: readonly LonLat[][]): Bounds | null =>
   boundsOf(rings.flatMap((ring) => ring.map(([lon, lat]) => ({ lon, lat }))))

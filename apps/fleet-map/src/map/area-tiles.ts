@@ -11,10 +11,10 @@ const firstRefreshes = 20
 const cellLayers = ['hexes', 'hexes-hatched']
 
 /**
- * Draws coverage and dwells from the service's tiles. Refreshes them without clearing what is drawn. `above` is the layer
- * that lies on top of them.
+ * Draws coverage and dwells from the service's tiles. Refreshes them without clearing what is drawn. `above` returns the
+ * layer that lies on top of them.
  */
-export function openAreaTiles(map: MapLibre, above: string) {
+export function openAreaTiles(map: MapLibre, above: () => string) {
   let url: string | null = null
   let shading: Shading = { metric: 'rsrp', bounds: [] }
   let selectedCell: string | null = null
@@ -34,7 +34,7 @@ export function openAreaTiles(map: MapLibre, above: string) {
     if (!hasStyle || url === null) return
     map.addSource(areaSourceId, areaSource(url))
     added = areaLayers(readTheme(), shading, selectedCell)
-    for (const layer of added) map.addLayer(layer, above)
+    for (const layer of added) map.addLayer(layer, above())
   }
   const schedule = () => {
     clearTimeout(timer)

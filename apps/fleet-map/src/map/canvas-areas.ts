@@ -1,8 +1,10 @@
 import type { Position } from 'geojson'
+import { middleOf } from './area-shape.ts'
 import type { PixelOf } from './canvas-camera.ts'
 import type { HexAnswer } from './hexes.worker.ts'
 import { countries } from './outlines.ts'
 import { noServiceColor } from './palette.ts'
+import { placeNamesFromZoom } from './style.ts'
 import type { AreaShape, Bounds, MapTheme } from './surface.ts'
 
 // Chromium draws several short paths faster than one path with more cells than this.
@@ -70,16 +72,17 @@ export function drawCells(
   context.stroke()
 }
 
-/** Draws the outlines of places. */
+/** Draws the outlines of places, and their names from the zoom on where they have room. */
 export function drawPlaces(
   context: CanvasRenderingContext2D,
   places: readonly AreaShape[],
   pixelOf: PixelOf,
-  { accent }: MapTheme,
+  { accent, surface }: MapTheme,
+  zoom: number,
 ): void {
-  context.fillStyle = accent
   context.strokeStyle = accent
   for (const { ring, selected } of places) {
+    context.fillStyle = accent
     context.beginPath()
     traceRing(context, ring, pixelOf)
     context.globalAlpha = selected ? 0.22 : 0.1
@@ -88,4 +91,19 @@ export function drawPlaces(
     context.lineWidth = selected ? 2.5 : 1.5
     context.stroke()
   }
+  if (zoom < placeNamesFromZoom) return
+  context.save()
+  context.font = `600 12px ${getComputedStyle(document.body).fontFamily}`
+  context.textAlign = 'center'
+  context.lineJoin = 'round'
+  context.lineWidth = 3
+  context.strokeStyle = surface
+  context.fillStyle = accent
+  for (const { ring, name } of places) {
+    if (!name) continue
+    const [x, y] = pixelOf(middleOf(ring))
+    context.strokeText(name, x, y + 16)
+    context.fillText(name, x, y + 16)
+  }
+  context.restore()
 }

@@ -58,7 +58,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     if (camera.view().zoom >= dwellsFromZoom) drawDwells(context, picture.dwells, pixelOf, theme)
     drawTrail(context, picture.trail, pixelOf)
     drawZone(context, picture.zoneCells, pixelOf, theme)
-    drawPlaces(context, picture.places, pixelOf, theme)
+    drawPlaces(context, picture.places, pixelOf, theme, camera.view().zoom)
     if (picture.route) drawRoute(context, picture.route, pixelOf, theme)
     drawDevices(context, picture, { width, height }, pixelOf, theme)
     if (picture.devices.length > 0) markDrawn('devices')

@@ -2,6 +2,7 @@ import type { Feature, FeatureCollection, LineString, Point, Polygon } from 'geo
 import type { MapDevice } from '../api/types.ts'
 import { count } from '../components/format.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
+import { middleOf } from './area-shape.ts'
 import { iconName } from './icons.ts'
 import { colorOf, noServiceColor } from './palette.ts'
 import { type AreaShape, type Bounds, shapeOf, type TrailPoint } from './surface.ts'
@@ -108,3 +109,7 @@ export const areaFeatures = (areas: readonly AreaShape[]): Feature<Polygon>[] =>
     properties: { selected },
     geometry: { type: 'Polygon', coordinates: [ring] },
   }))
+
+/** The names of places. */
+export const areaNames = (areas: readonly AreaShape[]): Feature<Point>[] =>
+  areas.flatMap(({ ring, name }) => (name ? [point(...middleOf(ring), { name })] : []))

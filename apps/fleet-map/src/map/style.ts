@@ -4,6 +4,7 @@ import type {
   LayerSpecification,
   StyleSpecification,
 } from 'maplibre-gl'
+import { type Background, localFont } from './background/background.ts'
 import { statusIcon, zoneNumberIcon } from './icons.ts'
 import { ringRadiusPx } from './ring.ts'
 import type { MapTheme } from './surface.ts'
@@ -34,20 +35,40 @@ const byCount = (scale: number): ExpressionSpecification => [
 const clusterRadius = byCount(1)
 const ringSize = byCount(1 / ringRadiusPx)
 
-/** The lowest layer above coverage and dwells. */
-export const lowestTrailLayer = 'trail-casing'
+/** Below, names would cover the map; from the second zoom on, the outlines are large enough to be seen. */
+export const placeNamesFromZoom = 6
+const placeDotsToZoom = 11
 
-/** Returns the style: layers from bottom to top, and sources that are empty except for the outlines. */
-export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection): StyleSpecification {
+const lowestTrailLayer = 'trail-casing'
+
+/** Returns the lowest layer above coverage and dwells: the names of the background, or the trail. */
+export const lowestLayerAboveAreas = (background: Background | null): string =>
+  background?.labels[0]?.id ?? lowestTrailLayer
+
+/** Returns the layers of the country outlines. */
+const outlineLayers = (theme: MapTheme): LayerSpecification[] => [
+  { id: 'land', type: 'fill', source: 'countries', paint: { 'fill-color': theme.land } },
+  {
+    id: 'borders',
+    type: 'line',
+    source: 'countries',
+    paint: { 'line-color': theme.border, 'line-width': ['interpolate', ['linear'], ['zoom'], 2, 0.5, 8, 1.2] },
+  },
+]
+
+/**
+ * Returns the style: layers from bottom to top, and sources that are empty except for the outlines or the background, which
+ * replaces the outlines.
+ */
+export function mapStyle(
+  theme: MapTheme,
+  countries: GeoJSON.FeatureCollection,
+  background: Background | null,
+): StyleSpecification {
+  const font = background?.font ?? localFont
   const layers: LayerSpecification[] = [
     { id: 'water', type: 'background', paint: { 'background-color': theme.water } },
-    { id: 'land', type: 'fill', source: 'countries', paint: { 'fill-color': theme.land } },
-    {
-      id: 'borders',
-      type: 'line',
-      source: 'countries',
-      paint: { 'line-color': theme.border, 'line-width': ['interpolate', ['linear'], ['zoom'], 2, 0.5, 8, 1.2] },
-    },
+    ...(background ? [...background.layers, ...background.labels] : outlineLayers(theme)),
     {
       id: lowestTrailLayer,
       type: 'line',
@@ -108,6 +129,19 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       paint: { 'line-color': theme.accent, 'line-width': ['case', ['get', 'selected'], 2.5, 1.5] },
     },
     {
+      // Most outlines are smaller than a pixel until the reader zooms in.
+      id: 'place-dots',
+      type: 'circle',
+      source: 'place-names',
+      maxzoom: placeDotsToZoom,
+      paint: {
+        'circle-radius': 4,
+        'circle-color': theme.surface,
+        'circle-stroke-color': theme.accent,
+        'circle-stroke-width': 2,
+      },
+    },
+    {
       id: 'route-casing',
       type: 'line',
       source: 'route',
@@ -153,11 +187,13 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       },
     },
     {
+      // Names of the background are more exact.
       id: 'country-names',
       type: 'symbol',
       source: 'country-names',
       minzoom: 2.2,
       maxzoom: 7,
+      filter: background === null || background.labels.length === 0,
       layout: { 'icon-image': ['get', 'image'], 'symbol-sort-key': ['get', 'order'], 'icon-padding': 6 },
     },
     {
@@ -170,10 +206,25 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
         'icon-image': zoneNumberIcon,
         'symbol-sort-key': ['to-number', ['get', 'label']],
         'text-field': ['get', 'label'],
-        'text-font': ['sans-serif'],
+        'text-font': font,
         'text-size': 12,
       },
       paint: { 'text-color': theme.text },
+    },
+    {
+      id: 'place-names',
+      type: 'symbol',
+      source: 'place-names',
+      minzoom: placeNamesFromZoom,
+      layout: {
+        'text-field': ['get', 'name'],
+        'text-font': font,
+        'text-size': 12,
+        'text-max-width': 9,
+        'text-variable-anchor': ['top', 'bottom', 'center'],
+        'text-radial-offset': 0.7,
+      },
+      paint: { 'text-color': theme.accent, 'text-halo-color': theme.surface, 'text-halo-width': 1.6 },
     },
     {
       id: 'clusters',
@@ -198,7 +249,7 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
       source: 'clusters',
       layout: {
         'text-field': ['get', 'label'],
-        'text-font': ['sans-serif'],
+        'text-font': font,
         'text-size': 12,
         'text-allow-overlap': true,
       },
@@ -246,17 +297,22 @@ export function mapStyle(theme: MapTheme, countries: GeoJSON.FeatureCollection):
   return {
     version: 8,
     sources: {
-      countries: { type: 'geojson', data: countries, attribution: 'Outlines: Natural Earth' },
+      ...(background?.sources ?? {
+        countries: { type: 'geojson', data: countries, attribution: 'Outlines: Natural Earth' },
+      }),
       'country-names': geojson,
       trail: geojson,
       'trail-head': geojson,
       zone: geojson,
       places: geojson,
+      'place-names': geojson,
       route: geojson,
       'route-points': geojson,
       clusters: geojson,
       devices: geojson,
     },
     layers,
+    ...(background?.glyphs && { glyphs: background.glyphs }),
+    ...(background?.sprite && { sprite: background.sprite }),
   }
 }

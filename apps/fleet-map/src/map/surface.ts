@@ -1,6 +1,7 @@
 import type { CoverageCell, Dwell, MapDevice, Quality } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import type { LonLat } from '../route/geometry.ts'
+import type { Background } from './background/background.ts'
 
 export type View = { lon: number; lat: number; zoom: number }
 export type Bounds = [west: number, south: number, east: number, north: number]
@@ -8,8 +9,8 @@ export type Bounds = [west: number, south: number, east: number, north: number]
 /** Pixels at each side that panels cover. A fitted view leaves them free. */
 export type Padding = { left: number; top: number; right: number; bottom: number }
 
-/** An area on the map: its outline, whose last position equals the first. */
-export type AreaShape = { ring: LonLat[]; selected: boolean }
+/** A place on the map: its outline, whose last position equals the first. Without a name, only the outline is drawn. */
+export type AreaShape = { ring: LonLat[]; selected: boolean; name?: string }
 
 /** An area to show. `animated`: the map flies there. */
 export type Fit = { bounds: Bounds; padding: Padding; animated: boolean }
@@ -78,11 +79,13 @@ export type Surface = {
   /** Marks a dead zone by the outlines of its cells. */
   setZone: (cells: readonly string[]) => void
   setRoute: (route: DrawnRoute | null) => void
-  /** Draws the outlines of places. */
+  /** Draws the outlines and the names of places. */
   setAreas: (areas: readonly AreaShape[]) => void
   /** While a route is being drawn, clicks add points and a double click does not zoom. */
   setDrawing: (drawing: boolean) => void
   setTheme: () => void
+  /** WebGL only: what is drawn below the fleet; null draws country outlines. */
+  setBackground?: (background: Background | null) => void
   fit: (fit: Fit) => void
   /** Shows a view at once. */
   lookAt: (view: View) => void

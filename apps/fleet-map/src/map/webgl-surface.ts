@@ -10,11 +10,14 @@ import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { accessHeaders } from '../api/client.ts'
 import type { MapDevice } from '../api/types.ts'
 import { openAreaTiles } from './area-tiles.ts'
+import type { Background } from './background/background.ts'
+import { backgroundSettings } from './background/background-settings.ts'
 import { openDeviceTiles } from './device-tiles.ts'
 import type { DeviceTilesAnswer } from './device-tiles.worker.ts'
 import { markDrawn } from './drawn.ts'
 import {
   areaFeatures,
+  areaNames,
   collection,
   deviceFeature,
   devicesInView,
@@ -28,7 +31,8 @@ import { mapRequest } from './map-request.ts'
 import { countries, countryLabels } from './outlines.ts'
 import { colorOf, noServiceColor } from './palette.ts'
 import { ringImage } from './ring.ts'
-import { lowestTrailLayer, mapStyle, readTheme } from './style.ts'
+import { satelliteControl } from './satellite-control.tsx'
+import { lowestLayerAboveAreas, mapStyle, readTheme } from './style.ts'
 import { type Bounds, offsetInto, type Surface, type SurfaceEvents, type View } from './surface.ts'
 
 setWorkerUrl(workerUrl)
@@ -44,7 +48,7 @@ const centreOf = ({ geometry }: GeoJSON.Feature): [number, number] =>
 export function createWebglSurface(container: HTMLElement, view: View, events: SurfaceEvents): Surface {
   const map = new MapLibre({
     container,
-    style: mapStyle(readTheme(), countries),
+    style: mapStyle(readTheme(), countries, null),
     center: [view.lon, view.lat],
     zoom: view.zoom,
     attributionControl: { compact: false },
@@ -57,6 +61,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
   })
   map.touchZoomRotate.disableRotation()
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right')
+  if (backgroundSettings.satellite) map.addControl(satelliteControl(), 'top-right')
   map.addControl(new ScaleControl({ unit: 'metric' }), 'bottom-right')
 
   /** Devices that are drawn beside those of the tiles. */
@@ -71,7 +76,8 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     ;(map.getSource(source) as GeoJSONSource | undefined)?.setData(data)
   }
 
-  const areas = openAreaTiles(map, lowestTrailLayer)
+  let background: Background | null = null
+  const areas = openAreaTiles(map, () => lowestLayerAboveAreas(background))
   const zone = openHexes((features) => put('zone', collection(features)))
   let drawing = false
 
@@ -90,6 +96,11 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       }
     })
     put('country-names', collection(names))
+  }
+
+  const restyle = () => {
+    areas.suspend()
+    map.setStyle(mapStyle(readTheme(), countries, background), { diff: false })
   }
 
   const bounds = (): Bounds => {
@@ -134,7 +145,9 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     areas.restore()
     lookAtView()
   })
-  const isDrawn = (source: string) => (held[source]?.features.length ?? 0) > 0 && map.isSourceLoaded(source)
+  // While the style is replaced, it has no sources.
+  const isDrawn = (source: string) =>
+    (held[source]?.features.length ?? 0) > 0 && map.getSource(source) !== undefined && map.isSourceLoaded(source)
   map.on('render', () => {
     if (isDrawn('devices') || isDrawn('clusters')) markDrawn('devices')
   })
@@ -228,16 +241,21 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       put('route', collection(route ? routeFeatures(route) : []))
       put('route-points', collection(route ? routePoints(route) : []))
     },
-    setAreas: (shapes) => put('places', collection(areaFeatures(shapes))),
+    setAreas: (shapes) => {
+      put('places', collection(areaFeatures(shapes)))
+      put('place-names', collection(areaNames(shapes)))
+    },
     setDrawing: (on) => {
       drawing = on
       map.getCanvas().style.cursor = on ? 'crosshair' : ''
       if (on) map.doubleClickZoom.disable()
       else map.doubleClickZoom.enable()
     },
-    setTheme: () => {
-      areas.suspend()
-      map.setStyle(mapStyle(readTheme(), countries), { diff: false })
+    setTheme: restyle,
+    setBackground: (next) => {
+      if (next === background) return
+      background = next
+      restyle()
     },
     fit: ({ bounds: box, padding, animated }) =>
       map.fitBounds(box, { padding, maxZoom: 12, duration: animated ? flightMs : 0 }),

@@ -4,6 +4,7 @@ import { ago, duration, measured, moment } from '../components/format.ts'
 import { jobLook, kindLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
 import { numberOf, type TimeRange, textOf } from '../state/history.ts'
+import { linkTo } from '../state/url.ts'
 import { pastQuery } from './fleet-data.ts'
 
 type DwellsProps = { deviceId: string; sinceMinutes: number; range?: TimeRange | null }
@@ -25,8 +26,13 @@ export function Dwells({ deviceId, sinceMinutes, range = null }: DwellsProps) {
           <li key={dwell.id}>
             <strong>{duration(dwell.durationS)}</strong>
             <span class="label">
-              {dwell.places ? ` in ${dwell.places.map(({ name }) => name).join(', ')}` : ''} from{' '}
-              {moment(dwell.arrivedAt)}
+              {dwell.places?.map(({ id, name }, index) => (
+                <span key={id}>
+                  {index === 0 ? ' in ' : ', '}
+                  <a href={linkTo('alerts', { tab: 'places', place: id })}>{name}</a>
+                </span>
+              ))}{' '}
+              from {moment(dwell.arrivedAt)}
               {dwell.departedAt === null ? ', ongoing' : ''}
               {dwell.noServiceS ? `, ${duration(dwell.noServiceS)} without service` : ''}
             </span>

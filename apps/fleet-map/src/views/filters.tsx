@@ -10,6 +10,7 @@ import { labelOperators } from '../state/operators.ts'
 import { homeOrganizationId, organizationId, organizations } from '../state/session.ts'
 import { linkTo, place, setParams } from '../state/url.ts'
 import type { Found, Overview } from './fleet-data.ts'
+import { showsPlaces } from './map-places.ts'
 import { SavedViews } from './saved-views.tsx'
 import { SearchHits } from './search-hits.tsx'
 import { OrganizationPicker } from './shell.tsx'
@@ -20,12 +21,14 @@ const rats = ['nr-sa', 'nr-nsa', 'lte', 'lte-m', 'nb-iot', 'hspa', 'umts', 'gsm'
 type FiltersProps = {
   overview: Overview
   found: Found | undefined
+  /** The number of places that the map can show. */
+  places?: number
   /** Shows a device that the search found; without it, the hits are not listed. */
   onHit?: (device: MapDevice) => void
 }
 
 /** The filters of the map. Their values are kept in the address. */
-export function Filters({ overview, found, onHit }: FiltersProps) {
+export function Filters({ overview, found, places = 0, onHit }: FiltersProps) {
   const { devices: total, phase, operators, hasCoverage } = overview
   const shown = found?.devices.length ?? total
   const [open, setOpen] = useState(false)
@@ -159,6 +162,7 @@ export function Filters({ overview, found, onHit }: FiltersProps) {
             ))}
           </div>
         </fieldset>
+        {places > 0 ? <PlacesSwitch places={places} /> : null}
         {hasCoverage ? null : <p class="label">Your plan does not include coverage.</p>}
         <div class="pair">
           <PanelButton panel="dead-zones" label="Dead zones" />
@@ -194,6 +198,17 @@ function WithoutPosition({ shown }: { shown: number }) {
       </a>{' '}
       in this time range
     </p>
+  )
+}
+
+/** Shows or hides the places on the map. */
+function PlacesSwitch({ places }: { places: number }) {
+  const isOn = showsPlaces(place.value.params)
+  return (
+    <label class="choice">
+      <input type="checkbox" checked={isOn} onChange={() => setParams({ places: isOn ? 'off' : null })} />
+      Places ({count(places)})
+    </label>
   )
 }
 

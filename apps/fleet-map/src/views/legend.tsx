@@ -22,8 +22,10 @@ function bounds(metric: CoverageMetric, thresholds: Thresholds): string[] {
 // Small screens start with a closed legend to leave room for the map.
 const startsOpen = matchMedia('(min-width: 1001px) and (min-height: 880px)').matches
 
+type LegendProps = { metric: CoverageMetric; thresholds: Thresholds; hasPlaces: boolean }
+
 /** Explains the colours and shapes of the map, with the service's thresholds. */
-export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresholds: Thresholds }) {
+export function Legend({ metric, thresholds, hasPlaces }: LegendProps) {
   const limits = bounds(metric, thresholds)
   return (
     <details class="legend floating" open={startsOpen}>
@@ -72,6 +74,11 @@ export function Legend({ metric, thresholds }: { metric: CoverageMetric; thresho
         <li>
           <Mark d="M2.5 2.5h9v9h-9z" hollow /> Disabled
         </li>
+        {hasPlaces ? (
+          <li>
+            <span class="place-mark" /> Place
+          </li>
+        ) : null}
         <li class="wide">Faded: the last position is older than 15 min</li>
       </ul>
     </details>

@@ -16,6 +16,7 @@ import type {
 import { createWebglSurface } from '../map/webgl-surface.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import { theme } from '../state/theme.ts'
+import { useBackground } from './map-background.ts'
 
 export type MapSurfaceProps = SurfaceEvents & {
   start: View
@@ -105,6 +106,8 @@ export function MapSurface(props: MapSurfaceProps) {
   useEffect(() => {
     if (props.reveal) surface?.reveal(props.reveal)
   }, [surface, props.reveal])
+  const background = useBackground()
+  useEffect(() => surface?.setBackground?.(background.drawn), [surface, background.drawn])
   const look = theme.value
   useEffect(() => {
     if (!surface || drawnLook.current === look) return
@@ -112,5 +115,14 @@ export function MapSurface(props: MapSurfaceProps) {
     surface.setTheme()
   }, [surface, look])
 
-  return <div ref={container} class="map-surface" data-surface={surface?.kind} />
+  return (
+    <>
+      <div ref={container} class="map-surface" data-surface={surface?.kind} data-background={background.shown} />
+      {background.failure ? (
+        <p class="map-background-failure floating" role="status">
+          {background.failure}
+        </p>
+      ) : null}
+    </>
+  )
 }

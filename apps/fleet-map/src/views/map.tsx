@@ -21,6 +21,7 @@ import { Legend } from './legend.tsx'
 import { useMapCamera } from './map-camera.ts'
 import { useDeadZones, useSelectedTrack, useThresholds } from './map-data.ts'
 import { closePanel, type MapPlace, readMapPlace, selectCell, selectDevice } from './map-place.ts'
+import { showsPlaces, usePlaces } from './map-places.ts'
 import { MapSurface } from './map-surface.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -52,6 +53,8 @@ export function MapView() {
   )
 }
 
+const noPlaces: never[] = []
+
 type FleetMapProps = { here: MapPlace; overview: Overview; found: Found | undefined }
 
 /** The map with its filters, and the panel of whatever is selected. */
@@ -67,6 +70,8 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
   const { radio, trail } = useSelectedTrack(here)
   const cell = useCell(here)
   const tiles = useTileAddresses(here, found)
+  const places = usePlaces()
+  const areas = showsPlaces(place.value.params) ? places : noPlaces
   const { metric } = here
   const shading = useMemo(() => shadingOf(metric === 'off' ? 'rsrp' : metric, thresholds), [metric, thresholds])
   const alone = found?.devices ?? canvas.devices
@@ -96,6 +101,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
         trail={trail}
         selectedCell={here.cellId}
         zone={deadZones.cells}
+        areas={areas}
         route={showsRoute ? drawnRoute.value : null}
         drawing={showsRoute && route.value.drawing}
         fit={camera.fit}
@@ -115,6 +121,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
         <Filters
           overview={overview}
           found={found}
+          places={places.length}
           onHit={({ deviceId, location }) => {
             selectDevice(deviceId)
             // The device's panel must be open, because the map leaves it free.
@@ -125,7 +132,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
           <NoDevices isFiltered={isFilteredBy(here)} />
         ) : null}
         {metric === 'off' || thresholds.rsrpDbm.length === 0 ? null : (
-          <Legend metric={metric} thresholds={thresholds} />
+          <Legend metric={metric} thresholds={thresholds} hasPlaces={areas.length > 0} />
         )}
         {here.deviceId ? (
           <SelectedDevice here={here} deviceId={here.deviceId} device={selected} radio={radio} limitedBy={limitedBy} />

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { openPmtiles, type PmtilesFile } from './pmtiles-file.ts'
+
+const webUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http or https address' })
+
+const tileTemplate = () =>
+  webUrl().refine((url) => ['{z}', '{x}', '{y}'].every((part) => url.includes(part)), 'must contain {z}, {x} and {y}')
+
+/** One source of a Content-Security-Policy: `https://tiles.example.com`, or `https://*.example.com` for subdomains. */
+const origin = z
+  .string()
+  .regex(
+    /^https?:\/\/(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i,
+    'must be origins such as https://tiles.example.com',
+  )
+
+/** The environment variables of the map's background. */
+export const mapVariables = {
+  /** A MapLibre style. */
+  MAP_STYLE_URL: webUrl().optional(),
+  /** The style of the dark theme. Default: MAP_STYLE_URL. */
+  MAP_STYLE_DARK_URL: webUrl().optional(),
+  /** Other origins from which the styles load tiles, fonts and images, separated by commas. */
+  MAP_ORIGINS: z
+    .string()
+    .default('')
+    .transform((list) => list.split(',').flatMap((item) => item.trim() || []))
+    .pipe(z.array(origin)),
+  /** A PMTiles file, which the control plane serves. */
+  MAP_PMTILES_FILE: z.string().optional(),
+  /** The tiles of satellite images, as an address with {z}, {x} and {y}. */
+  MAP_SATELLITE_URL: tileTemplate().optional(),
+  MAP_SATELLITE_ATTRIBUTION: z.string().max(500).default(''),
+  MAP_SATELLITE_MAX_ZOOM: z.coerce.number().int().min(0).max(24).default(19),
+}
+
+type MapConfig = z.infer<z.ZodObject<typeof mapVariables>>
+
+/** The background of the map: what the page is told, the origins that it loads from, and the file that it reads. */
+export type MapBackground = {
+  settings: {
+    style?: string
+    darkStyle?: string
+    /** Relative to the page. */
+    pmtiles?: string
+    satellite?: { tiles: string; attribution: string; maxZoom: number }
+  }
+  origins: readonly string[]
+  file: PmtilesFile | undefined
+}
+
+/** The country outlines of the page, which need no request. */
+export const outlinesOnly: MapBackground = { settings: {}, origins: [], file: undefined }
+
+export const pmtilesPath = '/map/background.pmtiles'
+
+/** Reads the configured background. Throws an error with one sentence for settings that exclude each other. */
+export async function openMapBackground(config: MapConfig): Promise<MapBackground> {
+  const { MAP_STYLE_URL: style, MAP_STYLE_DARK_URL: darkStyle, MAP_PMTILES_FILE: path } = config
+  const { MAP_SATELLITE_URL: tiles, MAP_SATELLITE_ATTRIBUTION: attribution, MAP_SATELLITE_MAX_ZOOM: maxZoom } = config
+  if (style && path) throw invalid('MAP_STYLE_URL: cannot be combined with MAP_PMTILES_FILE')
+  if (darkStyle && !style) throw invalid('MAP_STYLE_DARK_URL: needs MAP_STYLE_URL')
+  const file =
+    path === undefined ? undefined : await openPmtiles(path).catch((error) => Promise.reject(unusable(error)))
+  const addresses = [style, darkStyle, tiles].flatMap((url) => (url ? new URL(url).origin : []))
+  return {
+    settings: {
+      ...(style && { style }),
+      ...(darkStyle && { darkStyle }),
+      ...(file && { pmtiles: `.${pmtilesPath}` }),
+      ...(tiles && { satellite: { tiles, attribution, maxZoom } }),
+    },
+    origins: [...new Set([...addresses, ...config.MAP_ORIGINS])],
+    file,
+  }
+}
+
+const invalid = (sentence: string) => new Error(`Invalid configuration. ${sentence}`)
+
+const unusable = (error: unknown) => invalid(`MAP_PMTILES_FILE: ${error instanceof Error ? error.message : error}`)
