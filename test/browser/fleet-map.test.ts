@@ -617,6 +617,8 @@ test.for(['dark', 'light'] as const)(
     await look('route', '.route-panel .panel-note, .route-panel table')
     await go('#/map?as=table')
     await look('fleet table', '.map-as-table table')
+    await go('#/overview')
+    await look('overview', '.overview .firmware .bars')
     await go('#/devices')
     await look('devices', 'a[href*=device]')
     await page.getByRole('button', { name: 'Import CSV' }).click()

@@ -92,6 +92,53 @@ test('operators with the same name have their country and code in the filter', a
   expect(labels.some((label) => /\S · (Germany|France|Spain|Netherlands|Italy) · \d{5,6}$/.test(label))).toBe(true)
 })
 
+test('places have an outline on the map that a switch hides, and an entry in the legend', async () => {
+  const { call, organizationId, adminKey } = product()
+  const area = { type: 'Circle', lat: 20, lon: -40, radiusM: 20_000 }
+  await call('POST', `/orgs/${organizationId}/places`, { name: 'Mid-ocean depot', area }, adminKey)
+  // No device is here, so only places can change the picture.
+  const { page } = await read('#/map?lon=-40&lat=20&z=8&window=60')
+  const canvas = page.locator('.map-surface canvas')
+  const shown = page.getByRole('checkbox', { name: 'Places (1)' })
+  await shown.waitFor()
+  await page.locator('.legend').getByText('Place', { exact: true }).waitFor({ state: 'attached' })
+  await page.getByRole('region', { name: 'Map, 0 devices in view' }).waitFor()
+  await shown.uncheck()
+  expect(parameters(page).get('places')).toBe('off')
+  await expect.poll(() => page.locator('.legend').getByText('Place', { exact: true }).count()).toBe(0)
+  const without = await canvas.screenshot()
+  await shown.check()
+  await expect.poll(async () => without.equals(await canvas.screenshot())).toBe(false)
+  await shown.uncheck()
+  await expect.poll(async () => without.equals(await canvas.screenshot())).toBe(true)
+})
+
+test('the overview shows what the API counts, and leads to the same devices and zones', async () => {
+  const { call, organizationId } = product()
+  const { page } = await read('#/overview?tag=ship')
+  const card = (name: string) => page.getByRole('region', { name, exact: true })
+  type Counts = { total: number; status: Record<string, number>; firmware: { value: string; devices: number }[] }
+  const { firmware } = await call<Counts>('GET', `/orgs/${organizationId}/device-counts?tag=ship`)
+  await card('Online now')
+    .getByText(/\d+ of \d+ devices report/)
+    .waitFor()
+  const versions = card('Firmware').getByRole('listitem')
+  await expect.poll(() => versions.count()).toBeGreaterThanOrEqual(Math.min(6, firmware.length))
+  expect(await versions.first().textContent()).toContain(firmware[0]?.value ?? '')
+  await card('Signal')
+    .getByRole('img', { name: /^RSRP: Median between −?-?\d+/ })
+    .waitFor()
+  const { operators } = await call<{ operators: { plmn: string }[] }>('GET', '/fleet/signal-trend?tag=ship')
+  await expect.poll(() => card('Worst operators').getByRole('listitem').count()).toBe(Math.min(8, operators.length))
+  await page.getByRole('button', { name: '7 days' }).click()
+  await expect.poll(() => parameters(page).get('window')).toBe('10080')
+  await page.reload()
+  await expect.poll(() => page.getByRole('button', { name: '7 days' }).getAttribute('aria-pressed')).toBe('true')
+  await card('Online now').getByRole('link', { name: 'Online' }).click()
+  await page.getByRole('heading', { name: 'Devices' }).waitFor()
+  expect(Object.fromEntries(parameters(page))).toMatchObject({ status: 'online', tag: 'ship' })
+})
+
 test('a list that could not be read appears by itself when the service is back', async () => {
   const { page, problems } = await read('#/jobs')
   await page.getByRole('heading', { name: 'Jobs' }).waitFor()

@@ -46,6 +46,7 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
       withMap: true,
     },
     { name: 'fleet-table', place: '#/map?as=table', sight: 'tbody tr' },
+    { name: 'overview', place: '#/overview', sight: '.overview .u-legend' },
     { name: 'devices', place: '#/devices', sight: '.totals' },
     { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '.events li' },
     { name: 'alerts', place: '#/alerts', sight: 'tbody tr, .state' },

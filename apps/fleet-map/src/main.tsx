@@ -23,6 +23,7 @@ import { SignIn } from './views/sign-in.tsx'
 
 const views: Record<string, () => preact.JSX.Element> = {
   map: MapView,
+  overview: lazyView(async () => (await import('./views/overview/overview.tsx')).OverviewView),
   devices: lazyView(async () => (await import('./views/devices/devices.tsx')).DevicesView),
   groups: GroupsView,
   profiles: lazyView(async () => (await import('./views/profiles/profiles.tsx')).ProfilesView),

@@ -1,5 +1,6 @@
 const paths = {
   map: 'M9 4 3 6.5v13L9 17l6 3 6-2.5v-13L15 7 9 4zM9 4v13M15 7v13',
+  overview: 'M4 20V10M10 20V4M16 20v-7M21 20H3',
   devices: 'M4 13h16v6H4zM8 16h.01M12 16h4M7 13l-2-8M17 13l2-8',
   groups: 'M4 7h6v6H4zM14 4h6v6h-6zM14 14h6v6h-6zM4 17h6',
   profiles: 'M5 6h14M5 12h14M5 18h14M9 4v4M15 10v4M8 16v4',

@@ -9,6 +9,7 @@ const statusLook: Record<DeviceStatus, { label: string; color: string; mark: str
 }
 
 export const deviceStatuses = Object.keys(statusLook) as DeviceStatus[]
+export const statusColor = (status: DeviceStatus): string => statusLook[status].color
 export const statusLabel = (status: DeviceStatus): string => statusLook[status].label
 
 /** A device's status as a shape, a colour and a word. */

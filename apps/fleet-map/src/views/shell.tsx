@@ -10,6 +10,7 @@ import { FirstRouter } from './first-router.tsx'
 
 const views: { view: string; label: string; icon: IconName }[] = [
   { view: 'map', label: 'Map', icon: 'map' },
+  { view: 'overview', label: 'Overview', icon: 'overview' },
   { view: 'devices', label: 'Devices', icon: 'devices' },
   { view: 'groups', label: 'Groups', icon: 'groups' },
   { view: 'profiles', label: 'Profiles', icon: 'profiles' },

@@ -1,0 +1,96 @@
+import { call } from '../../api/client.ts'
+import type { DeadZone, Page, TileJson } from '../../api/types.ts'
+import { useResource } from '../../components/resource.ts'
+import { TagFilter } from '../../components/tag-filter.tsx'
+import { labelOperators } from '../../state/operators.ts'
+import { homeOrganizationId } from '../../state/session.ts'
+import { readCounts } from '../../state/tags.ts'
+import { linkTo, place, setParams } from '../../state/url.ts'
+import { OrganizationPicker, WithoutOrganization } from '../shell.tsx'
+import { DeadZoneCard } from './dead-zone-card.tsx'
+import { FirmwareCard } from './firmware-card.tsx'
+import { OnlineCard } from './online-card.tsx'
+import { OperatorCard } from './operator-card.tsx'
+import { SignalCard } from './signal-card.tsx'
+import type { SignalTrend } from './signal-types.ts'
+import '../../styles/overview.css'
+
+const countsEveryMs = 15_000
+const signalEveryMs = 60_000
+const shownZones = 6
+
+const windows = [
+  { minutes: '', label: '24 hours' },
+  { minutes: '10080', label: '7 days' },
+  { minutes: '43200', label: '30 days' },
+  { minutes: '129600', label: '90 days' },
+]
+
+/** The state of an organization's fleet on one page. The address keeps organization, time range and tags. */
+export function OverviewView() {
+  const org = homeOrganizationId.value
+  return org ? <Overview org={org} /> : <WithoutOrganization />
+}
+
+function Overview({ org }: { org: string }) {
+  const { window = '', tag = '' } = place.value.params
+  const tags = tag ? tag.split(',') : []
+  const query = { orgId: org, tag: tags, sinceMinutes: window || '1440' }
+  const read = <Answer,>(path: string, everyMs: number, more: Record<string, string> = {}) =>
+    useResource(
+      JSON.stringify([path, query, more]),
+      (signal) => call<Answer>(path, { signal, query: { ...query, ...more } }),
+      { everyMs },
+    )
+  const counts = useResource(
+    JSON.stringify(['counts', org, tags]),
+    (signal) => readCounts(org, { tag: tags }, signal),
+    { everyMs: countsEveryMs },
+  )
+  const trend = read<SignalTrend>('/fleet/signal-trend', signalEveryMs)
+  const zones = read<Page<DeadZone>>('/fleet/dead-zones', signalEveryMs, { limit: String(shownZones) })
+  const tiles = read<TileJson>('/fleet/tiles.json', signalEveryMs, { layers: 'devices' })
+  const names = new Map(labelOperators(tiles.value?.fleet?.operators ?? []).map(({ plmn, label }) => [plmn, label]))
+  const nameOf = (plmn: string) => names.get(plmn) ?? plmn
+  return (
+    <div class="page">
+      <div class="page-inner overview">
+        <div class="page-head">
+          <h1>Overview</h1>
+          <OrganizationPicker allowAll={false} />
+          <div class="overview-tags">
+            <TagFilter
+              label="Tags"
+              org={org}
+              value={tag}
+              placeholder="All tags"
+              onChange={(next) => setParams({ tag: next || null })}
+            />
+          </div>
+          <fieldset class="segmented plain" aria-label="Time range">
+            {windows.map(({ minutes, label }) => (
+              <button
+                key={label}
+                type="button"
+                aria-pressed={window === minutes}
+                onClick={() => setParams({ window: minutes || null })}
+              >
+                {label}
+              </button>
+            ))}
+          </fieldset>
+          <a class="button" href={linkTo('map', {}, ['org', 'tag', 'window'])}>
+            Show on the map
+          </a>
+        </div>
+        <div class="overview-grid">
+          <OnlineCard counts={counts} />
+          <SignalCard trend={trend} />
+          <OperatorCard trend={trend} nameOf={nameOf} />
+          <DeadZoneCard zones={zones} nameOf={nameOf} />
+          <FirmwareCard counts={counts} />
+        </div>
+      </div>
+    </div>
+  )
+}

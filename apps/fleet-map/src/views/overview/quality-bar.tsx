@@ -1,0 +1,31 @@
+import { qualityLabel } from '../../components/labels.tsx'
+import { type ByQuality, percent, qualityOrder, shares } from './signal-types.ts'
+
+/** The shares of the signal classes as a bar, best first, with the same as a text. */
+export function QualityBar({ byQuality }: { byQuality: ByQuality }) {
+  const text = sharesText(byQuality)
+  return (
+    <div class="bar quality-bar" role="img" aria-label={text} title={text}>
+      {shares(byQuality).map(({ quality, share }) => (
+        <span key={quality} style={{ width: `${share * 100}%`, background: `var(--quality-${quality})` }} />
+      ))}
+    </div>
+  )
+}
+
+/** Returns the shares as "Excellent 40.0 %, Good 20.0 %, …". */
+export const sharesText = (byQuality: ByQuality): string =>
+  shares(byQuality)
+    .map(({ quality, share }) => `${qualityLabel[quality]} ${percent(share)}`)
+    .join(', ')
+
+/** Explains the colours of the signal classes. */
+export const QualityKey = () => (
+  <ul class="quality-key" aria-label="Signal classes">
+    {qualityOrder.map((quality) => (
+      <li key={quality}>
+        <span class="swatch" style={{ background: `var(--quality-${quality})` }} /> {qualityLabel[quality]}
+      </li>
+    ))}
+  </ul>
+)
