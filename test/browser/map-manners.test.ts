@@ -96,47 +96,59 @@ test('places have an outline on the map that a switch hides, and an entry in the
   const { call, organizationId, adminKey } = product()
   const area = { type: 'Circle', lat: 20, lon: -40, radiusM: 20_000 }
   await call('POST', `/orgs/${organizationId}/places`, { name: 'Mid-ocean depot', area }, adminKey)
-  // No device is here, so only places can change the picture.
-  const { page } = await read('#/map?lon=-40&lat=20&z=8&window=60')
-  const canvas = page.locator('.map-surface canvas')
+  const { page } = await read('#/map?lon=-40&lat=20&z=8')
   const shown = page.getByRole('checkbox', { name: 'Places (1)' })
   await shown.waitFor()
-  await page.locator('.legend').getByText('Place', { exact: true }).waitFor({ state: 'attached' })
-  await page.getByRole('region', { name: 'Map, 0 devices in view' }).waitFor()
+  const inLegend = page.locator('.legend').getByText('Place', { exact: true })
+  await inLegend.waitFor({ state: 'attached' })
+  // Open ocean without devices, so only the place can change the picture around the centre of the map.
+  const { x, y, width, height } = (await page.locator('.map-surface').boundingBox()) ?? {
+    x: 0,
+    y: 0,
+    width: 0,
+    height: 0,
+  }
+  const clip = { x: x + width / 2 - 60, y: y + height / 2 - 60, width: 120, height: 120 }
   await shown.uncheck()
   expect(parameters(page).get('places')).toBe('off')
-  await expect.poll(() => page.locator('.legend').getByText('Place', { exact: true }).count()).toBe(0)
-  const without = await canvas.screenshot()
+  await expect.poll(() => inLegend.count()).toBe(0)
+  const picture = async () => (await page.screenshot({ clip })).toString('base64')
   await shown.check()
-  await expect.poll(async () => without.equals(await canvas.screenshot())).toBe(false)
+  await expect.poll(async () => new Set([await picture(), await picture()]).size).toBe(1)
+  const withPlace = await picture()
   await shown.uncheck()
-  await expect.poll(async () => without.equals(await canvas.screenshot())).toBe(true)
+  await expect.poll(picture).not.toBe(withPlace)
+  await shown.check()
+  await expect.poll(picture).toBe(withPlace)
 })
 
-test('the overview shows what the API counts, and leads to the same devices and zones', async () => {
+test('the overview shows what the API counts, and leads to the same devices', { timeout: 5 * minute }, async () => {
   const { call, organizationId } = product()
-  const { page } = await read('#/overview?tag=ship')
+  type Trend = { steps: unknown[]; operators: { plmn: string }[] }
+  const path = `/fleet/signal-trend?orgId=${organizationId}&tag=vehicle`
+  const measured = async () => (await call<Trend>('GET', path)).operators.length
+  // After a fresh start, the first votes are counted after a minute and a half.
+  await expect.poll(measured, { timeout: 4 * minute, interval: 2_000 }).toBeGreaterThan(0)
+  const { page } = await read('#/overview?tag=vehicle')
   const card = (name: string) => page.getByRole('region', { name, exact: true })
-  type Counts = { total: number; status: Record<string, number>; firmware: { value: string; devices: number }[] }
-  const { firmware } = await call<Counts>('GET', `/orgs/${organizationId}/device-counts?tag=ship`)
+  type Counts = { firmware: { value: string; devices: number }[] }
+  const { firmware } = await call<Counts>('GET', `/orgs/${organizationId}/device-counts?tag=vehicle`)
   await card('Online now')
     .getByText(/\d+ of \d+ devices report/)
     .waitFor()
-  const versions = card('Firmware').getByRole('listitem')
-  await expect.poll(() => versions.count()).toBeGreaterThanOrEqual(Math.min(6, firmware.length))
-  expect(await versions.first().textContent()).toContain(firmware[0]?.value ?? '')
+  await expect.poll(() => card('Firmware').textContent()).toContain(firmware[0]?.value ?? '')
   await card('Signal')
-    .getByRole('img', { name: /^RSRP: Median between −?-?\d+/ })
+    .getByRole('img', { name: /^RSRP: Median between -?\d+/ })
     .waitFor()
-  const { operators } = await call<{ operators: { plmn: string }[] }>('GET', '/fleet/signal-trend?tag=ship')
-  await expect.poll(() => card('Worst operators').getByRole('listitem').count()).toBe(Math.min(8, operators.length))
+  const operators = card('Worst operators').getByRole('listitem')
+  await expect.poll(() => operators.count()).toBe(Math.min(8, await measured()))
   await page.getByRole('button', { name: '7 days' }).click()
   await expect.poll(() => parameters(page).get('window')).toBe('10080')
   await page.reload()
   await expect.poll(() => page.getByRole('button', { name: '7 days' }).getAttribute('aria-pressed')).toBe('true')
   await card('Online now').getByRole('link', { name: 'Online' }).click()
   await page.getByRole('heading', { name: 'Devices' }).waitFor()
-  expect(Object.fromEntries(parameters(page))).toMatchObject({ status: 'online', tag: 'ship' })
+  expect(Object.fromEntries(parameters(page))).toMatchObject({ status: 'online', tag: 'vehicle' })
 })
 
 test('a list that could not be read appears by itself when the service is back', async () => {

@@ -3,7 +3,7 @@ import type { Clock } from '#core/clock'
 import { type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
 import type { Pool } from '#postgres/pool'
 import type { Reader } from '#questdb/readers'
-import { stepOf, votesByOperator, votesByStep } from '#questdb/signal-trend'
+import { stepOf, type TrendStep, votesByOperator, votesByStep } from '#questdb/signal-trend'
 import { enoughVotes } from '#telemetry/dead-zones'
 import { type SignalSummary, type SignalVotes, summarizeSignal, worstSignalFirst } from '#telemetry/signal-trend'
 
@@ -19,23 +19,23 @@ type SignalTrend = {
 }
 
 export type SignalTrends = {
-  /** A trend that is at most a minute old. */
+  /** A trend that is at most a minute old for each hour of its step: a minute, six minutes or 24 minutes. */
   read(reader: Reader, request: TrendRequest): Promise<SignalTrend>
 }
 
-const freshMs = 60_000
+/** The longer the window, the more votes are read, and the less a new vote changes. */
+const livesPerStep = 60
 const maxRequests = 1_000
 const maxOperators = 100
 
 /** Trends, shared by all callers with the same request. */
 export function createSignalTrends({ pool, clock }: { pool: Pool; clock: Clock }): SignalTrends {
-  const newest = new LRUCache<string, Promise<SignalTrend>>({ ttl: freshMs, perf: { now: clock }, max: maxRequests })
+  const newest = new LRUCache<string, Promise<SignalTrend>>({ perf: { now: clock }, max: maxRequests })
 
-  const make = async (reader: Reader, request: TrendRequest): Promise<SignalTrend> => {
+  const make = async (reader: Reader, request: TrendRequest, step: TrendStep): Promise<SignalTrend> => {
     // Finish the trend even if this caller disconnects, because other callers wait for it.
     const { questdb, heavy } = reader.detached()
     const madeMs = clock()
-    const step = stepOf(Math.max(0, ...request.organizations.map(({ windowMs }) => windowMs)))
     const filters = await voteFilters({ pool, questdb }, request, madeMs)
     const [byStep, byOperator] = await heavy(async () => [
       (await Promise.all(filters.map((filter) => votesByStep(questdb, filter, step)))).flat(),
@@ -61,8 +61,9 @@ export function createSignalTrends({ pool, clock }: { pool: Pool; clock: Clock }
       const key = JSON.stringify(identity)
       const known = newest.get(key)
       if (known) return known
-      const trend = make(reader, request)
-      newest.set(key, trend)
+      const step = stepOf(Math.max(0, ...request.organizations.map(({ windowMs }) => windowMs)))
+      const trend = make(reader, request, step)
+      newest.set(key, trend, { ttl: step.stepMs / livesPerStep })
       // Do not cache a failure, so that the next reader retries.
       trend.catch(() => newest.delete(key))
       return trend

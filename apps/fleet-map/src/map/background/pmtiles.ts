@@ -60,9 +60,13 @@ export async function readPmtiles(address: string, theme: Theme): Promise<Backgr
 const isIn = (present: ReadonlySet<string>, layer: LayerSpecification): boolean =>
   !('source-layer' in layer) || layer['source-layer'] === undefined || present.has(layer['source-layer'])
 
+/** Land of the light theme: darker than that of the outlines, so that white roads are visible. */
+const lightLand = '#e9ecea'
+
 /** The colours of Protomaps, with land, water and names as in the rest of the page. */
 function flavorOf(theme: Theme): Flavor {
-  const { water, land, label } = readTheme()
+  const { water, label, ...page } = readTheme()
+  const land = theme === 'light' ? lightLand : page.land
   const names = { city_label: label, country_label: label, roads_label_major: label, subplace_label: label }
   const halos = { city_label_halo: land, roads_label_major_halo: land, subplace_label_halo: land }
   return {
