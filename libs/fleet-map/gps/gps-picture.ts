@@ -2,11 +2,12 @@ import type { FleetContext } from '#fleet/context'
 import type { CoverageLists } from '#fleet-map/coverage/coverage-lists'
 import { deletedAmong } from '#fleet-map/dwells/deleted-devices'
 import type { DwellLists } from '#fleet-map/dwells/dwell-lists'
-import { type DeviceFilter, isInside, isOpen } from '#fleet-map/filter'
+import { isInside } from '#fleet-map/filter'
 import type { FleetSources } from '#fleet-map/fleet-sources'
 import { etagOf } from '#fleet-map/gps/gps-etag'
-import { filterKey, type GpsCursor, type GpsRequest, scopeOf } from '#fleet-map/gps/gps-request'
-import { type MapWindow, type Seen, type Selection, selectDevices } from '#fleet-map/gps/selection'
+import { type GpsCursor, type GpsRequest, scopeOf } from '#fleet-map/gps/gps-request'
+import { findUnknown, select, sinceHere } from '#fleet-map/gps/request-selection'
+import type { MapWindow, Selection } from '#fleet-map/gps/selection'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { databaseNowMs, departedSince } from '#fleet-map/registry'
 import { type Moment, momentToken } from '#fleet-map/revisions'
@@ -31,8 +32,6 @@ export type GpsPicture = {
   next: GpsCursor | null
   etag: string
 }
-
-const maxDevices = 100_000
 
 /** Reads the content of a response. */
 export async function readGps(
@@ -60,12 +59,15 @@ export async function readGpsSince(
   if (!request) return []
   const { maps, coverage, dwells, timeMs } = await readSources(ctx, fleet, reader, request)
   const { organizations, cursor } = request
+  const windowsAt = (atMs: number): MapWindow[] =>
+    maps.map((map, index) => ({ map, fromMs: atMs - (organizations[index]?.windowMs ?? 0) }))
+  const found = await findUnknown(fleet, requests, windowsAt(ctx.clock()), ctx.clock())
   // Do not await anything until all selections are made, because the maps can change.
   const nowMs = ctx.clock()
   const asOf =
     cursor?.asOf ?? momentToken({ epoch: fleet.revisions.epoch, revision: fleet.revisions.current(), timeMs })
-  const windows = maps.map((map, index) => ({ map, fromMs: nowMs - (organizations[index]?.windowMs ?? 0) }))
-  const selected = requests.map((each) => ({ request: each, ...select(fleet, each, windows, asOf, nowMs) }))
+  const windows = windowsAt(nowMs)
+  const selected = requests.map((each) => ({ request: each, ...select(fleet, each, windows, asOf, nowMs, found) }))
   return Promise.all(
     selected.map(async ({ request: each, selection, gone: left }): Promise<GpsPicture> => {
       const since = sinceHere(fleet, each)
@@ -125,39 +127,6 @@ function cellPoint(h3: string): Point {
   const [lat, lon] = cellCentre(h3)
   return { lat, lon }
 }
-
-/** The moment of `since`, if this process issued it. Of other processes' moments, only the time is meaningful. */
-const sinceHere = (fleet: FleetSources, { since }: GpsRequest): Moment | undefined =>
-  since?.epoch === fleet.revisions.epoch ? since : undefined
-
-function select(fleet: FleetSources, request: GpsRequest, windows: MapWindow[], asOf: string, nowMs: number) {
-  const { query, members, cursor, place } = request
-  const { bbox, tag: tags, deviceId: deviceIds, rat, plmn } = query
-  const filter: DeviceFilter = { bbox, area: place, tags, members, deviceIds, rat, plmn }
-  const key = filterKey(request)
-  const isFiltered = !isOpen(filter)
-  const moment = sinceHere(fleet, request)
-  const seen: Seen | undefined = moment && {
-    ...moment,
-    deviceIds: isFiltered && query.since !== undefined ? fleet.seen.recall(key, query.since) : undefined,
-  }
-  const after = cursor?.after
-  const pick = () => selectDevices(windows, { filter, limit: maxDevices, after, seen, nowMs, collectIds: isFiltered })
-  // Group members can change without a change in the maps.
-  const selection = seen || members ? pick() : fleet.selections.keep(JSON.stringify([key, after]), windows, nowMs, pick)
-  if (selection.matchingIds) fleet.seen.remember(key, asOf, selection.matchingIds)
-  if (moment) {
-    const departed = windows.flatMap(({ map }) => map.goneSince(moment.revision))
-    return { selection, gone: [...selection.leftIds, ...departed] }
-  }
-  // The reader's previous state is unknown: report all devices that the filter hides now.
-  return { selection, gone: query.since === undefined ? [] : hiddenBy(selection, windows) }
-}
-
-const hiddenBy = ({ matchingIds }: Selection, windows: readonly MapWindow[]): string[] =>
-  windows.flatMap(({ map }) =>
-    [...map.devices()].map(({ entry }) => entry.deviceId).filter((id) => matchingIds && !matchingIds.has(id)),
-  )
 
 /** Departures before this process read the map, from the audit rows. */
 async function unseenDepartures(

@@ -5,6 +5,8 @@ import type { MapWindow, Selection } from '#fleet-map/gps/selection'
 export type KeptSelections = {
   /** The selection of this key. It is made again if a map has changed or data has left the window. */
   keep(key: string, windows: readonly MapWindow[], nowMs: number, make: () => Selection): Selection
+  /** Whether the selection of this key is cached and still valid. */
+  has(key: string, windows: readonly MapWindow[], nowMs: number): boolean
   /** Estimated bytes of the cached selections. */
   keptBytes(): number
 }
@@ -26,15 +28,22 @@ export function createKeptSelections(maxBytes: number): KeptSelections {
       (selection.matchingIds?.size ?? 0) * idBytes,
     ttl: forgottenAfterMs,
   })
+  const changesOf = (windows: readonly MapWindow[]): string =>
+    windows.map(({ map }) => `${map.organizationId} ${map.changedAt()}`).join()
+  const validOf = (key: string, changes: string, nowMs: number): Selection | undefined => {
+    const known = kept.get(key)
+    return known && known.changes === changes && nowMs < known.selection.validUntilMs ? known.selection : undefined
+  }
   return {
     keep(key, windows, nowMs, make) {
-      const changes = windows.map(({ map }) => `${map.organizationId} ${map.changedAt()}`).join()
-      const known = kept.get(key)
-      if (known && known.changes === changes && nowMs < known.selection.validUntilMs) return known.selection
+      const changes = changesOf(windows)
+      const known = validOf(key, changes, nowMs)
+      if (known) return known
       const selection = make()
       kept.set(key, { changes, selection })
       return selection
     },
+    has: (key, windows, nowMs) => validOf(key, changesOf(windows), nowMs) !== undefined,
     keptBytes: () => kept.calculatedSize,
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { DeviceFilter } from '#fleet-map/filter'
-import { type MapWindow, selectDevices } from '#fleet-map/gps/selection'
+import { type Found, findCandidates, type MapWindow, selectDevices } from '#fleet-map/gps/selection'
 import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/organization-map'
 import { createRevisions } from '#fleet-map/revisions'
 
@@ -81,6 +81,32 @@ test('a delta that visits only what is new equals one that visits all devices', 
       expect(shown(later.windows)).toEqual(shown(later.windows.map(visitAll)))
     }),
     { numRuns: 500 },
+  )
+})
+
+test('devices that were found in slices while the map changed are those of one visit at the end', async () => {
+  await fc.assert(
+    fc.asyncProperty(changes, changes, filters, fc.boolean(), async (before, after, filter, isDelta) => {
+      const revisions = createRevisions()
+      const map = createOrganizationMap('o', revisions)
+      const collectIds = Object.keys(filter).length > 0
+      const windowsAt = (minutes: number) => [{ map, fromMs: startMs + minutes * 60_000 - windowMs }]
+      for (const change of before) apply(map, change)
+      const seen = { revision: revisions.current(), timeMs: startMs + 180 * 60_000, deviceIds: undefined }
+      for (const change of after.slice(0, 3)) apply(map, { ...change, minute: change.minute + 180 })
+      const found = await findCandidates(windowsAt(190), filter)
+      for (const change of after.slice(3)) apply(map, { ...change, minute: change.minute + 180 })
+      const nowMs = startMs + 230 * 60_000
+      const request = { filter, limit: 3, seen: isDelta ? seen : undefined, nowMs, collectIds }
+      const shown = (found?: Found[]) => {
+        const selected = selectDevices(windowsAt(230).map(visitAll), { ...request, found })
+        const { devices, next, matchingIds, leftIds, digest } = selected
+        const deviceIds = devices.map(({ device }) => device.entry.deviceId)
+        return { deviceIds, next, matchingIds: [...(matchingIds ?? [])].sort(), leftIds: leftIds.sort(), digest }
+      }
+      expect(shown(found)).toEqual(shown())
+    }),
+    { numRuns: 300 },
   )
 })
 

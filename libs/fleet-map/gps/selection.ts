@@ -1,3 +1,4 @@
+import { filterInSlices } from '#core/slices'
 import { type DeviceFilter, isOpen, matches, type ShownDevice, shownDevice } from '#fleet-map/filter'
 import type { DeviceState } from '#fleet-map/live/device-state'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
@@ -38,6 +39,25 @@ export type SelectionRequest = {
   nowMs: number
   /** Whether to return `matchingIds`, for a later delta. */
   collectIds: boolean
+  /** What `findCandidates` returned for these maps and this filter, or for an earlier time. */
+  found?: readonly Found[] | undefined
+}
+
+/** The devices that a filter selected in a map at a revision. */
+export type Found = { revision: number; devices: readonly DeviceState[] }
+
+/**
+ * Finds the devices that a filter selects, in slices, so that a large map does not hold up other requests. The maps can change
+ * meanwhile: `selectDevices` visits what has changed again.
+ */
+export function findCandidates(windows: readonly MapWindow[], filter: DeviceFilter): Promise<Found[]> {
+  return Promise.all(
+    windows.map(async ({ map, fromMs }) => {
+      const revision = map.changedAt()
+      const isSelected = (device: DeviceState) => matches(shownDevice(device, fromMs), filter)
+      return { revision, devices: await filterInSlices(candidates(map, filter), isSelected) }
+    }),
+  )
 }
 
 /** Selects the devices of a response from the maps, which must be in order of their organization ids. */
@@ -55,7 +75,8 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
     const { organizationId } = map
     const seenFromMs = seen && fromMs - (request.nowMs - seen.timeMs)
     for (const id of base?.goneFrom(map) ?? []) matchingIds?.delete(id)
-    for (const device of base?.newsOf(map, fromMs) ?? candidates(map, filter)) {
+    const visited = base?.newsOf(map, fromMs) ?? visitedAgain(map, fromMs, request, index) ?? candidates(map, filter)
+    for (const device of visited) {
       const shown = shownDevice(device, fromMs)
       const { deviceId } = device.entry
       const oldestMs = Math.min(shown.location?.tsMs ?? Infinity, shown.signal?.tsMs ?? Infinity)
@@ -73,6 +94,8 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
       if (devices.length >= limit) {
         const last = devices.at(-1)?.device
         next = last ? { organizationId: last.entry.organizationId, ordinal: last.ordinal } : null
+        // Only a filter and a delta must know about the devices of later pages.
+        if (!collectIds && !seen) break
         continue
       }
       devices.push(shown)
@@ -87,7 +110,10 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
  * What a delta can start from, so that it visits only what is new in the maps. Undefined if it must visit all devices: then
  * it is unknown what the filter selected before, or the filter can change without a change in the maps.
  */
-function knownBase(windows: readonly MapWindow[], { filter, seen, nowMs }: SelectionRequest) {
+export function knownBase(
+  windows: readonly MapWindow[],
+  { filter, seen, nowMs }: Pick<SelectionRequest, 'filter' | 'seen' | 'nowMs'>,
+) {
   if (!seen || filter.members || filter.deviceIds || !(seen.deviceIds || isOpen(filter))) return undefined
   const { revision, timeMs, deviceIds } = seen
   if (windows.some(({ map }) => map.knownSince() > revision)) return undefined
@@ -97,6 +123,23 @@ function knownBase(windows: readonly MapWindow[], { filter, seen, nowMs }: Selec
     newsOf: (map: OrganizationMap, fromMs: number) =>
       map.newsSince(revision, { fromMs: fromMs - (nowMs - timeMs), toMs: fromMs }),
   }
+}
+
+/** The devices that were found and are still in the map, and those that have changed. Undefined if none were looked for. */
+function visitedAgain(
+  map: OrganizationMap,
+  fromMs: number,
+  { found, seen, nowMs }: SelectionRequest,
+  index: number,
+): DeviceState[] | undefined {
+  const known = found?.[index]
+  if (!known) return undefined
+  const news = [
+    ...map.newsSince(known.revision),
+    ...(seen ? map.newsSince(seen.revision, { fromMs: fromMs - (nowMs - seen.timeMs), toMs: fromMs }) : []),
+  ]
+  const kept = known.devices.filter((device) => map.deviceAt(device.ordinal) === device)
+  return news.length === 0 ? kept : [...new Set([...kept, ...news])].sort((a, b) => a.ordinal - b.ordinal)
 }
 
 /** The devices that a filter can select, in the order of the map. A filter by id visits no other devices. */

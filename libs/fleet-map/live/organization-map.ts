@@ -20,10 +20,10 @@ export type OrganizationMap = {
   /** The revision of the last change. */
   changedAt(): number
   /**
-   * The devices that changed after `revision`, and those with a position or signal from this period. Sorted by ordinal. Visits
+   * The devices that changed after `revision`, and those with a position or signal from a period. Sorted by ordinal. Visits
    * few other devices.
    */
-  newsSince(revision: number, heard: { fromMs: number; toMs: number }): DeviceState[]
+  newsSince(revision: number, heard?: { fromMs: number; toMs: number }): DeviceState[]
   /** Devices that were removed after `revision`. */
   goneSince(revision: number): string[]
   /** Removed devices are known from this revision on. */
@@ -125,7 +125,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
       watchers.add(onChange)
       return () => watchers.delete(onChange)
     },
-    newsSince(revision, { fromMs, toMs }) {
+    newsSince(revision, heard) {
       const news = new Set<DeviceState>()
       changes.fromNewest((ordinal) => {
         const device = byOrdinal[ordinal]
@@ -133,7 +133,8 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
         if (isNews) news.add(device)
         return isNews
       })
-      for (let minute = minuteOf(fromMs); minute <= minuteOf(toMs); minute++) {
+      const lastMinute = heard ? minuteOf(heard.toMs) : -1
+      for (let minute = minuteOf(heard?.fromMs ?? 0); minute <= lastMinute; minute++) {
         heardIn.forEach(minute, (item) => {
           const device = byOrdinal[item >> 1]
           if (device) news.add(device)
