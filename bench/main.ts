@@ -32,6 +32,7 @@ const benches: Bench[] = [
   recoveryKafka,
   recoveryParked,
   freshness,
+  mqttGateway,
   rows,
   deviceList,
   groupCount,
@@ -43,7 +44,6 @@ const benches: Bench[] = [
   soak,
   groupDispatch,
   longPoll,
-  mqttGateway,
   idle,
   million,
 ]

@@ -26,6 +26,7 @@ type Device = {
 type Report = { body: string; takenMs: number; sentMs: number | null }
 
 const repeatAfterMs = 15_000
+const connectedWithinMs = 120_000
 const answersWithinMs = 180_000
 const connectsPerSecond = 500
 
@@ -42,8 +43,10 @@ async function run({ brokerUrl, serials, messagesPerSecond, seconds }: CrowdOrde
     devices.push(connectDevice(brokerUrl, serial, report))
     if (index % 50 === 49) await pause((50 * 1_000) / connectsPerSecond)
   }
-  const giveUpMs = performance.now() + 120_000
-  while (devices.some(({ isListening }) => !isListening) && performance.now() < giveUpMs) await pause(100)
+  const giveUpMs = performance.now() + connectedWithinMs
+  const missing = () => devices.filter(({ isListening }) => !isListening).length
+  while (missing() > 0 && performance.now() < giveUpMs) await pause(100)
+  if (missing() > 0) throw new Error(`${missing()} of ${devices.length} devices could not connect.`)
   process.send?.('connected')
 
   const startMs = performance.now()

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { issueToken } from '#core/tokens'
 import { type Mosquitto, mosquittoMissing, startMosquitto } from '../test/support/mosquitto.ts'
+import { type CpuSeconds, cpuByProgram, percentOfCore } from './cpu-by-process.ts'
 import type { CrowdOrder, CrowdReport } from './mqtt-crowd.ts'
-import { cpuSecondsOfTree } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
 import { type BenchStack, spawnApp, startIngestProcess, withBenchStack } from './stack.ts'
 import { percentile } from './statistics.ts'
@@ -17,7 +17,7 @@ export const mqttGateway: Bench = {
   run: async ({ quick, devices, minutes }) => {
     if (mosquittoMissing !== null) return [{ name: 'skipped', value: mosquittoMissing }]
     const count = devices ?? (quick ? 500 : 10_000)
-    const seconds = minutes === undefined ? (quick ? 20 : 300) : minutes * 60
+    const seconds = minutes === undefined ? (quick ? 12 : 300) : minutes * 60
     return withBenchStack((stack) => measure(stack, { count, seconds, messagesPerSecond: Math.ceil(count / 5) }))
   },
 }
@@ -35,14 +35,17 @@ async function measure(stack: BenchStack, { count, seconds, messagesPerSecond }:
     await gateway.ready()
     const crowd = startCrowd({ brokerUrl: broker.url, serials, messagesPerSecond, seconds })
     await crowd.connected
-    const cpuBefore = cpuSecondsOfTree(gateway.pid)
+    const [startedMs, cpuBefore] = [performance.now(), cpuByProgram(process.pid)]
     await killTwice(broker, seconds)
     const report = await crowd.report
-    const cpuSeconds = cpuSecondsOfTree(gateway.pid) - cpuBefore
-    const rows = await storedRows(stack, report.answered)
-    if (report.answered !== report.sent || rows !== report.sent)
-      throw new Error(`${report.sent} reports were sent, ${report.answered} answered and ${rows} stored.`)
-    return figures({ report, rows, cpuSeconds, count, seconds })
+    const elapsedSeconds = (performance.now() - startedMs) / 1_000
+    const cpu = new Map(percentOfCore(cpuBefore, cpuByProgram(process.pid), elapsedSeconds))
+    const stored = await storedReports(stack, report.answered)
+    if (report.answered !== report.sent || stored.reports !== report.sent || stored.rows !== report.sent)
+      throw new Error(
+        `${report.sent} reports were sent and ${report.answered} answered. ${stored.reports} are stored in ${stored.rows} rows.`,
+      )
+    return figures({ report, rows: stored.rows, cpu, elapsedSeconds, count, seconds })
   } finally {
     await gateway.stop()
     await ingest.stop()
@@ -50,17 +53,24 @@ async function measure(stack: BenchStack, { count, seconds, messagesPerSecond }:
   }
 }
 
+const services = new Set(['gateway', 'ingest', 'questdb', 'postgres'])
+
 const shown = (value: number, digits = 0) => value.toLocaleString('en', { maximumFractionDigits: digits })
 
 function figures(measured: {
   report: CrowdReport
   rows: number
-  cpuSeconds: number
+  /** Percent of one core by program. */
+  cpu: CpuSeconds
+  elapsedSeconds: number
   count: number
   seconds: number
 }): Figure[] {
-  const { report, rows, cpuSeconds, count, seconds } = measured
+  const { report, rows, cpu, elapsedSeconds, count, seconds } = measured
   const ms = (percent: number) => `${shown(percentile(report.answerMs, percent))} ms`
+  const percentOf = (program: string) => `${shown(cpu.get(program) ?? 0)} %`
+  const others = [...cpu].reduce((sum, [program, percent]) => sum + (services.has(program) ? 0 : percent), 0)
+  const gatewayUs = ((cpu.get('gateway') ?? 0) / 100 / report.sent) * elapsedSeconds * 1e6
   return [
     { name: 'devices', value: shown(count) },
     { name: 'reports a second', value: shown(report.sent / seconds) },
@@ -70,7 +80,11 @@ function figures(measured: {
     { name: 'messages repeated by devices', value: shown(report.repeated) },
     { name: 'sample → answer of the service, p50', value: ms(50) },
     { name: 'sample → answer of the service, p99, with the kills', value: ms(99) },
-    { name: 'processor time of the gateway per report', value: `${shown((cpuSeconds / report.sent) * 1e6)} µs` },
+    { name: 'processor time of the gateway per report', value: `${shown(gatewayUs)} µs` },
+    { name: 'of one core: gateway', value: percentOf('gateway') },
+    { name: 'of one core: ingest; QuestDB', value: `${percentOf('ingest')}; ${percentOf('questdb')}` },
+    // The processor time of a killed broker is counted for the process that started it.
+    { name: 'of one core: devices and broker', value: `${shown(others)} %` },
   ]
 }
 
@@ -129,14 +143,19 @@ async function seedFleet({ pool }: BenchStack, count: number): Promise<{ key: st
 
 const storedWithinMs = 120_000
 
-/** Returns the number of rows as soon as there are `expected`, and a second later, so that doubled rows are seen. */
-async function storedRows({ questdb }: BenchStack, expected: number): Promise<number> {
+/**
+ * Returns the stored rows and the different reports in them as soon as there are `expected` rows, and a second later, so that
+ * doubled rows are seen. Each report has a number of its own, `uptimeS`.
+ */
+async function storedReports({ questdb }: BenchStack, expected: number): Promise<{ rows: number; reports: number }> {
   const count = async () => {
-    const [row] = await questdb.query<{ rows: number }>('SELECT count() AS rows FROM system')
-    return Number(row?.rows)
+    const [row] = await questdb.query<{ rows: number; reports: number }>(
+      'SELECT count() AS rows, count_distinct(cast(uptime_s AS LONG)) AS reports FROM system',
+    )
+    return { rows: Number(row?.rows), reports: Number(row?.reports) }
   }
   const giveUpMs = Date.now() + storedWithinMs
-  while ((await count()) < expected && Date.now() < giveUpMs) await delay(200)
+  while ((await count()).rows < expected && Date.now() < giveUpMs) await delay(200)
   await delay(1_000)
   return count()
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AdapterService, startAdapterService } from '#test/adapter-service'
 import { runTelegrafOnce, telegrafMissing } from '#test/telegraf'
+import { until } from '#test/until'
 
 let service: AdapterService
 const folder = mkdtempSync(join(tmpdir(), 'telegraf-'))
@@ -54,8 +55,11 @@ test('what Telegraf gathers can be read field by field, with the configuration o
     location: { ts, lat: 51.9, lon: -8.47, fix: '3d' },
     connection: { ts, state: 'connected', rxBytes: 123_456 },
   })
-  const { devices } = await service.admin('GET', '/fleet/gps')
-  expect(devices).toMatchObject([{ deviceId: router.id, location: { lat: 51.9, lon: -8.47 } }])
+  const device = await until('the router is on the map', async () => {
+    const { devices } = await service.admin('GET', '/fleet/gps')
+    return devices[0]?.location && devices[0]
+  })
+  expect(device).toMatchObject({ deviceId: router.id, location: { lat: 51.9, lon: -8.47 } })
   const dropped = ['source="influx"', 'field="cellular.host"']
   expect(await service.metric('telemetry_adapter_fields_dropped_total', dropped)).toBe(1)
 })
