@@ -9,14 +9,17 @@ type Shown = { drawn: Background | null; shown: BackgroundKind | 'outlines'; fai
 
 const outlines: Shown = { drawn: null, shown: 'outlines', failure: undefined }
 
-/** Reads the configured background of the map: streets, or satellite images if the address says so. */
-export function useBackground(): Shown {
+/**
+ * Reads the configured background of the map: streets, or satellite images if the address says so. `isUsable` is false where
+ * the map can draw outlines only.
+ */
+export function useBackground(isUsable: boolean): Shown {
   const [state, setState] = useState(outlines)
   const kind: BackgroundKind =
     place.value.params.background === 'satellite' && hasBackground('satellite') ? 'satellite' : 'map'
   const look = theme.value
   useEffect(() => {
-    if (!hasBackground(kind)) return setState(outlines)
+    if (!isUsable || !hasBackground(kind)) return setState(outlines)
     let isWanted = true
     loadBackground(kind, look).then(
       (drawn) => isWanted && setState({ drawn, shown: kind, failure: undefined }),
@@ -25,6 +28,6 @@ export function useBackground(): Shown {
     return () => {
       isWanted = false
     }
-  }, [kind, look])
+  }, [isUsable, kind, look])
   return state
 }

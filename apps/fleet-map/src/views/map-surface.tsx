@@ -106,7 +106,7 @@ export function MapSurface(props: MapSurfaceProps) {
   useEffect(() => {
     if (props.reveal) surface?.reveal(props.reveal)
   }, [surface, props.reveal])
-  const background = useBackground()
+  const background = useBackground(surface?.kind !== 'canvas')
   useEffect(() => surface?.setBackground?.(background.drawn), [surface, background.drawn])
   const look = theme.value
   useEffect(() => {
