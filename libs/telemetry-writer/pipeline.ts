@@ -141,8 +141,14 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   async function process(batches: readonly LoggedBatch[]): Promise<void> {
     isTaking = true
     let bytes = 0
-    for (const some of groupsOf(batches, preparedTogether)) {
-      const addReport = await processor.prepare(some.filter(({ position }) => !quiet.has(position)))
+    const groups = groupsOf(batches, preparedTogether)
+    const unprocessedOf = (group: readonly LoggedBatch[]) => group.filter(({ position }) => !quiet.has(position))
+    for (const [index, some] of groups.entries()) {
+      const addReport = await processor.prepare(unprocessedOf(some))
+      // QuestDB reads the states of the next devices while this thread processes reports.
+      const loading = processor.load(unprocessedOf(groups[index + 1] ?? []))
+      // Awaited below, unless a report fails first.
+      loading.catch(() => undefined)
       for (const batch of some) {
         ledger.expect(batch)
         ledger.addRowless(quiet.pass(batch.position) ?? rowlessIn(await addReport(batch)))
@@ -154,6 +160,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         await flushes.flushWhenDue()
         await yieldToLoop()
       }
+      // A state is complete only then.
+      await loading
       states.packIdle(performance.now())
     }
     isTaking = false

@@ -8,9 +8,11 @@ import type { ReportCounts, ReportRows } from './report-rows.ts'
 import { askForStoredTimes, type DecodedReport, type StoredTimes } from './sightings.ts'
 
 export type ReportProcessor = {
+  /** Loads the states of the devices of these reports. `prepare` must wait for it. */
+  load(batches: readonly LoggedBatch[]): Promise<void>
   /**
-   * Decodes reports and loads the states of their devices. Returns a function that adds the rows of one report to the batch
-   * and returns the counts of its samples. If that fails, it stores the report as a dead letter.
+   * Decodes reports and loads the states of their devices that are not loaded. Returns a function that adds the rows of one
+   * report to the batch and returns the counts of its samples. If that fails, it stores the report as a dead letter.
    */
   prepare(batches: readonly LoggedBatch[]): Promise<(batch: LoggedBatch) => Promise<ReportCounts>>
 }
@@ -81,15 +83,20 @@ export function createReportProcessor(parts: ReportProcessorParts): ReportProces
     return { stored: 0, replaced: 0, superseded: 0, lost: isCounted(batch) ? sampleCount : 0 }
   }
 
+  async function load(batches: readonly LoggedBatch[]): Promise<void> {
+    const receivedBeforeMs = batches.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Infinity)
+    await states.load(new Map(batches.map(({ deviceId, deviceClass }) => [deviceId, deviceClass])), receivedBeforeMs)
+  }
+
   return {
+    load,
     async prepare(batches) {
       const decoded = new Map<LogPosition, DecodedReport>()
       for (const batch of batches) {
         const report = decode(batch)
         decoded.set(batch.position, report instanceof Promise ? await report : report)
       }
-      const receivedBeforeMs = batches.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Infinity)
-      await states.load(new Map(batches.map(({ deviceId, deviceClass }) => [deviceId, deviceClass])), receivedBeforeMs)
+      await load(batches)
       const stored = await storedTimesOf([...decoded.values()])
       const renewed = new Set<string>()
       return async (batch) => {
