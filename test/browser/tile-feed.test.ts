@@ -21,6 +21,8 @@ let asked: Asked[]
 /** Returns true for tiles whose responses wait for `release`. */
 let isHeld: (path: string) => boolean
 let held: (() => void)[]
+/** Below this zoom, all devices of a tile are one cluster of the service. */
+let devicesFromZoom: number
 let pictures: TileItem[][]
 let url: string
 let stop: () => void
@@ -30,6 +32,7 @@ beforeEach(async () => {
   asked = []
   isHeld = () => false
   held = []
+  devicesFromZoom = 0
   pictures = []
   const server = createServer((request, response) => {
     const path = request.url ?? ''
@@ -58,7 +61,13 @@ function respond(path: string, tag: string | undefined, response: ServerResponse
   response.end(status === 200 ? encodeTile(layers) : undefined)
 }
 
-const featuresOf = (tile: { z: number; x: number; y: number }): TileFeature[] =>
+function featuresOf(tile: { z: number; x: number; y: number }): TileFeature[] {
+  const features = devicesIn(tile)
+  if (tile.z >= devicesFromZoom || features.length < 2) return features
+  return features.slice(0, 1).map((first) => ({ ...first, properties: { count: features.length } }))
+}
+
+const devicesIn = (tile: { z: number; x: number; y: number }): TileFeature[] =>
   Object.entries(devices).flatMap(([deviceId, { lat, lon }]) => {
     const { x, y } = tileOf(worldPoint(lat, lon), tile.z)
     if (x !== tile.x || y !== tile.y) return []
@@ -176,4 +185,20 @@ test('merges devices at both sides of the border between two tiles', async () =>
   feed.look([-10, 45, 10, 55], 5)
   await eventually('one cluster is drawn', () => last().length === 1)
   expect(last()[0]).toMatchObject({ count: 8, lon: expect.closeTo(0, 1), lat: expect.closeTo(50, 1) })
+})
+
+test('returns the box of the devices of a cluster, also of one that the service made', async () => {
+  const near = Array.from({ length: 6 }, (_, index) => ({ lat: 50.31 + index / 1_000, lon: 9.07 + index / 500 }))
+  devices = Object.fromEntries([...near, { lat: 48, lon: 9 }].map((place, index) => [`device ${index}`, place]))
+  const feed = openFeed()
+  for (const zoom of [0, 9]) {
+    devicesFromZoom = zoom
+    feed.follow(url.replace('{z}', `from-${zoom}/{z}`))
+    feed.look([5, 45, 13, 55], 7)
+    await eventually('the cluster is drawn', () => last().some(({ count }) => count === 6))
+    const [cluster] = last().filter(({ count }) => count === 6)
+    const [west = 0, south = 0, east = 0, north = 0] = (cluster && (await feed.extentOf(cluster))) ?? []
+    for (const { lat, lon } of near) expect([lon > west, lon < east, lat > south, lat < north]).not.toContain(false)
+    expect([east - west < 0.2, north - south < 0.2]).toEqual([true, true])
+  }
 })

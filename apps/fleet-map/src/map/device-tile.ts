@@ -2,15 +2,18 @@ import { VectorTile } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
 import Supercluster from 'supercluster'
 import type { Quality } from '../api/types.ts'
+import { boxAround } from './cluster-extent.ts'
 import { tilePx, unprojectX, unprojectY } from './mercator.ts'
 import { qualities, qualityRank } from './palette.ts'
-import type { DeviceShape } from './surface.ts'
+import type { Bounds, DeviceShape } from './surface.ts'
 import type { TileId } from './tile-cover.ts'
 
 /** What a tile shows at a point: a device, or several with the worst of their qualities. */
 export type TileItem = {
   lon: number
   lat: number
+  /** The box of the tile's features that the item consists of. */
+  bounds: Bounds
   count: number
   quality: Quality | null
   /** How many devices have each quality class, worst first, then how many have none known. */
@@ -37,9 +40,12 @@ export function readDeviceTile(bytes: ArrayBuffer, tile: TileId): TileItem[] {
     const feature = layer.feature(index)
     const [point] = feature.loadGeometry()[0] ?? []
     const { count, worstQuality, quality, deviceId, status, motion, headingDeg } = feature.properties
+    const lon = unprojectX((tile.x + ((point?.x ?? 0) + 0.5) / feature.extent) * tilePx, tile.z)
+    const lat = unprojectY((tile.y + ((point?.y ?? 0) + 0.5) / feature.extent) * tilePx, tile.z)
     return {
-      lon: unprojectX((tile.x + ((point?.x ?? 0) + 0.5) / feature.extent) * tilePx, tile.z),
-      lat: unprojectY((tile.y + ((point?.y ?? 0) + 0.5) / feature.extent) * tilePx, tile.z),
+      lon,
+      lat,
+      bounds: [lon, lat, lon, lat],
       count: Number(count ?? 1),
       quality: qualities.find((known) => known === (worstQuality ?? quality)) ?? null,
       byQuality: countsOf(feature.properties, deviceId !== undefined),
@@ -69,7 +75,7 @@ function countsOf(properties: Record<string, unknown>, isDevice: boolean): numbe
   return [...known, Number(properties.count ?? 0) - known.reduce((sum, devices) => sum + devices, 0)]
 }
 
-type Merge = { item: number; count: number; worst: number; byQuality: number[] }
+type Merge = { item: number; bounds: Bounds; count: number; worst: number; byQuality: number[] }
 
 function merged(items: readonly TileItem[], zoom: number, radius: number): TileItem[] {
   if (zoom >= devicesFromZoom) return [...items]
@@ -81,11 +87,13 @@ function merged(items: readonly TileItem[], zoom: number, radius: number): TileI
     minPoints: 2,
     map: ({ item }) => ({
       item,
+      bounds: items[item]?.bounds ?? [0, 0, 0, 0],
       count: items[item]?.count ?? 1,
       worst: qualityRank(items[item]?.quality ?? null),
       byQuality: [...(items[item]?.byQuality ?? [])],
     }),
     reduce: (into, one) => {
+      into.bounds = boxAround(into.bounds, one.bounds)
       into.count += one.count
       into.worst = Math.min(into.worst, one.worst)
       into.byQuality = into.byQuality.map((devices, quality) => devices + (one.byQuality[quality] ?? 0))
@@ -101,7 +109,7 @@ function merged(items: readonly TileItem[], zoom: number, radius: number): TileI
   return index.getClusters([-180, -90, 180, 90], zoom).flatMap(({ properties, geometry: { coordinates } }) => {
     if (!('cluster' in properties)) return items[properties.item] ?? []
     const [lon = 0, lat = 0] = coordinates
-    const { count, worst, byQuality } = properties
+    const { count, bounds, worst, byQuality } = properties
     if (count < minClusterSize) {
       const leaves = index
         .getLeaves(properties.cluster_id, Infinity)
@@ -109,6 +117,6 @@ function merged(items: readonly TileItem[], zoom: number, radius: number): TileI
       // The tile has no devices of its own clusters, so these cannot be drawn one by one.
       if (leaves.every(({ device }) => device)) return leaves
     }
-    return { lon, lat, count, quality: qualities[worst] ?? null, byQuality, device: null }
+    return { lon, lat, bounds, count, quality: qualities[worst] ?? null, byQuality, device: null }
   })
 }

@@ -12,8 +12,11 @@ export type Padding = { left: number; top: number; right: number; bottom: number
 /** A place on the map: its outline, whose last position equals the first. Without a name, only the outline is drawn. */
 export type AreaShape = { ring: LonLat[]; selected: boolean; name?: string }
 
-/** An area to show. `animated`: the map flies there. */
-export type Fit = { bounds: Bounds; padding: Padding; animated: boolean }
+/** An area to show. `animated`: the map flies there. `maxZoom`: 12 by default. */
+export type Fit = { bounds: Bounds; padding: Padding; animated: boolean; maxZoom?: number | undefined }
+
+/** Clusters split up to this zoom. */
+export const maxClusterZoom = 16
 
 export type Reveal = { at: { lat: number; lon: number }; padding: Padding }
 
@@ -56,6 +59,8 @@ export type DeviceShape = 'moving' | 'standing' | 'silent'
 export type SurfaceEvents = {
   onSelectDevice: (deviceId: string | null) => void
   onSelectCell: (h3: string) => void
+  /** A click on a cluster, with the box of its devices. */
+  onSelectCluster: (bounds: Bounds) => void
   onMove: (view: View, bounds: Bounds) => void
   /** A click while a route is being drawn. It selects nothing. */
   onPoint: (lon: number, lat: number) => void

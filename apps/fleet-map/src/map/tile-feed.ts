@@ -1,3 +1,4 @@
+import { clusterExtent, type DrawnCluster } from './cluster-extent.ts'
 import { mergeBorders, readDeviceTile, type TileItem } from './device-tile.ts'
 import type { Bounds } from './surface.ts'
 import { isInTile, keyOf, type TileId, tilesCovering } from './tile-cover.ts'
@@ -138,6 +139,16 @@ export function openTileFeed({ onItems, refreshMs }: Options) {
     look(bounds: Bounds, zoom: number): void {
       view = { bounds, zoom }
       readView()
+    },
+    /** Returns the box of the devices of a cluster in the view. */
+    async extentOf(cluster: DrawnCluster): Promise<Bounds> {
+      const followed = source
+      const readOnce = async (tile: TileId): Promise<readonly TileItem[]> => {
+        if (!followed) return []
+        const response = await fetchTile(followed, tile, null, AbortSignal.timeout(maxWaitMs))
+        return response.status === 200 ? readDeviceTile(await response.arrayBuffer(), tile) : []
+      }
+      return clusterExtent(readOnce, cluster, wanted[0]?.z ?? 0)
     },
   }
 }

@@ -12,6 +12,7 @@ import type { MapDevice } from '../api/types.ts'
 import { openAreaTiles } from './area-tiles.ts'
 import type { Background } from './background/background.ts'
 import { backgroundSettings } from './background/background-settings.ts'
+import type { DrawnCluster } from './cluster-extent.ts'
 import { openDeviceTiles } from './device-tiles.ts'
 import type { DeviceTilesAnswer } from './device-tiles.worker.ts'
 import { markDrawn } from './drawn.ts'
@@ -37,12 +38,14 @@ import { type Bounds, offsetInto, type Surface, type SurfaceEvents, type View } 
 
 setWorkerUrl(workerUrl)
 
-/** Zoom levels by which a click on a cluster zooms in. */
-const clusterZoomStep = 2
 const flightMs = 700
 
-const centreOf = ({ geometry }: GeoJSON.Feature): [number, number] =>
-  geometry.type === 'Point' ? (geometry.coordinates as [number, number]) : [0, 0]
+/** The cluster of a rendered feature. */
+function clusterOf({ geometry, properties }: GeoJSON.Feature): DrawnCluster {
+  const [lon = 0, lat = 0] = geometry.type === 'Point' ? geometry.coordinates : []
+  const { west = lon, south = lat, east = lon, north = lat } = properties ?? {}
+  return { lon, lat, bounds: [west, south, east, north] }
+}
 
 /** Draws the map with MapLibre GL. Throws in browsers without WebGL2. */
 export function createWebglSurface(container: HTMLElement, view: View, events: SurfaceEvents): Surface {
@@ -129,9 +132,12 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     )
     describeView()
   }
-  const tiles = openDeviceTiles((answer) => {
-    fromTiles = answer
-    drawDevices()
+  const tiles = openDeviceTiles({
+    onAnswer: (answer) => {
+      fromTiles = answer
+      drawDevices()
+    },
+    onExtent: events.onSelectCluster,
   })
   const lookAtView = () => tiles.look(bounds(), map.getZoom())
 
@@ -188,8 +194,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
     const cluster = of('clusters')
     const hex = of('hexes')
     if (device) events.onSelectDevice(String(device.properties.id))
-    else if (cluster)
-      map.easeTo({ center: centreOf(cluster), zoom: map.getZoom() + clusterZoomStep, duration: flightMs })
+    else if (cluster) tiles.expand(clusterOf(cluster))
     else if (hex) events.onSelectCell(String(hex.properties.h3))
     else events.onSelectDevice(null)
   })
@@ -257,8 +262,8 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       background = next
       restyle()
     },
-    fit: ({ bounds: box, padding, animated }) =>
-      map.fitBounds(box, { padding, maxZoom: 12, duration: animated ? flightMs : 0 }),
+    fit: ({ bounds: box, padding, animated, maxZoom = 12 }) =>
+      map.fitBounds(box, { padding, maxZoom, duration: animated ? flightMs : 0 }),
     lookAt: ({ lon, lat, zoom }) => map.jumpTo({ center: [lon, lat], zoom }),
     reveal: ({ at, padding }) => {
       const size = { width: container.clientWidth, height: container.clientHeight }

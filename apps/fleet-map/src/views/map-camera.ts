@@ -33,11 +33,11 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
   const shown = useRef(viewText(place.value.params))
 
   /** Moves the map so that it shows this box; null moves nothing. */
-  const show = useCallback((bounds: Bounds | null) => {
+  const show = useCallback((bounds: Bounds | null, maxZoom?: number) => {
     if (!bounds) return
     const animated = hasChosenView.current
     hasChosenView.current = true
-    setFit({ bounds, padding: freePadding(chrome.current), animated })
+    setFit({ bounds, padding: freePadding(chrome.current), animated, maxZoom })
   }, [])
 
   // A link that is opened while the map is open moves it: to its view, or else to the devices of its filters.

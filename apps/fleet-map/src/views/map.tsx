@@ -3,7 +3,7 @@ import type { CoverageCell, DeadZone, MapDevice } from '../api/types.ts'
 import { lazyPanel } from '../components/lazy-panel.tsx'
 import type { Resource } from '../components/resource.ts'
 import { Failure } from '../components/states.tsx'
-import { type Bounds, boundsOf, type Surface } from '../map/surface.ts'
+import { type Bounds, boundsOf, maxClusterZoom, type Surface } from '../map/surface.ts'
 import { shadingOf } from '../state/coverage.ts'
 import { addPoint, drawnRoute, finishRoute, route } from '../state/route.ts'
 import { organizationId } from '../state/session.ts'
@@ -110,6 +110,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
         onMove={camera.onMove}
         onSelectDevice={selectDevice}
         onSelectCell={selectCell}
+        onSelectCluster={(bounds) => camera.show(bounds, maxClusterZoom)}
         onPoint={(lon, lat) => addPoint([lon, lat])}
         onFinish={finishRoute}
         onReady={(surface) => {

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { tilesAddress } from '../../api/client.ts'
 import { boundsOfRings, outlineOf } from '../../map/area-shape.ts'
-import type { Bounds, Fit, View } from '../../map/surface.ts'
+import { type Bounds, type Fit, maxClusterZoom, type View } from '../../map/surface.ts'
 import type { LonLat } from '../../route/geometry.ts'
 import { MapSurface } from '../map-surface.tsx'
 import { areaOf, type Draft } from './draft.ts'
@@ -67,6 +67,7 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
       onMove={({ lon, lat }) => onLook([lon, lat])}
       onSelectDevice={() => {}}
       onSelectCell={() => {}}
+      onSelectCluster={(bounds) => setFit({ bounds, padding: paddingPx, animated: true, maxZoom: maxClusterZoom })}
       onPoint={(lon, lat) => onPoint([lon, lat])}
       onFinish={onFinish}
       onReady={() => onLook([start.lon, start.lat])}
