@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { count } from '../../components/format.ts'
-import type { BulkSelection } from './bulk.ts'
-import { BulkApply, BulkFirmware, BulkReboot, BulkTags } from './bulk-dialogs.tsx'
+import { goTo } from '../../state/url.ts'
+import { type BulkSelection, targetParams } from './bulk.ts'
+import { BulkApply, BulkReboot, BulkTags } from './bulk-dialogs.tsx'
 
 type BulkBarProps = {
   selection: BulkSelection
@@ -17,7 +18,7 @@ type BulkBarProps = {
 /** What can be done with the chosen devices, or with all that match the filter. */
 export function BulkBar(props: BulkBarProps) {
   const { selection, matching, shown, onAll, onClear, onExport, onChanged } = props
-  const [open, setOpen] = useState<'tags' | 'reboot' | 'apply' | 'firmware' | null>(null)
+  const [open, setOpen] = useState<'tags' | 'reboot' | 'apply' | null>(null)
   const { size, isAll, organizationId } = selection
   if (size === 0) return null
   const close = () => setOpen(null)
@@ -26,7 +27,6 @@ export function BulkBar(props: BulkBarProps) {
     ['tags', 'Change tags'],
     ['reboot', 'Reboot'],
     ['apply', 'Apply profile'],
-    ['firmware', 'Update firmware'],
   ] as const
   return (
     <section class="card bulk" aria-label="Selected devices">
@@ -44,6 +44,16 @@ export function BulkBar(props: BulkBarProps) {
           {label}
         </button>
       ))}
+      <button
+        type="button"
+        class="button small"
+        disabled={!dialog}
+        onClick={() =>
+          goTo('jobs', { org: organizationId ?? '', new: 'firmware_update', ...targetParams(selection) }, [])
+        }
+      >
+        Update firmware
+      </button>
       <button type="button" class="button small" onClick={onExport}>
         Export selected
       </button>
@@ -54,7 +64,6 @@ export function BulkBar(props: BulkBarProps) {
       {open === 'tags' && dialog ? <BulkTags {...dialog} onChanged={onChanged} /> : null}
       {open === 'reboot' && dialog ? <BulkReboot {...dialog} /> : null}
       {open === 'apply' && dialog ? <BulkApply {...dialog} /> : null}
-      {open === 'firmware' && dialog ? <BulkFirmware {...dialog} /> : null}
     </section>
   )
 }

@@ -1,7 +1,7 @@
 import type { Device } from '../../api/types.ts'
 
 /** The filter of the device list as the API's bulk requests take it. */
-type BulkFilter = { status?: string; q?: string; tag?: string[]; placeId?: string }
+export type BulkFilter = { status?: string; q?: string; tag?: string[]; placeId?: string }
 
 /** The chosen devices: some rows, or all devices of an organization that match the filter. */
 export type BulkSelection = {
@@ -22,4 +22,11 @@ export const selectionOfRows = (devices: readonly Device[]): BulkSelection => {
     organizationId: isOneOrganization ? first?.organizationId : undefined,
     body: { deviceIds: devices.map(({ id }) => id) },
   }
+}
+
+/** The chosen devices as parameters of the address of a new job. */
+export function targetParams({ body }: BulkSelection): Record<string, string> {
+  if ('deviceIds' in body) return { target: 'devices', device: body.deviceIds.join(',') }
+  const { q = '', status = '', tag = [], placeId = '' } = body.filter
+  return { target: 'matching', q, status, tag: tag.join(','), place: placeId }
 }

@@ -22,15 +22,8 @@ import { columnsIn } from './device-columns.tsx'
 import { DeviceTable } from './device-table.tsx'
 import { downloadDevices } from './export.ts'
 import { ImportDialog } from './import-dialog.tsx'
+import { bulkFilterOf, filterInAddress, type ListFilter } from './list-filter.ts'
 import '../../styles/devices.css'
-
-/** The filter of the list, as the address has it and as requests send it. */
-type ListFilter = { q: string; status: string; tag: string[] | null; placeId: string }
-
-function filterInAddress(): ListFilter {
-  const { q = '', status = '', tag = '', place: placeId = '' } = place.value.params
-  return { q: q.trim().length >= 2 ? q.trim() : '', status, tag: tag ? tag.split(',') : null, placeId }
-}
 
 /** Lists devices with search, filters, order and columns; adds, imports, exports and changes many devices. */
 export function DevicesView() {
@@ -202,21 +195,20 @@ function useTotals({ q, status, tag, placeId }: ListFilter): DeviceCounts | unde
 }
 
 /** The chosen rows, or all matches. A change of the filter clears the choice. */
-function useChoice(devices: readonly Device[], { q, status, tag, placeId }: ListFilter, total: number | undefined) {
+function useChoice(devices: readonly Device[], filter: ListFilter, total: number | undefined) {
   const [chosen, setChosen] = useState<ReadonlySet<string> | 'all'>(new Set())
   const org = organizationId.value || (organizations.value?.length === 1 ? homeOrganizationId.value : '')
-  const key = JSON.stringify([org, q, status, tag, placeId])
+  const key = JSON.stringify([org, filter])
   useEffect(() => setChosen(new Set()), [key])
   const rows = chosen === 'all' ? [] : devices.filter(({ id }) => chosen.has(id))
-  const filter = {
-    ...(q ? { q } : {}),
-    ...(status ? { status } : {}),
-    ...(tag ? { tag } : {}),
-    ...(placeId ? { placeId } : {}),
-  }
   const selection: BulkSelection =
     chosen === 'all'
-      ? { size: total ?? devices.length, isAll: true, organizationId: org || undefined, body: { filter } }
+      ? {
+          size: total ?? devices.length,
+          isAll: true,
+          organizationId: org || undefined,
+          body: { filter: bulkFilterOf(filter) },
+        }
       : selectionOfRows(rows)
   return {
     selection,

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import { ApiError, all, call } from '../../api/client.ts'
-import type { Batch, Device, FirmwareImage, Group, Profile } from '../../api/types.ts'
+import type { Batch, FirmwareImage, Profile } from '../../api/types.ts'
 import { count } from '../../components/format.ts'
 import { kindLabel } from '../../components/labels.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { useResource } from '../../components/resource.ts'
 import { goTo, linkTo, place, setParams } from '../../state/url.ts'
-import { type ChosenDevices, DevicePicker } from '../device-picker.tsx'
 import { allAtOnce, type Pace, RolloutFields, rolloutOf } from './rollout-fields.tsx'
 import { atOnce, ScheduleFields, scheduleOf, type Timing } from './schedule-fields.tsx'
+import { TargetFields, useTarget } from './target-fields.tsx'
 
 const kinds = ['reboot', 'apply_config', 'firmware_update', 'collect_diagnostics', 'speed_test']
 
@@ -20,30 +20,24 @@ const kindText: Record<string, string> = {
   speed_test: 'Routers measure the data rate of their mobile connection.',
 }
 
-/** Creates a job of any kind for a group or for devices. The address can choose kind, group, device, profile and image. */
+/** Creates a job of any kind for a group or for devices. The address can choose kind, target, profile and image. */
 export function NewJob({ org }: { org: string }) {
-  const { new: kind = 'reboot', group, device, profile, image } = place.value.params
-  const groups = useResource(`groups ${org}`, () => all<Group>(`/orgs/${org}/groups`))
+  const { new: kind = 'reboot', profile, image } = place.value.params
+  const target = useTarget(org)
   const profiles = useResource(`profiles ${org}`, () => all<Profile>(`/orgs/${org}/configs`))
   const images = useResource(`firmware ${org}`, () => all<FirmwareImage>(`/orgs/${org}/firmware`))
-  const [byDevice, setByDevice] = useState(Boolean(device))
-  const [chosen, setChosen] = useState<ChosenDevices>(new Map())
-  useResource(`chosen ${device ?? ''}`, async () => {
-    if (device && chosen.size === 0) setChosen(new Map([[device, (await call<Device>(`/devices/${device}`)).name]]))
-  })
   const [timing, setTiming] = useState<Timing>(atOnce)
   const [pace, setPace] = useState<Pace>(allAtOnce)
   const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState(false)
 
-  const chosenGroup = groups.value?.find(({ id }) => id === group) ?? groups.value?.[0]
   const chosenProfile = profiles.value?.find(({ id }) => id === profile) ?? profiles.value?.[0]
   const chosenImage = images.value?.find(({ id }) => id === image) ?? images.value?.[0]
-  const total = byDevice ? chosen.size : (chosenGroup?.effectiveDeviceCount ?? 0)
+  const { total } = target
   const lacks =
     (kind === 'apply_config' && profiles.value && !chosenProfile && 'There is no config profile yet.') ||
     (kind === 'firmware_update' && images.value && !chosenImage && 'The catalogue has no firmware yet.') ||
-    (!byDevice && groups.value && !chosenGroup && 'There is no group yet.') ||
+    (target.kind === 'group' && target.groups && !target.group && 'There is no group yet.') ||
     ''
 
   const submit = async (event: Event) => {
@@ -52,7 +46,7 @@ export function NewJob({ org }: { org: string }) {
     setError(undefined)
     try {
       const options = {
-        ...(byDevice ? { deviceIds: [...chosen.keys()] } : { groupId: chosenGroup?.id }),
+        ...target.body,
         ...scheduleOf(timing),
         ...rolloutOf(pace, total),
       }
@@ -76,7 +70,7 @@ export function NewJob({ org }: { org: string }) {
           <a href={linkTo('jobs')}>Jobs</a> / New job
         </h1>
       </div>
-      <section class="card" aria-label="Job">
+      <section class="card panel" aria-label="Job">
         <label class="field">
           <span>Kind</span>
           <select class="input" value={kind} onChange={(event) => setParams({ new: event.currentTarget.value })}>
@@ -127,35 +121,7 @@ export function NewJob({ org }: { org: string }) {
           </p>
         ) : null}
       </section>
-      <section class="card" aria-label="Target">
-        <div class="segmented">
-          <button type="button" aria-pressed={!byDevice} onClick={() => setByDevice(false)}>
-            Group
-          </button>
-          <button type="button" aria-pressed={byDevice} onClick={() => setByDevice(true)}>
-            Devices
-          </button>
-        </div>
-        {byDevice ? (
-          <DevicePicker org={org} chosen={chosen} onChange={setChosen} />
-        ) : (
-          <label class="field">
-            <span>Group</span>
-            <select
-              class="input"
-              value={chosenGroup?.id}
-              onChange={(event) => setParams({ group: event.currentTarget.value })}
-            >
-              {(groups.value ?? []).map(({ id, name, effectiveDeviceCount }) => (
-                <option key={id} value={id}>
-                  {name} ({count(effectiveDeviceCount)})
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
-        <p class="label">Disabled devices and devices of other models are skipped. The batch lists them.</p>
-      </section>
+      <TargetFields org={org} target={target} />
       <ScheduleFields timing={timing} onChange={setTiming} />
       <RolloutFields pace={pace} total={total} onChange={setPace} />
       <FailureNotice

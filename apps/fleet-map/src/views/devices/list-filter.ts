@@ -1,0 +1,32 @@
+import type { DeviceStatus } from '../../api/types.ts'
+import { statusLabel } from '../../components/labels.tsx'
+import { place } from '../../state/url.ts'
+import type { BulkFilter } from './bulk.ts'
+
+/** The filter of the device list, as the address has it and as requests send it. */
+export type ListFilter = { q: string; status: string; tag: string[] | null; placeId: string }
+
+/** Returns the filter of the device list that the address has. */
+export function filterInAddress(): ListFilter {
+  const { q = '', status = '', tag = '', place: placeId = '' } = place.value.params
+  return { q: q.trim().length >= 2 ? q.trim() : '', status, tag: tag ? tag.split(',') : null, placeId }
+}
+
+/** The filter as bulk requests take it. */
+export const bulkFilterOf = ({ q, status, tag, placeId }: ListFilter): BulkFilter => ({
+  ...(q ? { q } : {}),
+  ...(status ? { status } : {}),
+  ...(tag ? { tag } : {}),
+  ...(placeId ? { placeId } : {}),
+})
+
+/** What the filter asks for, such as "“truck”, status Offline"; '' for all devices. */
+export const filterText = ({ q, status, tag, placeId }: ListFilter): string =>
+  [
+    q && `“${q}”`,
+    status && `status ${statusLabel(status as DeviceStatus)}`,
+    tag && `${tag.length === 1 ? 'tag' : 'tags'} ${tag.join(', ')}`,
+    placeId && 'in a place',
+  ]
+    .filter(Boolean)
+    .join(', ')
