@@ -1,56 +1,29 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, test, vi } from 'vitest'
 import { pmtilesWorld } from '#test/pmtiles'
 import { decodeTile } from '#test/tiles'
 import { type Violation, violations } from './axe.ts'
-import { noChromium, openChromium } from './chromium.ts'
 import { servePage, serveStyle } from './map-background.ts'
 import { serveBelow } from './path-prefix.ts'
-import { movingVehicles, type Product, startProduct } from './product.ts'
-import { openReader, type Reader, type ReaderOptions } from './reader.ts'
+import { movingVehicles } from './product.ts'
 import { reportRoad, road, roadIsCounted, type SurveyedRoad } from './reported-road.ts'
 import { registerVan } from './reported-van.ts'
+import { browserSession } from './session.ts'
 
 // Tests the web page in Chromium, against a product started like `npm start`, with the demo fleet.
 
 const minute = 60_000
 // After a fresh start, the first coverage cells take a minute.
 vi.setConfig({ testTimeout: 2 * minute })
-let browser: Browser | undefined
-let product: Product
 let surveyed: SurveyedRoad
-const readers: Reader[] = []
-
-beforeAll(async () => {
-  browser = await openChromium()
-  if (!browser) return
-  product = await startProduct()
-  surveyed = await reportRoad(product)
-}, 3 * minute)
-afterAll(async () => {
-  await browser?.close()
-  await product?.close()
-}, minute)
-
-beforeEach((context) => {
-  if (!browser) context.skip(noChromium)
+const { product, read } = browserSession({
+  prepare: async (product) => {
+    surveyed = await reportRoad(product)
+  },
 })
-afterEach(async () => {
-  const problems = readers.flatMap((reader) => reader.problems)
-  for (const reader of readers.splice(0)) await reader.close()
-  expect(problems).toEqual([])
-})
-
-/** Opens a view of the page, signed in with the demo key by default. */
-async function read(place: string, options: ReaderOptions = {}, baseUrl = product.url): Promise<Reader> {
-  if (!browser) throw new Error(noChromium)
-  const reader = await openReader(browser, `${baseUrl}/${place}`, { key: product.demoKey, ...options })
-  readers.push(reader)
-  return reader
-}
 
 const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
 const shownCount = (page: Page) => page.locator('.map-count strong').textContent()
@@ -84,7 +57,7 @@ test('edits a profile and replaces its secret, which no response ever contains',
 test('creates a group, adds devices, reboots them, and shows the batch until it finishes', {
   timeout: 3 * minute,
 }, async () => {
-  const trucks = (await movingVehicles(product)).slice(1, 3)
+  const trucks = (await movingVehicles(product())).slice(1, 3)
   const { page } = await read('#/groups')
   await page.getByRole('button', { name: 'New group' }).click()
   await page.getByLabel('Name').fill('Two trucks')
@@ -117,25 +90,25 @@ test('keeps the API key in session storage only, and removes it on sign-out', { 
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('alert').getByText('Invalid API key').waitFor()
 
-  await page.getByLabel('API key').fill(product.demoKey)
+  await page.getByLabel('API key').fill(product().demoKey)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await seesMap()
   // On a busy machine, some devices have no position in their first minutes.
   await expect.poll(() => shownCount(page), { timeout: 4 * minute }).toBe('200')
   const stored = (storage: string) => page.evaluate<string>(`JSON.stringify({ ...${storage} })`)
-  expect(await stored('sessionStorage')).toContain(product.demoKey)
-  expect(await stored('localStorage')).not.toContain(product.demoKey)
-  expect(page.url()).not.toContain(product.demoKey)
+  expect(await stored('sessionStorage')).toContain(product().demoKey)
+  expect(await stored('localStorage')).not.toContain(product().demoKey)
+  expect(page.url()).not.toContain(product().demoKey)
   expect(await page.context().cookies()).toEqual([])
 
   await page.getByRole('button', { name: /^Account/ }).click()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByLabel('API key').waitFor()
-  expect(await stored('sessionStorage')).not.toContain(product.demoKey)
+  expect(await stored('sessionStorage')).not.toContain(product().demoKey)
 })
 
 test('filters the fleet, and keeps filters and the selected device after a reload', async () => {
-  const [truck] = await movingVehicles(product)
+  const [truck] = await movingVehicles(product())
   const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`)
   await seesMap()
   await page.getByLabel('Group').selectOption({ label: 'Trucks (140)' })
@@ -180,7 +153,7 @@ test('draws the whole fleet from tiles whose counts add up, and never reads it a
 })
 
 test('follows a device that moves out of the view and back, without a new start', async () => {
-  const van = await registerVan(product, 'Mover')
+  const van = await registerVan(product(), 'Mover')
   const here: [lon: number, lat: number] = [30, -20]
   const away: [lon: number, lat: number] = [40, -30]
   await van.reportAt(here)
@@ -195,14 +168,14 @@ test('follows a device that moves out of the view and back, without a new start'
 })
 
 test('never draws tiles of another organization after the reader chose one', async () => {
-  const van = await registerVan(product, 'Lone van')
+  const van = await registerVan(product(), 'Lone van')
   await van.reportAt([10, 51])
-  const { page } = await read(`#/map?org=${product.organizationId}`, { key: product.adminKey })
+  const { page } = await read(`#/map?org=${product().organizationId}`, { key: product().adminKey })
   await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
   // From now on, tiles of the first organization arrive only after the other one is chosen.
   const held: (() => void)[] = []
   await page.route(
-    (url) => isDeviceTile(url.href) && url.href.includes(product.organizationId),
+    (url) => isDeviceTile(url.href) && url.href.includes(product().organizationId),
     (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue().catch(() => {})),
   )
   await expect.poll(() => held.length).toBeGreaterThan(0)
@@ -218,7 +191,7 @@ test('never draws tiles of another organization after the reader chose one', asy
 })
 
 test('finds a device by a part of its name, lists it, and moves the map to it', async () => {
-  const [truck] = await movingVehicles(product)
+  const [truck] = await movingVehicles(product())
   const { page, seesMap } = await read('#/map')
   await seesMap()
   await page.getByLabel('Find a device by name').fill((truck?.name ?? '').toLowerCase())
@@ -234,7 +207,7 @@ test('finds a device by a part of its name, lists it, and moves the map to it', 
 })
 
 test('opens a device from the map with signal, charts, and a time slider for its trail', async () => {
-  const [truck] = await movingVehicles(product)
+  const [truck] = await movingVehicles(product())
   const { lon, lat } = truck?.location ?? {}
   const { page, seesMap } = await read(`#/map?lon=${lon}&lat=${lat}&z=12&q=${truck?.name}&metric=off`)
   await expect.poll(() => shownCount(page)).toBe('1')
@@ -266,7 +239,7 @@ test('opens a device from the map with signal, charts, and a time slider for its
 /** Clicks the newest position of a device on the map. Returns true once the device is selected. */
 async function clickOn(page: Page, deviceId: string): Promise<boolean> {
   if (parameters(page).get('device') === deviceId) return true
-  const devices = await movingVehicles(product)
+  const devices = await movingVehicles(product())
   const at = devices.find((device) => device.deviceId === deviceId)?.location
   if (!at) return false
   const { x, y } = await pixelOf(page, at)
@@ -306,8 +279,8 @@ test('changes the coverage metric and its legend', async () => {
 type DeadZone = { id: string; lat: number; lon: number; noServiceS: number; samples: number; cells: string[] }
 
 test('lists the dead zones of the API and shows a selected zone on the map', { timeout: 6 * minute }, async () => {
-  await roadIsCounted(product, surveyed)
-  const list = () => product.call<{ items: DeadZone[] }>('GET', '/fleet/dead-zones', undefined, surveyed.key)
+  await roadIsCounted(product(), surveyed)
+  const list = () => product().call<{ items: DeadZone[] }>('GET', '/fleet/dead-zones', undefined, surveyed.key)
   await expect.poll(async () => (await list()).items.length, { timeout: minute }).toBeGreaterThan(0)
   const { page } = await read('#/map', { key: surveyed.key })
   const answered = page.waitForResponse((response) => response.url().includes('/fleet/dead-zones'))
@@ -337,7 +310,7 @@ const mapTakesPoints = (page: Page) =>
   expect.poll(() => page.locator('.map-surface canvas').evaluate((canvas) => canvas.style.cursor)).toBe('crosshair')
 
 test('forecasts a route drawn on the map, and again after opening its link', { timeout: 6 * minute }, async () => {
-  await roadIsCounted(product, surveyed)
+  await roadIsCounted(product(), surveyed)
   const way = road.filter((_, index) => index % 20 === 0)
   // The whole road is visible between the filters and the panel.
   const [lon, lat] = road[40] ?? [0, 0]
@@ -400,7 +373,7 @@ test('draws a route with the keyboard: adds points, removes one, and finishes wi
 })
 
 test('forecasts a GPX or GeoJSON file, and explains why another file is invalid', { timeout: 6 * minute }, async () => {
-  await roadIsCounted(product, surveyed)
+  await roadIsCounted(product(), surveyed)
   const points = road.map(([lon, lat]) => `<trkpt lat="${lat}" lon="${lon}"><ele>3</ele></trkpt>`).join('')
   const gpx = `<?xml version="1.0"?><gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><trkseg>${points}</trkseg></trk></gpx>`
   const { page } = await read('#/map?panel=route', { key: surveyed.key })
@@ -452,7 +425,7 @@ test('draws devices and coverage on a 2D canvas without WebGL2, and still opens 
     HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
       return kind === 'webgl2' || kind === 'webgl' ? null : getContext.call(this, kind, ...rest)
     }`
-  const [truck] = await movingVehicles(product)
+  const [truck] = await movingVehicles(product())
   const { page, seesMap } = await read(`#/map?q=${truck?.name}`, { before })
   await seesMap()
   expect(await page.locator('.map-surface').getAttribute('data-surface')).toBe('canvas')
@@ -461,18 +434,18 @@ test('draws devices and coverage on a 2D canvas without WebGL2, and still opens 
 })
 
 test('names the missing scope when a key cannot read the fleet', async () => {
-  const path = `/orgs/${product.organizationId}/api-keys`
+  const path = `/orgs/${product().organizationId}/api-keys`
   const body = { name: 'registry only', scopes: ['device:read', 'org:read'] }
-  const { key } = await product.call<{ key: string }>('POST', path, body, product.adminKey)
+  const { key } = await product().call<{ key: string }>('POST', path, body, product().adminKey)
   const { page } = await read('#/map', { key, expectedStatuses: [403] })
   await page.getByRole('alert').getByText('Permission denied').waitFor()
   expect(await page.getByRole('alert').textContent()).toContain('fleet:read')
 })
 
 test('names the missing scope when a view needs an organization', async () => {
-  const path = `/orgs/${product.organizationId}/api-keys`
+  const path = `/orgs/${product().organizationId}/api-keys`
   const body = { name: 'groups only', scopes: ['group:read', 'config:read', 'job:read'] }
-  const { key } = await product.call<{ key: string }>('POST', path, body, product.adminKey)
+  const { key } = await product().call<{ key: string }>('POST', path, body, product().adminKey)
   const { page } = await read('#/groups', { key, expectedStatuses: [403] })
   for (const view of ['Groups', 'Profiles', 'Jobs']) {
     await page.getByRole('link', { name: view }).click()
@@ -481,17 +454,17 @@ test('names the missing scope when a view needs an organization', async () => {
 })
 
 test('returns to the sign-in with a reason when the key is revoked', async () => {
-  const path = `/orgs/${product.organizationId}/api-keys`
+  const path = `/orgs/${product().organizationId}/api-keys`
   const body = { name: 'for a moment', role: 'viewer' }
-  const { id, key } = await product.call<{ id: string; key: string }>('POST', path, body, product.adminKey)
+  const { id, key } = await product().call<{ id: string; key: string }>('POST', path, body, product().adminKey)
   const { page } = await read('#/jobs', { key, expectedStatuses: [401] })
   await page.getByRole('heading', { name: 'Jobs' }).waitFor()
-  await fetch(`${product.url}${path}/${id}`, {
+  await fetch(`${product().url}${path}/${id}`, {
     method: 'DELETE',
-    headers: { authorization: `Bearer ${product.adminKey}` },
+    headers: { authorization: `Bearer ${product().adminKey}` },
   })
   await page.getByRole('alert').getByText('revoked or has expired').waitFor()
-  await page.getByLabel('API key').fill(product.demoKey)
+  await page.getByLabel('API key').fill(product().demoKey)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Jobs' }).waitFor()
 })
@@ -505,7 +478,7 @@ test('draws the fleet above a configured style, and above satellite images at a 
     MAP_SATELLITE_URL: `${tiles.url}/images/{z}/{x}/{y}.png`,
     MAP_SATELLITE_ATTRIBUTION: 'Test images',
   }
-  const served = await servePage(product.url, settings)
+  const served = await servePage(product().url, settings)
   const { page, seesMap } = await read('#/map', { otherOrigins: [tiles.url] }, served.url)
   await expect.poll(() => attribution(page)).toBe('Test streets')
   await expect.poll(() => tiles.paths.some((path) => /^\/streets\/\d+\/\d+\/\d+\.png$/.test(path))).toBe(true)
@@ -525,7 +498,7 @@ test('draws a PMTiles file without a request to another origin', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'routerfleet-pmtiles-'))
   const file = join(folder, 'world.pmtiles')
   await writeFile(file, pmtilesWorld('Test world'))
-  const served = await servePage(product.url, { MAP_PMTILES_FILE: file })
+  const served = await servePage(product().url, { MAP_PMTILES_FILE: file })
   const { page, seesMap } = await read('#/map?lon=8&lat=50&z=4', {}, served.url)
   await expect.poll(() => attribution(page)).toContain('Test world')
   await seesMap()
@@ -537,7 +510,7 @@ test('draws a PMTiles file without a request to another origin', async () => {
 })
 
 test('works behind a path prefix', async () => {
-  const proxy = await serveBelow('/tools/routerfleet', product.url)
+  const proxy = await serveBelow('/tools/routerfleet', product().url)
   const { page, seesMap } = await read('', {}, proxy.url)
   const outside: string[] = []
   page.on('request', (request) => {
@@ -556,24 +529,24 @@ test('works behind a path prefix', async () => {
 test.for(['', '/tools/routerfleet'])(
   'shows the API reference and sends a request from it, below "%s"',
   async (prefix) => {
-    const proxy = prefix ? await serveBelow(prefix, product.url) : undefined
+    const proxy = prefix ? await serveBelow(prefix, product().url) : undefined
     // The slash at the end redirects, so that relative addresses keep their base.
     const { page, problems } = await read('docs/', { key: undefined }, proxy?.url)
     expect(new URL(page.url()).pathname).toBe(`${prefix}/docs`)
-    const { paths } = await product.call<{ paths: Record<string, object> }>('GET', '/openapi.json')
+    const { paths } = await product().call<{ paths: Record<string, object> }>('GET', '/openapi.json')
     const operations = page.locator('.opblock')
     await expect
       .poll(() => operations.count(), { timeout: minute })
       .toBe(Object.values(paths).flatMap((methods) => Object.keys(methods)).length)
     await page.getByRole('button', { name: 'Authorize' }).first().click()
-    await page.getByLabel('auth-bearer-value').first().fill(product.demoKey)
+    await page.getByLabel('auth-bearer-value').first().fill(product().demoKey)
     await page.getByRole('button', { name: 'Apply credentials' }).first().click()
     await page.getByRole('button', { name: 'Close' }).first().click()
     const listDevices = page.locator('#operations-Devices-getDevices')
     await listDevices.getByRole('button').first().click()
     const samples = listDevices.getByRole('region', { name: 'Code samples' })
     for (const [language, code] of [
-      ['curl', `${proxy?.url ?? product.url}/devices`],
+      ['curl', `${proxy?.url ?? product().url}/devices`],
       ['TypeScript', "fleet.get('/devices')"],
       ['Python', 'requests.get('],
     ] as const) {
@@ -584,7 +557,9 @@ test.for(['', '/tools/routerfleet'])(
     const answered = page.waitForResponse((response) => new URL(response.url()).pathname === `${prefix}/devices`)
     await listDevices.getByRole('button', { name: 'Execute' }).click()
     expect((await answered).status()).toBe(200)
-    expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).not.toContain(product.demoKey)
+    expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).not.toContain(
+      product().demoKey,
+    )
     expect(problems).toEqual([])
     proxy?.close()
   },
@@ -597,8 +572,11 @@ test.for(['dark', 'light'] as const)(
   'has no serious accessibility violation in the %s theme',
   { timeout: 2 * minute },
   async (colorScheme) => {
-    const [truck] = await movingVehicles(product)
-    const { items } = await product.call<{ items: { id: string }[] }>('GET', `/orgs/${product.organizationId}/groups`)
+    const [truck] = await movingVehicles(product())
+    const { items } = await product().call<{ items: { id: string }[] }>(
+      'GET',
+      `/orgs/${product().organizationId}/groups`,
+    )
     const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`, { colorScheme })
     await seesMap()
     const found: Record<string, Violation[]> = {}
@@ -634,7 +612,7 @@ test.for(['dark', 'light'] as const)(
     await look('profile form', 'dialog')
     await page.keyboard.press('Escape')
     await page.getByRole('table').getByRole('link').first().click()
-    await look('profile', '.profile-devices')
+    await look('profile', '.panel[aria-label=Devices]')
     await go('#/jobs')
     await look('jobs', 'table, .state')
     await go('#/jobs?show=firmware')

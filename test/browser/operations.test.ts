@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import type { Locator, Page } from 'playwright-core'
+import { expect, test, vi } from 'vitest'
+import { signWebhook } from '#fleet/webhooks/sender'
 import { startSmtp, type TestSmtp } from '#test/smtp'
-import { noChromium, openChromium } from './chromium.ts'
-import { movingVehicles, type Product, startProduct } from './product.ts'
-import { openReader, type Reader, type ReaderOptions } from './reader.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '#test/webhook-receiver'
+import { type Violation, violations } from './axe.ts'
+import { movingVehicles } from './product.ts'
+import type { ReaderOptions } from './reader.ts'
 import { registerVan } from './reported-van.ts'
+import { browserSession } from './session.ts'
 
 // What an operator does with alerts, places and devices, in Chromium, with nothing but what is visible. The product sends
 // e-mail to an SMTP server of the test.
@@ -15,42 +17,30 @@ const minute = 60_000
 /** How often the worker evaluates rules. */
 const roundMs = 10_000
 vi.setConfig({ testTimeout: 2 * minute })
-let browser: Browser | undefined
-let product: Product
 let smtp: TestSmtp
-const readers: Reader[] = []
-
-beforeAll(async () => {
-  browser = await openChromium()
-  if (!browser) return
-  smtp = await startSmtp()
-  product = await startProduct({ SMTP_URL: smtp.smtpUrl.reveal(), MAIL_FROM: 'Routerfleet <alerts@example.com>' })
-}, 4 * minute)
-afterAll(async () => {
-  await browser?.close()
-  await product?.close()
-  await smtp?.close()
-}, minute)
-
-beforeEach((context) => {
-  if (!browser) context.skip(noChromium)
+let receiver: WebhookReceiver
+const session = browserSession({
+  environment: async () => {
+    smtp = await startSmtp()
+    receiver = await startWebhookReceiver()
+    return {
+      SMTP_URL: smtp.smtpUrl.reveal(),
+      MAIL_FROM: 'Routerfleet <alerts@example.com>',
+      ...receiver.environment,
+    }
+  },
+  stop: async () => {
+    await smtp?.close()
+    await receiver?.close()
+  },
 })
-afterEach(async () => {
-  const problems = readers.flatMap((reader) => reader.problems)
-  for (const reader of readers.splice(0)) await reader.close()
-  expect(problems).toEqual([])
-})
-
-async function read(place: string, options: ReaderOptions = {}): Promise<Page> {
-  if (!browser) throw new Error(noChromium)
-  const reader = await openReader(browser, `${product.url}/${place}`, { key: product.demoKey, ...options })
-  readers.push(reader)
-  return reader.page
-}
+const { product } = session
+const read = async (place: string, options: ReaderOptions = {}): Promise<Page> =>
+  (await session.read(place, options)).page
 
 /** Creates an organization with an operator's key. */
 async function newOrganization(name: string) {
-  const post = <Answer>(path: string, body: unknown) => product.call<Answer>('POST', path, body, product.adminKey)
+  const post = <Answer>(path: string, body: unknown) => product().call<Answer>('POST', path, body, product().adminKey)
   const { id } = await post<{ id: string }>('/orgs', { name, plan: 'enterprise' })
   const { key } = await post<{ key: string }>(`/orgs/${id}/api-keys`, { name: 'Page of the operator', role: 'admin' })
   return { id, key }
@@ -59,19 +49,31 @@ async function newOrganization(name: string) {
 const rowsOf = (page: Page, table: string) => page.getByRole('table', { name: table }).locator('tbody tr')
 const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name })
 
-test('sets an alert on an area, and gets its e-mail and its place in the inbox; acknowledges and closes it', {
+test('sets an alert on an area, and gets its e-mail, its webhook and its place in the inbox; closes it', {
   timeout: 4 * minute,
 }, async () => {
-  const van = await registerVan(product, 'Port van')
+  const van = await registerVan(product(), 'Port van')
   const path = `/orgs/${van.organizationId}`
-  const { key } = await product.call<{ key: string }>(
+  const { key } = await product().call<{ key: string }>(
     'POST',
     `${path}/api-keys`,
-    { name: 'page', role: 'operator' },
-    product.adminKey,
+    { name: 'page', role: 'admin' },
+    product().adminKey,
   )
   await van.reportAt([4.2, 51.9])
-  const page = await read('#/alerts?tab=places', { key })
+  const page = await read('#/settings?section=webhooks', { key })
+  await page.getByRole('button', { name: 'New webhook' }).click()
+  const webhook = dialog(page, 'New webhook')
+  await webhook.getByLabel('Address').fill(receiver.url)
+  await webhook.getByLabel('Description').fill('Port office')
+  await webhook.getByLabel('An alert opens').check()
+  await webhook.getByLabel('An alert closes').check()
+  await webhook.getByRole('button', { name: 'Create' }).click()
+  const secret = (await page.getByRole('region', { name: 'Signing secret' }).textContent()) ?? ''
+  await page.getByRole('button', { name: 'I have stored it' }).click()
+
+  await page.getByRole('link', { name: /^Alerts/ }).click()
+  await page.getByRole('link', { name: 'Places' }).click()
   await page.getByRole('link', { name: 'New place' }).click()
   await page.getByLabel('Name', { exact: true }).fill('Maasvlakte')
   await page.getByRole('button', { name: 'Circle' }).click()
@@ -112,6 +114,16 @@ test('sets an alert on an area, and gets its e-mail and its place in the inbox; 
   await expect.poll(() => smtp.received.flatMap(({ to }) => to), { timeout: minute }).toContain('port@example.com')
   expect(smtp.received.at(-1)?.subject).toContain('Arrived at the port')
   expect(smtp.received.at(-1)?.raw).toContain('Port van')
+  const delivered = (type: string) => receiver.received.find((webhook) => webhook.type === type)
+  await expect
+    .poll(() => delivered('alert.opened')?.data)
+    .toMatchObject({
+      ruleName: 'Arrived at the port',
+      severity: 'critical',
+      deviceName: 'Port van',
+    })
+  const { signature, ...opened } = delivered('alert.opened') ?? { id: '', timestampS: 0, body: '', signature: '' }
+  expect(signature).toBe(signWebhook({ ...opened, url: receiver.url, secret }))
 
   await page.getByRole('button', { name: 'Acknowledge', exact: true }).click()
   await page.getByText('No open alerts').waitFor()
@@ -121,12 +133,19 @@ test('sets an alert on an area, and gets its e-mail and its place in the inbox; 
   await page.getByRole('button', { name: 'Close', exact: true }).click()
   await page.getByRole('button', { name: /^Closed/ }).click()
   await page.getByText('Closed manually').waitFor()
+  await page.getByRole('link', { name: 'Settings' }).click()
+  await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: 'Webhooks' }).click()
+  await page.getByRole('link', { name: 'Port office' }).click()
+  const deliveries = rowsOf(page, 'Deliveries')
+  await deliveries.filter({ hasText: 'alert.closed' }).getByText('Delivered').waitFor()
+  await deliveries.filter({ hasText: 'alert.opened' }).getByText('Delivered').waitFor()
+  expect(delivered('alert.closed')?.data).toMatchObject({ closeReason: 'closed_by_user' })
 })
 
 test('creates a rule of every kind, edits one, shows a conflict, disables and deletes it', async () => {
   const { id, key } = await newOrganization('Rules')
   const area = { type: 'Circle', lat: 51, lon: 4, radiusM: 500 }
-  await product.call('POST', `/orgs/${id}/places`, { name: 'Depot', area }, key)
+  await product().call('POST', `/orgs/${id}/places`, { name: 'Depot', area }, key)
   const page = await read('#/alerts?tab=rules', { key, expectedStatuses: [412] })
   const kinds: [label: string, fields: Record<string, string>, text: string][] = [
     ['No report', { 'For at least (minutes)': '45' }, 'No report for 45 min'],
@@ -152,8 +171,8 @@ test('creates a rule of every kind, edits one, shows a conflict, disables and de
   const form = dialog(page, 'Edit Rule: Data use')
   await form.getByLabel('Name').fill('Data plan')
   await form.getByRole('checkbox', { name: 'Quiet hours' }).check()
-  const { items } = await product.call<{ items: { id: string }[] }>('GET', `/orgs/${id}/alert-rules`, undefined, key)
-  await product.call('PATCH', `/orgs/${id}/alert-rules/${items[0]?.id}`, { name: 'Data, changed' }, key)
+  const { items } = await product().call<{ items: { id: string }[] }>('GET', `/orgs/${id}/alert-rules`, undefined, key)
+  await product().call('PATCH', `/orgs/${id}/alert-rules/${items[0]?.id}`, { name: 'Data, changed' }, key)
   await form.getByRole('button', { name: 'Save' }).click()
   await form.getByText('Somebody else changed this rule').waitFor()
   await form.getByRole('button', { name: 'Load the current version' }).click()
@@ -166,7 +185,7 @@ test('creates a rule of every kind, edits one, shows a conflict, disables and de
   await page.getByRole('switch', { name: 'Data, changed is enabled' }).click()
   await expect
     .poll(async () =>
-      product.call<{ enabled: boolean }>('GET', `/orgs/${id}/alert-rules/${items[0]?.id}`, undefined, key),
+      product().call<{ enabled: boolean }>('GET', `/orgs/${id}/alert-rules/${items[0]?.id}`, undefined, key),
     )
     .toMatchObject({ enabled: false, quietHours: { from: '21:00', to: '06:00' } })
   await page
@@ -178,12 +197,12 @@ test('creates a rule of every kind, edits one, shows a conflict, disables and de
 })
 
 test('draws an area on the map with the mouse and sees who is in it; corrects it by its coordinates', async () => {
-  const van = await registerVan(product, 'Depot van')
-  const { key } = await product.call<{ key: string }>(
+  const van = await registerVan(product(), 'Depot van')
+  const { key } = await product().call<{ key: string }>(
     'POST',
     `/orgs/${van.organizationId}/api-keys`,
     { name: 'page', role: 'operator' },
-    product.adminKey,
+    product().adminKey,
   )
   await van.reportAt([10, 51])
   const page = await read('#/alerts?tab=places&place=new', { key })
@@ -255,6 +274,9 @@ test('imports 1,000 devices, corrects the lines that failed, changes tags of all
   await form.getByRole('button', { name: 'Change tags' }).click()
   await form.getByText('1,000 devices changed.').waitFor()
   await form.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('button', { name: 'Update firmware' }).click()
+  await page.getByText('All 1,000 devices of the organization').waitFor()
+  await page.goBack()
   await page.getByLabel('Tags, separated by commas').fill('EU')
   await page.getByLabel('Tags, separated by commas').press('Enter')
   await page.getByText('1,000 matching devices').first().waitFor()
@@ -271,7 +293,7 @@ test('imports 1,000 devices, corrects the lines that failed, changes tags of all
   await page.getByRole('link', { name: 'Crane 7' }).waitFor()
 })
 
-test('sorts devices, chooses columns, and reboots chosen ones; the address keeps order and columns', async () => {
+test('sorts devices, chooses columns, updates and reboots chosen ones; the address keeps order and columns', async () => {
   const page = await read('#/devices')
   const names = () => page.getByRole('table', { name: 'Devices' }).locator('tbody a').allTextContents()
   await page.getByText('200 devices').waitFor()
@@ -288,9 +310,15 @@ test('sorts devices, chooses columns, and reboots chosen ones; the address keeps
   expect(headings.join()).toContain('Position')
   expect(headings.join()).not.toContain('Serial')
 
-  const [truck] = await movingVehicles(product)
+  const [truck] = await movingVehicles(product())
   await page.getByLabel('Search by name').fill(truck?.name ?? '')
-  await page.getByRole('checkbox', { name: `Select ${truck?.name}` }).check()
+  const choice = page.getByRole('checkbox', { name: `Select ${truck?.name}` })
+  await choice.check()
+  await page.getByRole('button', { name: 'Update firmware' }).click()
+  await page.getByText(`Selected: ${truck?.name}`).waitFor()
+  await page.getByRole('button', { name: 'In stages' }).waitFor()
+  await page.goBack()
+  await choice.check()
   await page.getByRole('region', { name: 'Selected devices' }).getByRole('button', { name: 'Reboot' }).click()
   await dialog(page, 'Reboot 1 device?').getByRole('button', { name: 'Reboot' }).click()
   await page.getByRole('heading', { name: 'Jobs / Reboot' }).waitFor()
@@ -301,8 +329,8 @@ test('edits a device, reboots it and sees the job and who did what in its events
 }, async () => {
   const { id, key } = await newOrganization('One device')
   const device = { organizationId: id, serial: 'ONE-1', name: 'Ferry', model: 'RF-310', tags: ['ferry'] }
-  const { id: deviceId } = await product.call<{ id: string }>('POST', '/devices', device, key)
-  await product.call('POST', `/orgs/${id}/groups`, { name: 'Ferries', smartTags: ['ferry'] }, key)
+  const { id: deviceId } = await product().call<{ id: string }>('POST', '/devices', device, key)
+  await product().call('POST', `/orgs/${id}/groups`, { name: 'Ferries', smartTags: ['ferry'] }, key)
   const page = await read('#/devices', { key, expectedStatuses: [404, 412] })
   await page.getByRole('link', { name: 'Ferry' }).click()
   await page.getByRole('heading', { name: 'Devices / Ferry' }).waitFor()
@@ -313,7 +341,7 @@ test('edits a device, reboots it and sees the job and who did what in its events
   const form = dialog(page, 'Edit Ferry')
   await form.getByLabel('Name').fill('Ferry 1')
   await form.getByLabel('Model').fill('RF-500')
-  await product.call('PATCH', `/devices/${deviceId}`, { tags: ['ferry', 'north'] }, key)
+  await product().call('PATCH', `/devices/${deviceId}`, { tags: ['ferry', 'north'] }, key)
   await form.getByRole('button', { name: 'Save' }).click()
   await form.getByText('Somebody else changed this device').waitFor()
   await form.getByRole('button', { name: 'Load the current version' }).click()
@@ -358,19 +386,97 @@ test('edits a device, reboots it and sees the job and who did what in its events
   await page.getByText('Device not found').waitFor()
 })
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-type Violation = { id: string; nodes: string[] }
+/** Presses Tab until an element has the focus. Fails if the focus is lost or if the element cannot be reached. */
+async function tabTo(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+  await target.waitFor()
+  const hasFocus = () => target.evaluate((element) => element.matches(':focus'))
+  for (let presses = 0; presses < 80; presses++) {
+    if (await hasFocus()) return
+    await page.keyboard.press(key)
+  }
+  throw new Error(`Tab does not reach ${target}.`)
+}
 
-/** Returns the serious and critical accessibility violations that axe-core finds. */
-const violations = async (page: Page): Promise<Violation[]> =>
-  page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html.slice(0, 200)) })))`)
+const focused = (page: Page) =>
+  page.evaluate<string>(
+    "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).trim()",
+  )
+
+test('adds a device, a group, a profile, a rule and a job by keyboard alone, and never loses the focus', async () => {
+  const { key } = await newOrganization('Keyboard')
+  const page = await read('#/map', { key: undefined })
+  const { keyboard } = page
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const press = async (target: Locator, using: 'Enter' | 'Space' = 'Enter') => {
+    await tabTo(page, target)
+    await keyboard.press(using)
+  }
+  const type = async (target: Locator, text: string) => {
+    await tabTo(page, target)
+    await keyboard.type(text)
+  }
+  await expect.poll(() => page.evaluate<string>('document.activeElement.name')).toBe('key')
+  await keyboard.type(key)
+  await keyboard.press('Enter')
+  await press(page.getByRole('link', { name: 'Devices', exact: true }))
+
+  // Escape closes a dialog and returns the focus to the button that opened it. Tab does not leave an open dialog.
+  await press(button('Add device'))
+  const add = dialog(page, 'Add a device')
+  await add.waitFor()
+  await keyboard.press('Escape')
+  await expect.poll(() => page.locator('dialog').count()).toBe(0)
+  await expect.poll(() => focused(page)).toBe('Add device')
+  await keyboard.press('Enter')
+  await add.waitFor()
+  for (let presses = 0; presses < 12; presses++) {
+    await keyboard.press('Tab')
+    expect(await page.evaluate("document.activeElement.matches('body, dialog, dialog *')")).toBe(true)
+  }
+  await type(add.getByLabel('Serial'), 'KEY-1')
+  await type(add.getByLabel('Name'), 'Ferry 1')
+  await type(add.getByLabel('Model'), 'RF-310')
+  await keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Devices / Ferry 1' }).waitFor()
+  await expect.poll(() => page.evaluate<string>('document.activeElement.id')).toBe('content')
+
+  await press(page.getByRole('link', { name: 'Groups', exact: true }))
+  await press(button('New group'))
+  await type(page.getByRole('dialog').getByLabel('Name'), 'Ferries')
+  await keyboard.press('Enter')
+  await press(button('Add devices'))
+  await type(page.getByLabel(/^Name, serial or model/), 'ferry')
+  await press(page.getByRole('checkbox', { name: /^Ferry 1/ }), 'Space')
+  await press(button('Add 1'))
+  await page.getByText('1 device, 1 added manually').waitFor()
+
+  await press(page.getByRole('link', { name: 'Profiles', exact: true }))
+  await press(button('New profile'))
+  await type(page.getByRole('dialog').getByLabel('Name', { exact: true }), 'Depot')
+  await keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Profiles / Depot' }).waitFor()
+
+  await press(page.getByRole('link', { name: /^Alerts/ }))
+  await press(page.getByRole('link', { name: 'Rules', exact: true }))
+  await press(button('New rule'))
+  await type(dialog(page, 'New rule').getByLabel('Name'), 'Silent ferries')
+  await keyboard.press('Enter')
+  await page.getByRole('row', { name: /Silent ferries/ }).waitFor()
+  await press(page.getByRole('row', { name: /Silent ferries/ }).getByRole('button', { name: 'Delete' }))
+  await press(dialog(page, /^Delete the rule/).getByRole('button', { name: 'Delete' }))
+  await page.getByText('No rules yet').waitFor()
+  await expect.poll(() => focused(page)).not.toBe('')
+
+  await press(page.getByRole('link', { name: 'Jobs', exact: true }))
+  await press(page.getByRole('link', { name: 'New job' }))
+  await press(button('Reboot: 1 device'))
+  await page.getByRole('heading', { name: 'Jobs / Reboot' }).waitFor()
+  await expect.poll(() => page.evaluate<string>('document.activeElement.id')).toBe('content')
+})
 
 test.for(['dark', 'light'] as const)('has no serious accessibility violation in the %s theme', async (colorScheme) => {
-  const [truck] = await movingVehicles(product)
+  const [truck] = await movingVehicles(product())
   const page = await read('#/devices', { colorScheme })
-  await page.evaluate(axe)
   const found: Record<string, Violation[]> = {}
   const look = async (view: string, sight: string) => {
     await page.locator(sight).first().waitFor()

@@ -19,6 +19,9 @@ const clientSecret = 'a client secret for tests'
 const loginForm = `<!doctype html><html lang="en"><title>Example login</title>
 <form method="post"><label>User name <input name="login" required></label><button>Continue</button></form>`
 
+const logoutPage = `<!doctype html><html lang="en"><title>Sign out</title>
+<button type="submit" form="op.logoutForm" name="logout" value="yes">Yes, sign me out</button>`
+
 /**
  * Starts an OpenID provider with a page that asks for the name of one of the users. It requires PKCE and puts claims only into
  * the userinfo endpoint. `publicBaseUrl`: the address of the service whose callback it accepts.
@@ -42,7 +45,15 @@ export async function startIdentityProvider(
     ],
     claims: { openid: ['sub'], profile: ['name', 'groups', 'orgs'] },
     findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id, ...users[id] }) }),
-    features: { devInteractions: { enabled: false } },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: {
+        // The page of the library loads a font from another site.
+        logoutSource: (ctx, form) => {
+          ctx.body = `${logoutPage}${form}`
+        },
+      },
+    },
     interactions: { url: (_ctx, { uid }) => `/login/${uid}` },
     // Users of a company's own provider are not asked for consent.
     async loadExistingGrant({ oidc }) {

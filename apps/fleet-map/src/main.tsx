@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { isSignedIn, sessionCaller } from './api/client.ts'
+import { keepFocus } from './components/keep-focus.ts'
 import { lazyView } from './components/lazy-view.tsx'
 import { loadSession } from './state/sign-in.ts'
 import { place } from './state/url.ts'
@@ -49,4 +50,7 @@ function App() {
 if (!isSignedIn.value) void loadSession()
 
 const container = document.getElementById('app')
-if (container) render(<App />, container)
+if (container) {
+  render(<App />, container)
+  keepFocus(container)
+}

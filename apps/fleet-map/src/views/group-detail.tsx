@@ -78,7 +78,8 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
       </div>
       {group ? (
         <p class="label">
-          {count(group.effectiveDeviceCount)} devices, {count(group.explicitDeviceCount)} added manually
+          {count(group.effectiveDeviceCount)} {group.effectiveDeviceCount === 1 ? 'device' : 'devices'},{' '}
+          {count(group.explicitDeviceCount)} added manually
           {group.smartTags.length > 0 ? `. Smart tags: ${group.smartTags.join(', ')}` : ''}
         </p>
       ) : null}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, accessWasRefused, call, isSignedIn, signIn } from '../api/client.ts'
 import { useAction } from '../components/action.ts'
 import { FailureNotice } from '../components/notice.tsx'
@@ -68,6 +68,8 @@ function WithLink({ link }: { link: string }) {
 function Choices() {
   const { problem } = place.value.params
   const { busy, failure, run } = useAction()
+  const keyField = useRef<HTMLInputElement>(null)
+  useEffect(() => keyField.current?.focus(), [])
   const submit = (event: Event) => {
     event.preventDefault()
     const key = String(new FormData(event.target as HTMLFormElement).get('key') ?? '').trim()
@@ -94,7 +96,15 @@ function Choices() {
       <form onSubmit={submit}>
         <label class="field">
           <span>API key</span>
-          <input class="input" name="key" type="password" autocomplete="off" required placeholder="flk_…" />
+          <input
+            ref={keyField}
+            class="input"
+            name="key"
+            type="password"
+            autocomplete="off"
+            required
+            placeholder="flk_…"
+          />
         </label>
         <FailureNotice reason={failure} />
         <button type="submit" class={`button ${provider.value ? '' : 'primary'}`} disabled={busy}>
