@@ -1,36 +1,46 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { encodePolyline } from '../../apps/fleet-map/src/route/polyline.ts'
 import { noChromium, openChromium } from './chromium.ts'
 import { connect, movingVehicles, type Product } from './product.ts'
 import { openReader } from './reader.ts'
 
-// Usage: node test/browser/screenshots.ts [ACCESS_FILE] [VIEW …]
-// Takes screenshots of a running product in both themes and two widths and writes them to docs/screenshots. Takes all
-// views by default. ACCESS_FILE defaults to that of `npm start` in this folder.
+// Usage: node test/browser/screenshots.ts [--access FILE] [--to FOLDER] [--width PIXELS …] [VIEW …]
+// Takes screenshots of a running product in both themes. By default: the product of `npm start` in this folder, all views, 390
+// and 1280 pixels wide, to docs/screenshots.
 
-const folder = join(import.meta.dirname, '../../docs/screenshots')
-const screens = [
-  { width: 390, height: 844 },
-  { width: 1280, height: 800 },
-]
+const { values: options, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: {
+    access: { type: 'string', default: '.data/access.json' },
+    to: { type: 'string', default: join(import.meta.dirname, '../../docs/screenshots') },
+    width: { type: 'string', multiple: true, default: ['390', '1280'] },
+  },
+})
+const heights: Record<string, number> = { 390: 844, 1280: 800, 2560: 1440 }
+const screens = options.width.map((width) => ({ width: Number(width), height: heights[width] ?? 1_000 }))
 const themes = ['dark', 'light'] as const
 const maxBytes = 150_000
 
-type View = { name: string; place: string; sight: string; withMap?: boolean; withoutKey?: boolean }
+/** `by`: whose key signs in, the demo operator's by default. */
+type View = { name: string; place: string; sight: string; withMap?: boolean; by?: 'nobody' | 'administrator' }
+
+const settings = ['organization', 'api-keys', 'enrollment-keys', 'webhooks', 'audit', 'sessions', 'organizations']
 
 async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
   const [truck] = await movingVehicles(product)
   const { lon, lat } = truck?.location ?? {}
   const within = (what: string) =>
     product.call<{ items: { id: string; name?: string }[] }>('GET', `/orgs/${product.organizationId}/${what}`)
-  const [groups, batches, places] = await Promise.all(['groups', 'job-batches', 'places'].map(within))
-  const rules = await within('alert-rules')
+  const [groups, batches, places, rules, profiles] = await Promise.all(
+    ['groups', 'job-batches', 'places', 'alert-rules', 'configs'].map(within),
+  )
   const group = groups?.items.find(({ name }) => name === 'Ships') ?? groups?.items[0]
   const [batch] = batches?.items ?? []
   return [
-    { name: 'sign-in', place: '', sight: '.sign-in', withoutKey: true },
+    { name: 'sign-in', place: '', sight: '.sign-in', by: 'nobody' },
     { name: 'map', place: '#/map', sight: '.map-count strong', withMap: true },
     {
       name: 'device',
@@ -51,7 +61,7 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
     { name: 'device-page', place: `#/device?id=${truck?.deviceId}`, sight: '.events li' },
     { name: 'alerts', place: '#/alerts', sight: 'tbody tr, .state' },
     { name: 'alert-rules', place: '#/alerts?tab=rules', sight: 'tbody tr, .state' },
-    ...(rules.items[0]
+    ...(rules?.items[0]
       ? [{ name: 'alert-rule', place: `#/alerts?tab=rules&rule=${rules.items[0].id}`, sight: 'dialog [name=emails]' }]
       : []),
     ...(places?.items[0]
@@ -60,8 +70,21 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
     { name: 'groups', place: '#/groups', sight: 'tbody tr' },
     { name: 'group', place: `#/groups?group=${group?.id}`, sight: 'tbody tr' },
     { name: 'profiles', place: '#/profiles', sight: 'tbody tr' },
+    { name: 'profile', place: `#/profiles?profile=${profiles?.items[0]?.id}`, sight: '.card.panel' },
     { name: 'jobs', place: '#/jobs', sight: 'tbody tr, .state' },
     ...(batch ? [{ name: 'batch', place: `#/jobs?batch=${batch.id}`, sight: 'tbody tr' }] : []),
+    { name: 'new-job', place: '#/jobs?new=firmware_update', sight: '.job-form footer' },
+    { name: 'firmware', place: '#/jobs?show=firmware', sight: 'tbody tr, .state' },
+    { name: 'connect', place: '#/connect', sight: '.connect' },
+    ...settings.map((section): View => {
+      const place = `#/settings?section=${section}&org=${product.organizationId}`
+      return {
+        name: `settings-${section}`,
+        place,
+        sight: '.settings-content tbody tr, .state, .cards',
+        by: 'administrator',
+      }
+    }),
   ]
 }
 
@@ -76,11 +99,11 @@ async function wayOf(product: Omit<Product, 'close'>, deviceId: string): Promise
 async function picture(
   browser: Browser,
   product: Omit<Product, 'close'>,
-  { place, sight, withMap, withoutKey }: View,
+  { place, sight, withMap, by }: View,
   viewport: { width: number; height: number },
   colorScheme: 'dark' | 'light',
 ): Promise<Buffer> {
-  const key = withoutKey ? undefined : product.demoKey
+  const key = by === 'nobody' ? undefined : by === 'administrator' ? product.adminKey : product.demoKey
   const reader = await openReader(browser, `${product.url}/${place}`, { key, viewport, colorScheme })
   try {
     if (withMap) await reader.seesMap()
@@ -98,17 +121,16 @@ async function picture(
   }
 }
 
-const [accessFile = '.data/access.json', ...wanted] = process.argv.slice(2)
-const product = connect(JSON.parse(await readFile(accessFile, 'utf8')))
+const product = connect(JSON.parse(await readFile(options.access, 'utf8')))
 const browser = await openChromium()
 if (!browser) throw new Error(noChromium)
-await mkdir(folder, { recursive: true })
+await mkdir(options.to, { recursive: true })
 const views = await viewsOf(product)
 for (const view of views.filter(({ name }) => wanted.length === 0 || wanted.includes(name)))
   for (const screen of screens)
     for (const theme of themes) {
       const file = `${view.name}-${screen.width}-${theme}.webp`
-      await writeFile(join(folder, file), await picture(browser, product, view, screen, theme))
+      await writeFile(join(options.to, file), await picture(browser, product, view, screen, theme))
       console.log(file)
     }
 await browser.close()
