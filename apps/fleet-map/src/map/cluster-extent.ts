@@ -1,3 +1,4 @@
+import { boxAround } from './box-around.ts'
 import type { TileItem } from './device-tile.ts'
 import { projectX, projectY, unprojectX, unprojectY } from './mercator.ts'
 import type { Bounds } from './surface.ts'
@@ -35,14 +36,6 @@ const hasExtent = ([west, south, east, north]: Bounds): boolean => west < east |
 
 const isIn = ([west, south, east, north]: Bounds, { lon, lat }: TileItem): boolean =>
   lon >= west && lon <= east && lat >= south && lat <= north
-
-/** The box around two boxes. */
-export const boxAround = (a: Bounds, b: Bounds): Bounds => [
-  Math.min(a[0], b[0]),
-  Math.min(a[1], b[1]),
-  Math.max(a[2], b[2]),
-  Math.max(a[3], b[3]),
-]
 
 /** A box with a margin in pixels of a zoom. */
 function widened([west, south, east, north]: Bounds, zoom: number, marginPx: number): Bounds {
