@@ -67,13 +67,15 @@ test('rolls firmware out in two stages: the first one fails, is resumed, and the
 
   await runJobs(routers, 1, 'failed', 'Not enough flash memory.')
   await page.getByText('paused: too many failures').waitFor()
+  await page.setViewportSize({ width: 390, height: 844 })
   await page.getByRole('table', { name: 'Jobs of this batch' }).getByText('Not enough flash memory.').waitFor()
+  await page.setViewportSize({ width: 1280, height: 800 })
   expect(await stage(page, 2).textContent()).toContain('Waiting')
   expect(await routers.runJobs('succeeded', 'Running 7.2.1.')).toBe(0)
 
   await page.getByRole('button', { name: 'Resume' }).click()
   const confirm = page.getByRole('dialog', { name: 'Resume this batch?' })
-  await confirm.getByText('The 1 failures so far').waitFor()
+  await confirm.getByText('Failures so far: 1.').waitFor()
   await confirm.getByRole('button', { name: 'Resume' }).click()
   await runJobs(routers, 3, 'succeeded', 'Running 7.2.1.')
   await page.getByText('3 of 4 succeeded · finished').waitFor()

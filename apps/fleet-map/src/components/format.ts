@@ -44,6 +44,9 @@ export const dayAndTime = (ms: number): string => shortDate.format(ms)
 export const timeOfDay = (ms: number): string => clockTime.format(ms)
 export const count = (value: number): string => value.toLocaleString('en')
 
+/** Formats a number with its noun as "1 job" or "1,200 jobs". */
+export const plural = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+
 /** Formats a number with its unit; null and undefined as an en dash. */
 export const measured = (value: number | null | undefined, unit: string, digits = 0): string =>
   value === null || value === undefined ? '–' : `${value.toFixed(digits).replace('-', '−')} ${unit}`

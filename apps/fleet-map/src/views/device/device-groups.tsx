@@ -1,6 +1,6 @@
 import { all } from '../../api/client.ts'
 import type { Device, Group } from '../../api/types.ts'
-import { count } from '../../components/format.ts'
+import { plural } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { linkTo } from '../../state/url.ts'
 
@@ -23,7 +23,7 @@ export function DeviceGroups({ device: { id, organizationId, tags } }: { device:
               <a href={linkTo('groups', { group: groupId, org: organizationId })}>{name}</a>
               <span class="hint">
                 {' '}
-                {count(effectiveDeviceCount)} devices, {tag ? `by the tag ${tag}` : 'added manually'}
+                {plural(effectiveDeviceCount, 'device')}, {tag ? `by the tag ${tag}` : 'added manually'}
               </span>
             </li>
           )

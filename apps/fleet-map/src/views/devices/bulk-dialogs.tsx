@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { ApiError, all, call } from '../../api/client.ts'
 import type { Batch, Profile } from '../../api/types.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { count } from '../../components/format.ts'
+import { plural } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { wordsOf } from '../../components/words.ts'
 import { useTags } from '../../state/tags.ts'
@@ -11,7 +11,7 @@ import type { BulkSelection } from './bulk.ts'
 
 type BulkDialogProps = { selection: BulkSelection; organizationId: string; onClose: () => void }
 
-const devices = (size: number) => (size === 1 ? '1 device' : `${count(size)} devices`)
+const devices = (size: number) => plural(size, 'device')
 const showBatch = (org: string, { id }: Batch) => goTo('jobs', { org, batch: id })
 
 /** Adds and removes tags. */

@@ -1,7 +1,7 @@
 import { call } from '../../api/client.ts'
 import type { Batch, Job } from '../../api/types.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { count } from '../../components/format.ts'
+import { count, plural } from '../../components/format.ts'
 
 export type BatchVerb = 'cancel' | 'pause' | 'resume' | 'retry'
 export type JobVerb = 'cancel' | 'retry'
@@ -16,23 +16,23 @@ export const ConfirmBatch = ({ org, batch, verb, onClose, onDone }: ConfirmBatch
     cancel: {
       title: 'Cancel this batch?',
       submit: 'Cancel batch',
-      text: `${count(waiting)} jobs will not run. ${count(counts.inProgress)} jobs are in progress: their routers are asked to stop, and may finish.`,
+      text: `Jobs that will not run: ${count(waiting)}. Jobs in progress: ${count(counts.inProgress)}; their routers are asked to stop, and may finish.`,
     },
     pause: {
       title: 'Pause this batch?',
       submit: 'Pause',
-      text: `${count(waiting)} jobs wait until you resume the batch. Jobs in progress continue.`,
+      text: `Jobs that wait until you resume the batch: ${count(waiting)}. Jobs in progress continue.`,
     },
     resume: {
       title: batch.pauseReason === 'stage' ? 'Start the next stage?' : 'Resume this batch?',
       submit: batch.pauseReason === 'stage' ? 'Start' : 'Resume',
       text:
         batch.pauseReason === 'failures'
-          ? `The ${count(counts.failed + counts.timedOut + counts.rejected)} failures so far no longer pause the batch. ${count(waiting)} jobs continue.`
-          : `${count(waiting)} jobs continue.`,
+          ? `Failures so far: ${count(counts.failed + counts.timedOut + counts.rejected)}. They no longer pause the batch. Jobs that continue: ${count(waiting)}.`
+          : `Jobs that continue: ${count(waiting)}.`,
     },
     retry: {
-      title: `Retry ${count(batch.total - counts.succeeded)} jobs?`,
+      title: `Retry ${plural(batch.total - counts.succeeded, 'job')}?`,
       submit: 'Retry',
       text: 'All jobs that ended without success run again, in stages if the batch has stages.',
     },

@@ -1,5 +1,5 @@
 import type { Batch } from '../../api/types.ts'
-import { count } from '../../components/format.ts'
+import { count, plural } from '../../components/format.ts'
 import { linkTo } from '../../state/url.ts'
 import { authorOf, contentOf, filterWords, rolloutWords, scheduleWords, skipReason } from './batch-words.ts'
 
@@ -50,9 +50,7 @@ export function BatchFacts({ batch, nameOf }: BatchFactsProps) {
           <dt>Skipped</dt>
           <dd>
             <details>
-              <summary>
-                {count(skipped.length)} {skipped.length === 1 ? 'device' : 'devices'} skipped
-              </summary>
+              <summary>{plural(skipped.length, 'device')} skipped</summary>
               <ul class="skipped" aria-label="Skipped devices">
                 {skipped.slice(0, mostListed).map(({ deviceId, reason }) => (
                   <li key={deviceId}>

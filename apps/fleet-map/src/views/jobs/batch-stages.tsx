@@ -1,5 +1,5 @@
 import type { Batch, Stage } from '../../api/types.ts'
-import { count, dayAndTime } from '../../components/format.ts'
+import { dayAndTime, plural } from '../../components/format.ts'
 import { ProgressBar } from './batch-progress.tsx'
 
 const stageLabel: Record<Stage['status'], string> = {
@@ -38,7 +38,7 @@ export function BatchStages({ batch }: { batch: Batch }) {
             </span>
           </span>
           <span class="label">
-            {count(stage.devices)} {stage.devices === 1 ? 'device' : 'devices'}
+            {plural(stage.devices, 'device')}
             {timeOf(batch, index)}
           </span>
           <ProgressBar batch={{ total: stage.devices, counts: { ...noJobs, ...stage.counts } }} />

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ApiError, all, call } from '../../api/client.ts'
 import type { Batch, FirmwareImage, Profile } from '../../api/types.ts'
-import { count } from '../../components/format.ts'
+import { plural } from '../../components/format.ts'
 import { kindLabel } from '../../components/labels.tsx'
 import { FailureNotice } from '../../components/notice.tsx'
 import { useResource } from '../../components/resource.ts'
@@ -82,12 +82,12 @@ export function NewJob({ org }: { org: string }) {
           </select>
         </label>
         <p class="label">{kindText[kind]}</p>
-        {kind === 'apply_config' ? (
+        {kind === 'apply_config' && chosenProfile ? (
           <label class="field">
             <span>Profile</span>
             <select
               class="input"
-              value={chosenProfile?.id}
+              value={chosenProfile.id}
               onChange={(event) => setParams({ profile: event.currentTarget.value })}
             >
               {(profiles.value ?? []).map(({ id, name, version, model }) => (
@@ -99,12 +99,12 @@ export function NewJob({ org }: { org: string }) {
             </select>
           </label>
         ) : null}
-        {kind === 'firmware_update' ? (
+        {kind === 'firmware_update' && chosenImage ? (
           <label class="field">
             <span>Firmware</span>
             <select
               class="input"
-              value={chosenImage?.id}
+              value={chosenImage.id}
               onChange={(event) => setParams({ image: event.currentTarget.value })}
             >
               {(images.value ?? []).map(({ id, version, models }) => (
@@ -132,7 +132,7 @@ export function NewJob({ org }: { org: string }) {
           Cancel
         </a>
         <button type="submit" class="button primary" disabled={busy || total === 0 || lacks !== ''}>
-          {kindLabel[kind]}: {count(total)} {total === 1 ? 'device' : 'devices'}
+          {kindLabel[kind]}: {plural(total, 'device')}
         </button>
       </footer>
     </form>

@@ -1,5 +1,5 @@
 import type { DeadZone, Page } from '../../api/types.ts'
-import { ago, count, duration } from '../../components/format.ts'
+import { ago, duration, plural } from '../../components/format.ts'
 import type { Resource } from '../../components/resource.ts'
 import { linkTo } from '../../state/url.ts'
 import { Card } from './card.tsx'
@@ -22,8 +22,7 @@ export const DeadZoneCard = ({ zones, nameOf }: DeadZoneCardProps) => (
                 </a>
                 <span class="amount">{zone.noServiceS > 0 ? duration(zone.noServiceS) : 'Weak signal'}</span>
                 <span class="hint">
-                  {zone.areaKm2.toFixed(1)} km², {count(zone.devices)} {zone.devices === 1 ? 'device' : 'devices'},
-                  measured {ago(zone.lastAt)}
+                  {zone.areaKm2.toFixed(1)} km², {plural(zone.devices, 'device')}, measured {ago(zone.lastAt)}
                   {zone.bestPlmn ? `, best with ${nameOf(zone.bestPlmn)}` : ''}
                 </span>
               </li>
