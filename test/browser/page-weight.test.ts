@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 const built = join(import.meta.dirname, '../../apps/fleet-map/dist')
 
 // Panels and views that are loaded when they are first opened.
-const onDemand = /\/(dead-zones|route-panel)-[^/]+$/
-const onDemandViews = /\/(alerts|connect|copy-text|devices|device-page|jobs|overview|profiles|settings)-[^/]+$/
+const onDemand = /\/(cell-panel|dead-zones|place-panel|route-panel)-[^/]+$/
+const onDemandViews = /\/(alerts|connect|copy-text|devices|device-page|groups|jobs|overview|profiles|settings)-[^/]+$/
 // What a configured background of the map needs.
 const backgrounds = /\/configured-background-[^/]+$/
 // H3, which only the outline of a selected cell or zone and the 2D canvas need.

@@ -17,7 +17,6 @@ import './styles/map-legend.css'
 import './styles/maplibre.css'
 import './styles/charts.css'
 import './styles/account.css'
-import { GroupsView } from './views/groups.tsx'
 import { MapView } from './views/map.tsx'
 import { Shell } from './views/shell.tsx'
 import { SignIn } from './views/sign-in.tsx'
@@ -26,7 +25,7 @@ const views: Record<string, () => preact.JSX.Element> = {
   map: MapView,
   overview: lazyView(async () => (await import('./views/overview/overview.tsx')).OverviewView),
   devices: lazyView(async () => (await import('./views/devices/devices.tsx')).DevicesView),
-  groups: GroupsView,
+  groups: lazyView(async () => (await import('./views/groups.tsx')).GroupsView),
   profiles: lazyView(async () => (await import('./views/profiles/profiles.tsx')).ProfilesView),
   jobs: lazyView(async () => (await import('./views/jobs/jobs.tsx')).JobsView),
   device: lazyView(async () => (await import('./views/device/device-page.tsx')).DevicePage),

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { reloadWhenReachable } from './reload.ts'
 import { Loading } from './states.tsx'
 
 /** Returns a view whose code is loaded when it is first opened. */
@@ -7,7 +8,7 @@ export function lazyView(load: () => Promise<ComponentType>) {
   let known: ComponentType | undefined
   return function LazyView() {
     const [, setLoaded] = useState(known !== undefined)
-    const [failed, setFailed] = useState(false)
+    const [failure, setFailure] = useState<string>()
     useEffect(() => {
       if (known) return
       load().then(
@@ -15,16 +16,16 @@ export function lazyView(load: () => Promise<ComponentType>) {
           known = View
           setLoaded(true)
         },
-        () => setFailed(true),
+        () => setFailure(reloadWhenReachable() ? 'Cannot reach the service. Retrying.' : 'Reload the page.'),
       )
     }, [])
     const View = known
     if (View) return <View />
-    if (!failed) return <Loading />
+    if (failure === undefined) return <Loading />
     return (
       <div class="state" role="alert">
         <strong>Could not load this view</strong>
-        <p>Check the connection and reload the page.</p>
+        <p>{failure}</p>
       </div>
     )
   }
