@@ -1,14 +1,17 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
 import type { Batch, Group, GroupMember } from '../api/types.ts'
+import { useAction } from '../components/action.ts'
 import { Dialog } from '../components/dialog.tsx'
-import { ago, count } from '../components/format.ts'
+import { ago, count, plural } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { StatusLabel } from '../components/labels.tsx'
+import { FailureNotice } from '../components/notice.tsx'
 import { MoreButton, usePages } from '../components/pages.tsx'
 import { useResource } from '../components/resource.ts'
 import { Empty, Failure, Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table.tsx'
+import { useTitle } from '../components/title.ts'
 import { goTo, linkTo } from '../state/url.ts'
 import { GroupDialog } from './group-dialog.tsx'
 import { MemberDialog } from './member-dialog.tsx'
@@ -25,15 +28,18 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
   const members = usePages<GroupMember>(`/orgs/${org}/groups/${id}/devices`, {})
   const groups = useResource(`group ${id}`, (signal) => call<Group>(`/orgs/${org}/groups/${id}`, { signal }))
   const group = groups.value
+  useTitle(group?.name ?? '')
   const close = () => setDialog(null)
   const reload = () => {
     groups.reload()
     members.reload()
   }
-  const remove = async (deviceId: string) => {
-    await call(`/orgs/${org}/groups/${id}/members/${deviceId}`, { method: 'DELETE' })
-    reload()
-  }
+  const { busy, failure, run } = useAction()
+  const remove = (deviceId: string) =>
+    run(async () => {
+      await call(`/orgs/${org}/groups/${id}/members/${deviceId}`, { method: 'DELETE' })
+      reload()
+    })
   const columns: Column<GroupMember>[] = [
     { title: 'Name', cell: (device) => <a href={linkTo('device', { id: device.id })}>{device.name}</a> },
     { title: 'Status', cell: ({ status }) => <StatusLabel status={status} /> },
@@ -45,12 +51,20 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
       kind: 'actions',
       cell: (device) =>
         device.membership === 'smartTag' ? null : (
-          <button type="button" class="button quiet small" onClick={() => remove(device.id)}>
+          <button type="button" class="button quiet small" disabled={busy} onClick={() => remove(device.id)}>
             Remove
           </button>
         ),
     },
   ]
+  if (groups.error && !group)
+    return (
+      <Failure error={groups.error} retry={groups.reload}>
+        <a class="button" href={linkTo('groups')}>
+          All groups
+        </a>
+      </Failure>
+    )
   return (
     <>
       <div class="page-head">
@@ -78,11 +92,11 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
       </div>
       {group ? (
         <p class="label">
-          {count(group.effectiveDeviceCount)} {group.effectiveDeviceCount === 1 ? 'device' : 'devices'},{' '}
-          {count(group.explicitDeviceCount)} added manually
+          {plural(group.effectiveDeviceCount, 'device')}, {count(group.explicitDeviceCount)} added manually
           {group.smartTags.length > 0 ? `. Smart tags: ${group.smartTags.join(', ')}` : ''}
         </p>
       ) : null}
+      <FailureNotice reason={failure} />
       {members.error ? <Failure error={members.error} retry={members.reload} /> : null}
       {members.loading && members.items.length === 0 ? <Loading /> : null}
       {!members.loading && members.items.length === 0 && !members.error ? (
@@ -118,7 +132,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
       ) : null}
       {dialog === 'reboot' ? (
         <Dialog
-          title={`Reboot all ${count(group?.effectiveDeviceCount ?? 0)} devices?`}
+          title={`Reboot all ${plural(group?.effectiveDeviceCount ?? 0, 'device')}?`}
           submitLabel="Reboot"
           danger
           onClose={close}

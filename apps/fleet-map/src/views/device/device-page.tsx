@@ -6,6 +6,7 @@ import { StatusLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Empty, Failure, Loading } from '../../components/states.tsx'
 import { Chips } from '../../components/table.tsx'
+import { useTitle } from '../../components/title.ts'
 import { readDevices } from '../../state/fleet.ts'
 import { readLatest } from '../../state/history.ts'
 import { organizations } from '../../state/session.ts'
@@ -42,6 +43,7 @@ const Unknown = () => (
 
 function Shown({ device: entity, reload }: { device: Entity<Device>; reload: () => void }) {
   const device = entity.value
+  useTitle(device.name)
   // Changes whenever an action may have added an event or a job.
   const [round, setRound] = useState(0)
   const changed = () => {

@@ -7,6 +7,7 @@ import { MoreButton, usePages } from '../../components/pages.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { useTitle } from '../../components/title.ts'
 import { useDeviceNames } from '../../state/device-names.ts'
 import { linkTo, place, setParams } from '../../state/url.ts'
 import { type BatchVerb, ConfirmBatch, ConfirmJob, type JobVerb } from './batch-dialogs.tsx'
@@ -14,6 +15,7 @@ import { BatchFacts } from './batch-facts.tsx'
 import { ProgressBar } from './batch-progress.tsx'
 import { BatchStages } from './batch-stages.tsx'
 import { batchState } from './batch-words.ts'
+import { Missing } from './missing.tsx'
 
 const isOpen = (batch: Batch) => !['finished', 'cancelled'].includes(batch.status)
 
@@ -26,10 +28,11 @@ export function BatchDetail({ org, id }: { org: string; id: string }) {
   const nameOf = useDeviceNames(org)
   const jobs = usePages<Job>(`/orgs/${org}/jobs`, { batchId: id, status: place.value.params.status })
   const value = batch.value
+  useTitle(value ? (kindLabel[value.kind] ?? value.kind) : '')
   // Read the jobs again only when the counts change.
   const counts = JSON.stringify(value?.counts)
   useEffect(() => jobs.reload(), [counts])
-  if (!value) return batch.error ? <Failure error={batch.error} retry={batch.reload} /> : <Loading />
+  if (!value) return batch.error ? <Missing error={batch.error} retry={batch.reload} /> : <Loading />
   const done = () => {
     setDialog(null)
     batch.reload()

@@ -4,11 +4,13 @@ import type { JobWithHistory } from '../../api/types.ts'
 import { moment } from '../../components/format.ts'
 import { jobLook, kindLabel } from '../../components/labels.tsx'
 import { useResource } from '../../components/resource.ts'
-import { Failure, Loading } from '../../components/states.tsx'
+import { Loading } from '../../components/states.tsx'
 import { Table } from '../../components/table.tsx'
+import { useTitle } from '../../components/title.ts'
 import { useDeviceNames } from '../../state/device-names.ts'
 import { linkTo } from '../../state/url.ts'
 import { ConfirmJob, type JobVerb } from './batch-dialogs.tsx'
+import { Missing } from './missing.tsx'
 
 /** Shows one job: its device, result and history. */
 export function JobDetail({ org, id }: { org: string; id: string }) {
@@ -18,7 +20,8 @@ export function JobDetail({ org, id }: { org: string; id: string }) {
   })
   const nameOf = useDeviceNames(org)
   const value = job.value
-  if (!value) return job.error ? <Failure error={job.error} retry={job.reload} /> : <Loading />
+  useTitle(value ? `${kindLabel[value.kind] ?? value.kind}: ${nameOf(value.deviceId)}` : '')
+  if (!value) return job.error ? <Missing error={job.error} retry={job.reload} /> : <Loading />
   const kind = kindLabel[value.kind] ?? value.kind
   const device = nameOf(value.deviceId)
   const isOpen = value.finishedAt === null

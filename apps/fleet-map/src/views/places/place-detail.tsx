@@ -8,6 +8,7 @@ import { type Entity, ifMatch, useEntity } from '../../components/entity.ts'
 import { FailureNotice } from '../../components/notice.tsx'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
+import { useTitle } from '../../components/title.ts'
 import { wordsOf } from '../../components/words.ts'
 import type { LonLat } from '../../route/geometry.ts'
 import { goTo, linkTo } from '../../state/url.ts'
@@ -25,7 +26,16 @@ export function PlaceDetail({ org, id }: { org: string; id: string }) {
 
 function ExistingPlace({ org, id }: { org: string; id: string }) {
   const found = useEntity<Place>(`/orgs/${org}/places/${id}`)
-  if (!found.value) return found.error ? <Failure error={found.error} retry={found.reload} /> : <Loading />
+  if (!found.value)
+    return found.error ? (
+      <Failure error={found.error} retry={found.reload}>
+        <a class="button" href={linkTo('alerts', { tab: 'places' })}>
+          All places
+        </a>
+      </Failure>
+    ) : (
+      <Loading />
+    )
   return <PlaceEditor key={found.value.tag} org={org} place={found.value} reload={found.reload} />
 }
 
@@ -41,6 +51,7 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
   const fleet = useResource(`fleet box ${org}`, (signal) =>
     call<TileJson>('/fleet/tiles.json', { signal, query: { orgId: org, layers: 'devices' } }),
   )
+  useTitle(place?.value.name ?? 'New place')
   const area = areaOf(draft)
   const path = `/orgs/${org}/places`
   const save = async (form: FormData) => {
@@ -104,6 +115,11 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
           <a class="button" href={linkTo('alerts', { tab: 'places' })}>
             Cancel
           </a>
+          {place ? (
+            <a class="button" href={linkTo('map', { place: place.value.id, org })}>
+              Show on map
+            </a>
+          ) : null}
           {place ? (
             <button type="button" class="button danger push" onClick={() => setDeleting(true)}>
               Delete

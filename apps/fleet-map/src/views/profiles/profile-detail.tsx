@@ -1,11 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { call } from '../../api/client.ts'
 import type { Profile } from '../../api/types.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { moment } from '../../components/format.ts'
 import { useResource } from '../../components/resource.ts'
 import { Failure, Loading } from '../../components/states.tsx'
-import { setTitle } from '../../state/title.ts'
+import { useTitle } from '../../components/title.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { ProfileDevices } from './profile-devices.tsx'
 import { ProfileDialog } from './profile-dialog.tsx'
@@ -19,8 +19,17 @@ export function ProfileDetail({ org, id }: { org: string; id: string }) {
   })
   const value = profile.value
   const name = value?.name ?? ''
-  useEffect(() => setTitle(name), [name])
-  if (!value) return profile.error ? <Failure error={profile.error} retry={profile.reload} /> : <Loading />
+  useTitle(name)
+  if (!value)
+    return profile.error ? (
+      <Failure error={profile.error} retry={profile.reload}>
+        <a class="button" href={linkTo('profiles')}>
+          All profiles
+        </a>
+      </Failure>
+    ) : (
+      <Loading />
+    )
   return (
     <>
       <div class="page-head">

@@ -1,5 +1,7 @@
 import '../../styles/settings.css'
 import type { ComponentType } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { useTitle } from '../../components/title.ts'
 import { caller, holds, homeOrganizationId } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { WithoutOrganization } from '../shell.tsx'
@@ -37,11 +39,18 @@ export function SettingsView() {
   const org = homeOrganizationId.value
   const shown = sections.filter(({ of }) => of !== 'platform' || caller.value?.platform)
   const chosen = shown.find(({ id }) => id === place.value.params.section) ?? shown[0]
+  const nav = useRef<HTMLElement>(null)
+  useTitle(chosen?.label ?? '')
+  // On a phone, the sections are a row that scrolls.
+  useEffect(
+    () => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }),
+    [chosen?.id],
+  )
   if (!chosen) return null
   return (
     <div class="page">
       <div class="page-inner settings">
-        <nav class="settings-nav" aria-label="Settings">
+        <nav class="settings-nav" aria-label="Settings" ref={nav}>
           {shown.map(({ id, label }) => (
             <a key={id} href={linkTo('settings', { section: id })} aria-current={id === chosen.id ? 'page' : undefined}>
               {label}
