@@ -2,6 +2,7 @@ import { useId, useState } from 'preact/hooks'
 import { knownTags, readTags, useTags } from '../state/tags.ts'
 
 type TagFilterProps = {
+  /** '' for all organizations. */
   org: string
   value: string
   placeholder: string
@@ -9,11 +10,11 @@ type TagFilterProps = {
   onChange: (tags: string) => void
 }
 
-/** A field for tags, separated by commas, that suggests those of the organization's devices. Upper and lower case are equal. */
+/** A field for tags, separated by commas, that suggests those of the organization's devices, or of all. Upper and lower case are equal. */
 export function TagFilter({ org, value, placeholder, label, onChange }: TagFilterProps) {
   const id = useId()
   const [isUsed, setUsed] = useState(false)
-  const tags = useTags(isUsed ? org : '')
+  const tags = useTags(isUsed ? org : null)
   return (
     <>
       <input

@@ -1,5 +1,6 @@
 import { call } from '../api/client.ts'
 import { useResource } from '../components/resource.ts'
+import { organizations } from './session.ts'
 
 export type ValueCount = { value: string; devices: number }
 export type DeviceCounts = {
@@ -14,16 +15,24 @@ export type DeviceCounts = {
 export const readCounts = (org: string, query: Record<string, string | string[]>, signal: AbortSignal) =>
   call<DeviceCounts>(`/orgs/${org}/device-counts`, { signal, query })
 
-/** Reads the tags of an organization's devices. Empty if they cannot be read. */
+/** The tags of all organizations are read from so many. */
+const maxOrganizations = 10
+
+/** Reads the tags of an organization's devices, or of all organizations for ''. Empty if they cannot be read. */
 export const readTags = async (org: string): Promise<readonly ValueCount[]> => {
-  if (!org) return []
-  const counts = await call<DeviceCounts>(`/orgs/${org}/device-counts`).catch(() => undefined)
-  return counts?.tags ?? []
+  const ids = org ? [org] : (organizations.value ?? []).slice(0, maxOrganizations).map(({ id }) => id)
+  const found = await Promise.all(
+    ids.map((id) => call<DeviceCounts>(`/orgs/${id}/device-counts`).catch(() => undefined)),
+  )
+  const tags = found.flatMap((counts) => counts?.tags ?? [])
+  return [...Map.groupBy(tags, ({ value }) => value)]
+    .map(([value, same]) => ({ value, devices: same.reduce((sum, { devices }) => sum + devices, 0) }))
+    .sort((a, b) => b.devices - a.devices)
 }
 
-/** The tags of an organization's devices, the most frequent first. Empty while unknown. */
-export function useTags(org: string): readonly ValueCount[] {
-  return useResource(`tags ${org}`, () => readTags(org)).value ?? []
+/** The tags of an organization's devices, or of all for '', the most frequent first. Empty while unknown; null reads none. */
+export function useTags(org: string | null): readonly ValueCount[] {
+  return useResource(`tags ${org}`, async () => (org === null ? [] : readTags(org))).value ?? []
 }
 
 /** Returns typed tags, separated by commas, in the letters in which devices have them: the service compares exactly. */
