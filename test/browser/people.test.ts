@@ -206,7 +206,10 @@ test('explains why the identity provider’s user has no access', async () => {
 })
 
 test('asks for the organization instead of choosing one, and keeps the choice in the address', async () => {
-  const [north, south] = [await newOrganization('North line'), await newOrganization('South line')]
+  const [north, south] = [
+    await newOrganization('North line'),
+    await newOrganization(`South line ${'of the coast '.repeat(8)}`),
+  ]
   await call('POST', `/orgs/${south}/groups`, { name: 'Ferries of the south' })
   const page = await signedIn()
   for (const view of ['Groups', 'Profiles', 'Jobs']) {
@@ -217,6 +220,10 @@ test('asks for the organization instead of choosing one, and keeps the choice in
   await page.getByRole('button', { name: 'South line' }).click()
   await page.getByRole('link', { name: 'Ferries of the south' }).waitFor()
   expect(page.url()).toContain(`org=${south}`)
+  await page.setViewportSize({ width: 390, height: 844 })
+  const { x, width } = (await page.getByRole('button', { name: 'New group' }).boundingBox()) ?? { x: 0, width: 999 }
+  expect(x + width).toBeLessThan(390)
+  await page.setViewportSize({ width: 1280, height: 800 })
   await page.getByRole('button', { name: 'Account: South line' }).click()
   await page.getByRole('region', { name: 'Account' }).getByRole('button', { name: 'North line' }).click()
   await page.getByText('No groups yet').waitFor()

@@ -43,6 +43,8 @@ export function Dialog(props: DialogProps) {
       setBusy(false)
     }
   }
+  // The message of an error with a single field already contains it.
+  const unsaid = error?.fields.filter(({ detail }) => !error.message.includes(detail)) ?? []
   return (
     <dialog ref={element} class="dialog" onClose={() => isShown.current && onClose()} aria-label={title}>
       <form onSubmit={submit}>
@@ -51,9 +53,9 @@ export function Dialog(props: DialogProps) {
         {error ? (
           <div class="notice bad" role="alert">
             {error.message}
-            {error.fields.length > 0 ? (
+            {unsaid.length > 0 ? (
               <ul>
-                {error.fields.map((field) => (
+                {unsaid.map((field) => (
                   <li key={field.pointer}>
                     {field.pointer}: {field.detail}
                   </li>

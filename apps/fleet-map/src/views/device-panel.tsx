@@ -31,6 +31,7 @@ export function DevicePanel({ deviceId, onMap, radio, sinceMinutes, range, atMs,
   })
   const latest = useResource(`latest ${deviceId}`, (signal) => readLatest(deviceId, signal), { everyMs: 10_000 })
   const heading = usePanelFocus()
+  const isMissing = device.error?.status === 404 && !device.value
   const name = device.value?.name ?? onMap?.name ?? 'Device'
   return (
     <aside class="device-panel floating" aria-label={`Device ${name}`}>
@@ -55,12 +56,16 @@ export function DevicePanel({ deviceId, onMap, radio, sinceMinutes, range, atMs,
           reload={device.reload}
         />
       ) : null}
-      <SignalNow onMap={onMap} />
-      <Charts radio={radio} deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} atMs={atMs} />
-      <Outages outages={radio.value?.outages ?? []} />
-      <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
-      <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
-      <DeviceJobs deviceId={deviceId} />
+      {isMissing ? null : (
+        <>
+          <SignalNow onMap={onMap} />
+          <Charts radio={radio} deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} atMs={atMs} />
+          <Outages outages={radio.value?.outages ?? []} />
+          <Dwells deviceId={deviceId} sinceMinutes={sinceMinutes} range={range} />
+          <Health system={latest.value?.system ?? null} connection={latest.value?.connection ?? null} />
+          <DeviceJobs deviceId={deviceId} />
+        </>
+      )}
       {dialog === 'reboot' && device.value ? (
         <ConfirmReboot device={device.value} onClose={() => setDialog(null)} />
       ) : null}

@@ -74,7 +74,7 @@ export function SignalNow({ onMap }: { onMap: MapDevice | undefined }) {
           <dt>Position</dt>
           <dd>
             {placeOf(signal, onMap.location)}
-            {signal.alignErrorM === null ? '' : ` (± ${Math.round(signal.alignErrorM)} m)`}
+            {signal.alignErrorM === null ? '' : ` (±\u00a0${Math.round(signal.alignErrorM)}\u00a0m)`}
           </dd>
         </div>
         {onMap.location ? (

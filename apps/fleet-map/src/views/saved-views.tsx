@@ -1,6 +1,8 @@
 import { useRef, useState } from 'preact/hooks'
 import { all, call } from '../api/client.ts'
+import { useAction } from '../components/action.ts'
 import { Dialog } from '../components/dialog.tsx'
+import { FailureNotice } from '../components/notice.tsx'
 import { useResource } from '../components/resource.ts'
 import { place } from '../state/url.ts'
 
@@ -24,7 +26,10 @@ export function SavedViews({ org }: { org: string }) {
     const view = list.find((one) => one.id === id)
     if (view) location.hash = `#/${view.place}`
   }
+  const { busy, failure, run } = useAction()
   const copy = async () => {
+    // Without TLS, browsers offer no clipboard.
+    if (!navigator.clipboard) throw new Error('This browser cannot copy the link. Copy it from the address bar.')
     await navigator.clipboard.writeText(location.href)
     setCopied(true)
     setTimeout(() => setCopied(false), 2_000)
@@ -50,19 +55,23 @@ export function SavedViews({ org }: { org: string }) {
         <button type="button" class="button small" onClick={() => setIsSaving(true)}>
           Save view
         </button>
-        <button type="button" class="button small" onClick={() => void copy()}>
+        <button type="button" class="button small" onClick={() => run(copy)}>
           <span aria-live="polite">{copied ? 'Link copied' : 'Copy link'}</span>
         </button>
       </div>
+      <FailureNotice reason={failure} />
       {own ? (
         <button
           type="button"
           class="button quiet small"
-          onClick={async () => {
-            await call(`/orgs/${org}/views/${own.id}`, { method: 'DELETE' })
-            setChosen('')
-            views.reload()
-          }}
+          disabled={busy}
+          onClick={() =>
+            run(async () => {
+              await call(`/orgs/${org}/views/${own.id}`, { method: 'DELETE' })
+              setChosen('')
+              views.reload()
+            })
+          }
         >
           Delete the view {own.name}
         </button>

@@ -32,7 +32,9 @@ export function SearchHits({ found, selectedId, onSelect }: SearchHitsProps) {
               onClick={() => onSelect(device)}
               onKeyDown={moveFocus}
             >
-              <span class="name">{device.name}</span>
+              <span class="name" title={device.name}>
+                {device.name}
+              </span>
               {device.location ? <StatusLabel status={device.status} /> : <span class="label">No position</span>}
             </button>
           </li>

@@ -108,7 +108,7 @@ export function OrganizationPicker({ allowAll }: { allowAll: boolean }) {
   const list = organizations.value ?? []
   if (list.length < 2) return null
   return (
-    <label class="field">
+    <label class="field organization">
       <span>Organization</span>
       <select
         class="input"

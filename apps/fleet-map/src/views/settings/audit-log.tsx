@@ -16,7 +16,14 @@ type AuditRecord = {
 }
 
 const columns: Column<AuditRecord>[] = [
-  { title: 'Time', cell: ({ at }) => <span title={moment(at)}>{dayAndTime(Date.parse(at))}</span> },
+  {
+    title: 'Time',
+    cell: ({ at }) => (
+      <span class="when" title={moment(at)}>
+        {dayAndTime(Date.parse(at))}
+      </span>
+    ),
+  },
   { title: 'Action', cell: ({ action }) => <Filter name="action" value={action} /> },
   { title: 'Who', cell: ({ actor }) => <Filter name="actor" value={actor} /> },
   {
