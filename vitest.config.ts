@@ -22,7 +22,7 @@ const unitTests = [
   'apps/router-agent/{backoff,drive-source,job-runner,sample-buffer}.test.ts',
   'apps/router-agent/world/*.test.ts',
   'apps/stack/backup/backup-folder.test.ts',
-  'test/browser/{map-request,tile-feed}.test.ts',
+  'test/browser/{map-request,place-click,tile-feed}.test.ts',
   'test/repository/{adapters-page,compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
 ]
 

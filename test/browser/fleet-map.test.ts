@@ -226,9 +226,13 @@ test('opens a device from the map with signal, charts, and a time slider for its
   const legend = () => chart.locator('.u-legend').textContent()
   const [now, picture] = [await legend(), await canvas.screenshot()]
   const slider = page.getByRole('slider', { name: /^Time on the trail/ })
+  await page.getByLabel('Speed').waitFor()
+  const box = await slider.boundingBox()
   await slider.focus()
   await slider.press('Home')
   await expect.poll(() => parameters(page).has('t')).toBe(true)
+  await page.getByRole('button', { name: 'Back to now' }).waitFor()
+  expect(await slider.boundingBox()).toEqual(box)
   expect(await page.locator('.timeline output').textContent()).not.toBe('Now')
   await expect.poll(legend).not.toBe(now)
   await expect.poll(async () => picture.equals(await canvas.screenshot())).toBe(false)
@@ -268,6 +272,8 @@ test('changes the coverage metric and its legend', async () => {
   await seesMap()
   const legend = page.locator('.legend')
   expect(await legend.textContent()).toContain('≥ −85 dBm')
+  for (const mark of ['Few measurements', 'No report for 15 min', 'Several devices, by signal', 'Faded', 'Error'])
+    expect(await legend.textContent()).toContain(mark)
   await page.getByRole('button', { name: 'SINR' }).click()
   expect(await legend.textContent()).toContain('≥ 13 dB')
   await page.getByRole('button', { name: 'Service', exact: true }).click()
@@ -296,6 +302,33 @@ test('lists the dead zones of the API and shows a selected zone on the map', { t
   await expect.poll(() => Math.abs(Number(parameters(page).get('lat')) - (worst?.lat ?? 0))).toBeLessThan(0.5)
   expect(Number(parameters(page).get('z'))).toBeGreaterThan(9)
   expect(await entries.first().getByRole('button').getAttribute('aria-current')).toBe('true')
+})
+
+test('shows coverage and dead zones of a range in the past, and none beside it', { timeout: 6 * minute }, async () => {
+  await roadIsCounted(product(), surveyed)
+  // The tunnel was measured five to nine hours ago.
+  const { page } = await read('#/map?lon=-3.9547&lat=57.5&z=13&metric=off&panel=dead-zones', { key: surveyed.key })
+  const choose = async (fromHoursAgo: number, toHoursAgo: number) => {
+    const local = (hoursAgo: number) => {
+      const ms = Date.now() - hoursAgo * 60 * minute
+      return new Date(ms - new Date(ms).getTimezoneOffset() * minute).toISOString().slice(0, 16)
+    }
+    await page.getByLabel('From', { exact: true }).fill(local(fromHoursAgo))
+    await page.getByLabel('To', { exact: true }).fill(local(toHoursAgo))
+  }
+  const zones = page.getByRole('complementary', { name: 'Dead zones' })
+  await page.getByLabel('Time range').selectOption('Between two times')
+  await choose(10, 4)
+  await zones.getByRole('listitem').first().waitFor()
+  const { x, y } = await pixelOf(page, { lon: -3.9547, lat: 57.5 })
+  const clip = { x: x - 30, y: y - 30, width: 60, height: 60 }
+  const picture = async () => (await page.screenshot({ clip })).toString('base64')
+  const withoutCells = await picture()
+  await page.getByRole('button', { name: 'RSRP' }).click()
+  await expect.poll(picture).not.toBe(withoutCells)
+  await choose(4, 2)
+  await zones.getByText('No dead zones found in the measured area').waitFor()
+  await expect.poll(picture).toBe(withoutCells)
 })
 
 const headline = ({ noServiceS, samples }: DeadZone) => {

@@ -54,10 +54,14 @@ test('a link that is pasted while the map is open moves it', async () => {
 test('a click on a cluster zooms in until it splits, and opens no device', async () => {
   const depot = Array.from({ length: 5 }, (_, index) => ({ lat: 57.5 + index / 1_000, lon: -4 + index / 1_000 }))
   const key = await reportPositions([...depot, { lat: 55, lon: -3 }])
+  const { items } = await product().call<{ items: { organizationId: string }[] }>('GET', '/devices', undefined, key)
+  const silent = { organizationId: items[0]?.organizationId, serial: 'D-9', name: 'Van 9', model: 'RF-310' }
+  await product().call('POST', '/devices', silent, product().adminKey)
   const { page, mapRests } = await read('#/map?lon=-4&lat=57.5&z=5&metric=off', { key })
   const map = page.getByRole('region', { name: /^Map, \d+ devices? in view$/ })
   const label = () => map.getAttribute('aria-label')
   await expect.poll(label).toBe('Map, 6 devices in view')
+  await page.getByText('1 device has no position').waitFor()
   await mapRests()
   await clickNearCentre(map)
   await expect.poll(() => zoom(page)).toBeGreaterThan(13)
@@ -97,10 +101,11 @@ test('operators with the same name have their country and code in the filter', a
   expect(labels.some((label) => /\S · (Germany|France|Spain|Netherlands|Italy) · \d{5,6}$/.test(label))).toBe(true)
 })
 
-test('places have an outline on the map that a switch hides, and an entry in the legend', async () => {
+test('places have an outline that a switch hides, an entry in the legend, and a panel with their devices', async () => {
   const { call, organizationId, adminKey } = product()
   const area = { type: 'Circle', lat: 20, lon: -40, radiusM: 20_000 }
-  await call('POST', `/orgs/${organizationId}/places`, { name: 'Mid-ocean depot', area }, adminKey)
+  const path = `/orgs/${organizationId}/places`
+  const { id } = await call<{ id: string }>('POST', path, { name: 'Mid-ocean depot', area }, adminKey)
   const { page } = await read('#/map?lon=-40&lat=20&z=8&places=off')
   const shown = page.getByRole('checkbox', { name: 'Places (1)' })
   await shown.waitFor()
@@ -116,8 +121,17 @@ test('places have an outline on the map that a switch hides, and an entry in the
   expect(parameters(page).has('places')).toBe(false)
   await inLegend.waitFor({ state: 'attached' })
   await expect.poll(picture).not.toBe(without)
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2)
+  const panel = page.getByRole('complementary', { name: 'Place Mid-ocean depot' })
+  await panel.getByText('No device reported its last position inside this place').waitFor()
+  await panel.getByRole('link', { name: 'Open place' }).waitFor()
+  await page.keyboard.press('Escape')
+  await expect.poll(() => panel.count()).toBe(0)
   await shown.uncheck()
   await expect.poll(picture).toBe(without)
+  await page.evaluate(`location.hash = '#/map?place=${id}'`)
+  await panel.waitFor()
+  await expect.poll(() => zoom(page)).toBeGreaterThan(8)
 })
 
 test('the overview shows what the API counts, and leads to the same devices', { timeout: 5 * minute }, async () => {
@@ -149,14 +163,23 @@ test('the overview shows what the API counts, and leads to the same devices', { 
   expect(Object.fromEntries(parameters(page))).toMatchObject({ status: 'online', tag: 'vehicle' })
 })
 
-test('a list that could not be read appears by itself when the service is back', async () => {
-  const { page, problems } = await read('#/jobs')
-  await page.getByRole('heading', { name: 'Jobs' }).waitFor()
+test('a list or a view that could not be read appears by itself when the service is back', async () => {
+  const { page, problems } = await read('#/groups')
+  await page.getByRole('link', { name: 'Trucks' }).waitFor()
+  await page.getByRole('link', { name: 'Devices', exact: true }).click()
+  await page.getByText('200 devices').waitFor()
   await page.context().setOffline(true)
+  await page.getByRole('button', { name: 'Export' }).click()
+  await page.getByRole('alert').getByText('Cannot reach the service').waitFor()
   await page.getByRole('link', { name: 'Groups' }).click()
   await page.getByText('Cannot reach the service. Retrying.').waitFor()
   await page.context().setOffline(false)
   await page.getByRole('link', { name: 'Trucks' }).waitFor()
+  await page.context().setOffline(true)
+  await page.getByRole('link', { name: 'Profiles' }).click()
+  await page.getByText('Could not load this view').waitFor()
+  await page.context().setOffline(false)
+  await page.getByRole('button', { name: 'New profile' }).waitFor()
   problems.splice(0)
 })
 

@@ -72,6 +72,22 @@ export function drawCells(
   context.stroke()
 }
 
+/** Returns the places whose outline contains a point of the canvas, in pixels of the page. */
+export function placesAt(
+  context: CanvasRenderingContext2D,
+  places: readonly AreaShape[],
+  pixelOf: PixelOf,
+  [x, y]: [x: number, y: number],
+): AreaShape[] {
+  // The point is in pixels of the canvas: the scale of the context does not apply to it.
+  const scale = context.getTransform().a
+  return places.filter(({ ring }) => {
+    context.beginPath()
+    traceRing(context, ring, pixelOf)
+    return context.isPointInPath(x * scale, y * scale)
+  })
+}
+
 /** Draws the outlines of places, and their names from the zoom on where they have room. */
 export function drawPlaces(
   context: CanvasRenderingContext2D,

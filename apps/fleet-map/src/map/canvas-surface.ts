@@ -1,7 +1,7 @@
 import type { Dwell, MapDevice } from '../api/types.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import { dwellsFromZoom } from './area-layers.ts'
-import { drawCells, drawLand, drawPlaces } from './canvas-areas.ts'
+import { drawCells, drawLand, drawPlaces, placesAt } from './canvas-areas.ts'
 import { createCanvasCamera } from './canvas-camera.ts'
 import { deviceAt, drawDevices } from './canvas-devices.ts'
 import { listenForGestures } from './canvas-gestures.ts'
@@ -9,6 +9,7 @@ import { drawDwells, drawRoute, drawTrail, drawZone } from './canvas-lines.ts'
 import { markDrawn } from './drawn.ts'
 import { openHexes } from './hexes.ts'
 import type { HexAnswer } from './hexes.worker.ts'
+import { clickedPlace } from './place-click.ts'
 import { readTheme } from './style.ts'
 import type { AreaShape, Surface, SurfaceEvents, TrailPoint, View } from './surface.ts'
 
@@ -71,6 +72,13 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     picture = { ...picture, ...change }
     redraw()
   }
+  const choose = (x: number, y: number) => {
+    const pixelOf = camera.projection()
+    const device = deviceAt(x, y, picture.devices, pixelOf)
+    const place = clickedPlace(placesAt(context, picture.places, pixelOf, [x, y]), camera.bounds())
+    if (place && !device) events.onSelectPlace(place)
+    else events.onSelectDevice(device)
+  }
   const reportMove = () => {
     redraw()
     events.onMove(camera.view(), camera.bounds())
@@ -88,7 +96,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     onClick: (x, y) => {
       const { lon, lat } = camera.positionAt(x, y)
       if (drawing) events.onPoint(lon, lat)
-      else events.onSelectDevice(deviceAt(x, y, picture.devices, camera.projection()))
+      else choose(x, y)
     },
     onDoubleClick: () => {
       if (drawing) events.onFinish()

@@ -1,6 +1,6 @@
 import type { Feature, FeatureCollection, LineString, Point, Polygon } from 'geojson'
 import type { MapDevice } from '../api/types.ts'
-import { count } from '../components/format.ts'
+import { plural } from '../components/format.ts'
 import type { DrawnRoute } from '../route/drawn.ts'
 import { middleOf } from './area-shape.ts'
 import { iconName } from './icons.ts'
@@ -42,7 +42,7 @@ export function devicesInView(features: readonly Feature[], [west, south, east, 
       lat >= south && lat <= north && [-360, 0, 360].some((turn) => lon + turn >= west && lon + turn <= east)
     if (isVisible) devices += Number(properties?.count ?? 1)
   }
-  return devices === 1 ? '1 device' : `${count(devices)} devices`
+  return plural(devices, 'device')
 }
 
 const breakAfterMs = 15 * 60_000
@@ -104,12 +104,12 @@ export const routePoints = ({ draft, marks }: DrawnRoute) => [
 
 /** The outlines of places. */
 export const areaFeatures = (areas: readonly AreaShape[]): Feature<Polygon>[] =>
-  areas.map(({ ring, selected }) => ({
+  areas.map(({ ring, selected, id }) => ({
     type: 'Feature',
-    properties: { selected },
+    properties: { selected, placeId: id ?? null },
     geometry: { type: 'Polygon', coordinates: [ring] },
   }))
 
 /** The names of places. */
 export const areaNames = (areas: readonly AreaShape[]): Feature<Point>[] =>
-  areas.flatMap(({ ring, name }) => (name ? [point(...middleOf(ring), { name })] : []))
+  areas.flatMap(({ ring, name, id }) => (name ? [point(...middleOf(ring), { name, placeId: id ?? null })] : []))

@@ -39,6 +39,9 @@ const ringSize = byCount(1 / ringRadiusPx)
 export const placeNamesFromZoom = 6
 const placeDotsToZoom = 11
 
+/** The layers in which a click chooses a place. */
+export const placeLayers = ['places', 'place-dots', 'place-names']
+
 const lowestTrailLayer = 'trail-casing'
 
 /** Returns the lowest layer above coverage and dwells: the names of the background, or the trail. */

@@ -9,8 +9,11 @@ export type Bounds = [west: number, south: number, east: number, north: number]
 /** Pixels at each side that panels cover. A fitted view leaves them free. */
 export type Padding = { left: number; top: number; right: number; bottom: number }
 
-/** A place on the map: its outline, whose last position equals the first. Without a name, only the outline is drawn. */
-export type AreaShape = { ring: LonLat[]; selected: boolean; name?: string }
+/**
+ * A place on the map: its outline, whose last position equals the first. Without a name, only the outline is drawn; without an
+ * id, a click does not choose it.
+ */
+export type AreaShape = { ring: LonLat[]; selected: boolean; name?: string; id?: string }
 
 /** An area to show. `animated`: the map flies there. `maxZoom`: 12 by default. */
 export type Fit = { bounds: Bounds; padding: Padding; animated: boolean; maxZoom?: number | undefined }
@@ -59,6 +62,7 @@ export type DeviceShape = 'moving' | 'standing' | 'silent'
 export type SurfaceEvents = {
   onSelectDevice: (deviceId: string | null) => void
   onSelectCell: (h3: string) => void
+  onSelectPlace: (placeId: string) => void
   /** A click on a cluster, with the box of its devices. */
   onSelectCluster: (bounds: Bounds) => void
   onMove: (view: View, bounds: Bounds) => void

@@ -31,10 +31,11 @@ import { iconPixelRatio, labelImage, markerImages } from './icons.ts'
 import { mapRequest } from './map-request.ts'
 import { countries, countryLabels } from './outlines.ts'
 import { colorOf, noServiceColor } from './palette.ts'
+import { clickedPlace } from './place-click.ts'
 import { ringImage } from './ring.ts'
 import { satelliteControl } from './satellite-control.tsx'
-import { lowestLayerAboveAreas, mapStyle, readTheme } from './style.ts'
-import { type Bounds, offsetInto, type Surface, type SurfaceEvents, type View } from './surface.ts'
+import { lowestLayerAboveAreas, mapStyle, placeLayers, readTheme } from './style.ts'
+import { type AreaShape, type Bounds, offsetInto, type Surface, type SurfaceEvents, type View } from './surface.ts'
 
 setWorkerUrl(workerUrl)
 
@@ -82,6 +83,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
   let background: Background | null = null
   const areas = openAreaTiles(map, () => lowestLayerAboveAreas(background))
   const zone = openHexes((features) => put('zone', collection(features)))
+  let places: readonly AreaShape[] = []
   let drawing = false
 
   const addImages = () => {
@@ -187,25 +189,31 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
         [x - around, y - around],
         [x + around, y + around],
       ],
-      { layers: ['devices', 'clusters', ...areas.layers()] },
+      { layers: ['devices', 'clusters', ...placeLayers, ...areas.layers()] },
     )
     const of = (layer: string) => found.find((feature) => feature.layer.id.startsWith(layer))
     const device = of('devices')
     const cluster = of('clusters')
     const hex = of('hexes')
+    const under = new Set(found.map(({ properties }) => properties.placeId))
+    const place = clickedPlace(
+      places.filter(({ id }) => under.has(id)),
+      bounds(),
+    )
     if (device) events.onSelectDevice(String(device.properties.id))
     else if (cluster) tiles.expand(clusterOf(cluster))
+    else if (place) events.onSelectPlace(place)
     else if (hex) events.onSelectCell(String(hex.properties.h3))
     else events.onSelectDevice(null)
   })
-  for (const layer of ['devices', 'clusters']) {
-    map.on('mouseenter', layer, () => {
-      map.getCanvas().style.cursor = drawing ? 'crosshair' : 'pointer'
-    })
-    map.on('mouseleave', layer, () => {
-      map.getCanvas().style.cursor = drawing ? 'crosshair' : ''
-    })
-  }
+  const pointed = ['devices', 'clusters', ...placeLayers]
+  map.on('mousemove', pointed, ({ features = [] }) => {
+    const opens = features.some(({ properties: { id, count, placeId } }) => id ?? count ?? placeId)
+    map.getCanvas().style.cursor = drawing ? 'crosshair' : opens ? 'pointer' : ''
+  })
+  map.on('mouseleave', pointed, () => {
+    map.getCanvas().style.cursor = drawing ? 'crosshair' : ''
+  })
 
   return {
     kind: 'webgl',
@@ -247,6 +255,7 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
       put('route-points', collection(route ? routePoints(route) : []))
     },
     setAreas: (shapes) => {
+      places = shapes
       put('places', collection(areaFeatures(shapes)))
       put('place-names', collection(areaNames(shapes)))
     },

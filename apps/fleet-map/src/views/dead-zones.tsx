@@ -1,18 +1,20 @@
 import type { DeadZone } from '../api/types.ts'
-import { ago, count, duration } from '../components/format.ts'
+import { ago, duration, plural } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import type { Resource } from '../components/resource.ts'
 import { Failure, Loading } from '../components/states.tsx'
+import { labelOperators, type Operator } from '../state/operators.ts'
 
 type DeadZonesProps = {
   zones: Resource<DeadZone[]>
+  operators: readonly Operator[]
   selectedId: string | null
   onSelect: (zone: DeadZone) => void
   onClose: () => void
 }
 
 /** Lists the areas without usable service (`GET /fleet/dead-zones`), longest time without service first. */
-export function DeadZones({ zones, selectedId, onSelect, onClose }: DeadZonesProps) {
+export function DeadZones({ zones, operators, selectedId, onSelect, onClose }: DeadZonesProps) {
   return (
     <aside class="device-panel floating" aria-label="Dead zones">
       <header>
@@ -25,7 +27,7 @@ export function DeadZones({ zones, selectedId, onSelect, onClose }: DeadZonesPro
         </button>
       </header>
       {zones.value ? (
-        <ZoneList zones={zones.value} selectedId={selectedId} onSelect={onSelect} />
+        <ZoneList zones={zones.value} operators={operators} selectedId={selectedId} onSelect={onSelect} />
       ) : zones.error ? (
         <Failure error={zones.error} retry={zones.reload} />
       ) : (
@@ -35,11 +37,11 @@ export function DeadZones({ zones, selectedId, onSelect, onClose }: DeadZonesPro
   )
 }
 
-function ZoneList({
-  zones,
-  selectedId,
-  onSelect,
-}: { zones: DeadZone[] } & Pick<DeadZonesProps, 'selectedId' | 'onSelect'>) {
+type ZoneListProps = { zones: DeadZone[] } & Pick<DeadZonesProps, 'operators' | 'selectedId' | 'onSelect'>
+
+function ZoneList({ zones, operators, selectedId, onSelect }: ZoneListProps) {
+  const names = new Map(labelOperators(operators).map(({ plmn, label }) => [plmn, label]))
+  const nameOf = (plmn: string | null) => names.get(plmn ?? '') ?? plmn
   if (zones.length === 0) return <p class="panel-note">No dead zones found in the measured area.</p>
   return (
     <ol class="ranking">
@@ -53,12 +55,11 @@ function ZoneList({
               </strong>
               <span class="hint">
                 {isWithoutService(zone) ? `Service ${served(zone)} % of the time` : 'Service, but an unusable signal'},{' '}
-                {zone.areaKm2.toFixed(1)} km², {count(zone.devices)} {zone.devices === 1 ? 'device' : 'devices'},
-                measured {ago(zone.lastAt)}
+                {zone.areaKm2.toFixed(1)} km², {plural(zone.devices, 'device')}, measured {ago(zone.lastAt)}
               </span>
               {zone.bestPlmn ? (
                 <span class="hint">
-                  Best operator {zone.bestPlmn}, worst {zone.worstPlmn}
+                  Best operator {nameOf(zone.bestPlmn)}, worst {nameOf(zone.worstPlmn)}
                 </span>
               ) : null}
             </span>

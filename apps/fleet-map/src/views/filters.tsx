@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { all, call } from '../api/client.ts'
 import type { Group, MapDevice } from '../api/types.ts'
-import { count } from '../components/format.ts'
+import { count, plural } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { deviceStatuses, statusLabel } from '../components/labels.tsx'
 import { useResource } from '../components/resource.ts'
@@ -49,7 +49,11 @@ export function Filters({ overview, found, places = 0, onHit }: FiltersProps) {
           ) : (
             <>
               <strong>{count(shown)}</strong>
-              {shown === total ? 'devices on the map' : `of ${count(total)} devices`}
+              {shown !== total
+                ? `of ${plural(total, 'device')}`
+                : shown === 1
+                  ? 'device on the map'
+                  : 'devices on the map'}
             </>
           )}
           {phase === 'stale' ? <span style={{ color: 'var(--warn)' }}>· Reconnecting</span> : null}
@@ -220,7 +224,9 @@ function PanelButton({ panel, label }: { panel: string; label: string }) {
       type="button"
       class="button small"
       aria-pressed={isOpen}
-      onClick={() => setParams({ panel: isOpen ? null : panel, device: null, cell: null, zone: null, as: null })}
+      onClick={() =>
+        setParams({ panel: isOpen ? null : panel, device: null, cell: null, place: null, zone: null, as: null })
+      }
     >
       {label}
     </button>

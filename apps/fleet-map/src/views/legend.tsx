@@ -29,7 +29,8 @@ export function Legend({ metric, thresholds, hasPlaces }: LegendProps) {
   const limits = bounds(metric, thresholds)
   return (
     <details class="legend floating" open={startsOpen}>
-      <summary>{metricTitle[metric]}</summary>
+      <summary>Legend</summary>
+      <h3>{metricTitle[metric]}</h3>
       <ul>
         {order.map((quality, index) => {
           const limit = limits[3 - index]
@@ -57,16 +58,10 @@ export function Legend({ metric, thresholds, hasPlaces }: LegendProps) {
           <Mark d="M2.5 2.5h9v9h-9z" /> Standing
         </li>
         <li>
-          <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> No report for 15 min
+          <Mark d="M2.5 2.5h9v9h-9z" crossed /> No signal
         </li>
         <li>
           <span class="dwell" /> Dwell
-        </li>
-        <li>
-          <Mark d="M2.5 2.5h9v9h-9z" crossed /> No signal
-        </li>
-        <li class="wide">
-          <span class="cluster">9</span> Several devices, by signal
         </li>
         <li>
           <Mark d="M7 2 12.5 12h-11z" /> Error
@@ -79,7 +74,13 @@ export function Legend({ metric, thresholds, hasPlaces }: LegendProps) {
             <span class="place-mark" /> Place
           </li>
         ) : null}
-        <li class="wide">Faded: the last position is older than 15 min</li>
+        <li class="wide">
+          <Mark d="M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9z" hollow /> No report for 15 min
+        </li>
+        <li class="wide">
+          <span class="cluster">9</span> Several devices, by signal
+        </li>
+        <li class="wide">Faded: position older than 15 min</li>
       </ul>
     </details>
   )

@@ -49,7 +49,7 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
     shown.current = viewText(params)
     const view = viewIn(params)
     if (view) setLook(view)
-    else hasChosenView.current = Boolean(params.route || params.zone)
+    else hasChosenView.current = Boolean(params.route)
   }, [asked])
 
   useEffect(() => {

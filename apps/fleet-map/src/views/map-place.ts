@@ -13,6 +13,7 @@ export type MapPlace = {
   metric: CoverageMetric | 'off'
   deviceId: string | null
   cellId: string | null
+  placeId: string | null
   zoneId: string | null
   panel: 'dead-zones' | 'route' | null
   /** The moment that the time slider shows; null means now. */
@@ -38,6 +39,7 @@ export function readMapPlace(params: Record<string, string>, org: string): MapPl
     metric: metrics.find((metric) => metric === params.metric) ?? 'rsrp',
     deviceId: params.device ?? null,
     cellId: params.cell ?? null,
+    placeId: params.place ?? null,
     zoneId: params.zone ?? null,
     panel: panels.find((panel) => panel === params.panel) ?? null,
     atMs: params.t ? Date.parse(params.t) : null,
@@ -73,12 +75,19 @@ export const isSearch = (text: string): boolean => text.trim().length >= 2
 /** Opens the panel of a device; null closes it. */
 export const selectDevice = (deviceId: string | null): void => setParams({ device: deviceId, cell: null, t: null })
 
-/** Closes the panel on top: of the device, of the cell, or of the dead zones or the route. */
-export function closePanel({ deviceId, cellId }: Pick<MapPlace, 'deviceId' | 'cellId'>): void {
+/** Closes the panels of what is selected on the map. */
+export const selectNothing = (): void => setParams({ device: null, cell: null, place: null, t: null })
+
+/** Closes the panel on top: of the device, of the cell, of the place, or of the dead zones or the route. */
+export function closePanel({ deviceId, cellId, placeId }: Pick<MapPlace, 'deviceId' | 'cellId' | 'placeId'>): void {
   if (deviceId) selectDevice(null)
   else if (cellId) setParams({ cell: null })
+  else if (placeId) setParams({ place: null })
   else setParams({ panel: null, zone: null, route: null })
 }
 
 /** Opens the panel of a coverage cell. */
 export const selectCell = (h3: string): void => setParams({ cell: h3, device: null, t: null })
+
+/** Opens the panel of a place. */
+export const selectPlace = (placeId: string): void => setParams({ place: placeId, device: null, cell: null, t: null })

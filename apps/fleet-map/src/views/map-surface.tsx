@@ -71,6 +71,7 @@ export function MapSurface(props: MapSurfaceProps) {
         onMove: (view, bounds) => events.current.onMove(view, bounds),
         onSelectDevice: (id) => events.current.onSelectDevice(id),
         onSelectCell: (h3) => events.current.onSelectCell(h3),
+        onSelectPlace: (id) => events.current.onSelectPlace(id),
         onSelectCluster: (bounds) => events.current.onSelectCluster(bounds),
         onPoint: (lon, lat) => events.current.onPoint(lon, lat),
         onFinish: () => events.current.onFinish(),

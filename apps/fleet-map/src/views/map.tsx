@@ -3,16 +3,15 @@ import type { CoverageCell, DeadZone, MapDevice } from '../api/types.ts'
 import { lazyPanel } from '../components/lazy-panel.tsx'
 import type { Resource } from '../components/resource.ts'
 import { Failure } from '../components/states.tsx'
+import { useTitle } from '../components/title.ts'
 import { type Bounds, boundsOf, maxClusterZoom, type Surface } from '../map/surface.ts'
 import { shadingOf } from '../state/coverage.ts'
 import { addPoint, drawnRoute, finishRoute, route } from '../state/route.ts'
 import { organizationId } from '../state/session.ts'
-import { setTitle } from '../state/title.ts'
 import type { RadioHistory } from '../state/trail.ts'
-import { place, setParams } from '../state/url.ts'
+import { linkTo, place, setParams } from '../state/url.ts'
 import { useCanvasData } from './canvas-data.ts'
 import { useCell } from './cell-data.ts'
-import { CellPanel } from './cell-panel.tsx'
 import { DevicePanel } from './device-panel.tsx'
 import { Filters } from './filters.tsx'
 import { type Found, type Overview, useFound, useOverview, useSelected, useTileAddresses } from './fleet-data.ts'
@@ -20,12 +19,22 @@ import { FleetTable } from './fleet-table.tsx'
 import { Legend } from './legend.tsx'
 import { useMapCamera } from './map-camera.ts'
 import { useDeadZones, useSelectedTrack, useThresholds } from './map-data.ts'
-import { closePanel, type MapPlace, readMapPlace, selectCell, selectDevice } from './map-place.ts'
-import { showsPlaces, usePlaces } from './map-places.ts'
+import {
+  closePanel,
+  type MapPlace,
+  readMapPlace,
+  selectCell,
+  selectDevice,
+  selectNothing,
+  selectPlace,
+} from './map-place.ts'
+import { type OwnedPlace, showsPlaces, usePlaces } from './map-places.ts'
 import { MapSurface } from './map-surface.tsx'
 import { Timeline } from './timeline.tsx'
 
+const CellPanel = lazyPanel('Coverage cell', async () => (await import('./cell-panel.tsx')).CellPanel)
 const DeadZones = lazyPanel('Dead zones', async () => (await import('./dead-zones.tsx')).DeadZones)
+const PlacePanel = lazyPanel('Place', async () => (await import('./place-panel.tsx')).PlacePanel)
 const RoutePanel = lazyPanel('Route forecast', async () => (await import('./route-panel.tsx')).RoutePanel)
 
 /** The start page: the fleet as a map or as a table. */
@@ -37,7 +46,7 @@ export function MapView() {
     return (
       <Failure error={overview.error}>
         {overview.error.status === 404 ? (
-          <a class="button" href="#/map">
+          <a class="button" href={linkTo('map')}>
             Clear all filters
           </a>
         ) : null}
@@ -53,8 +62,6 @@ export function MapView() {
   )
 }
 
-const noPlaces: never[] = []
-
 type FleetMapProps = { here: MapPlace; overview: Overview; found: Found | undefined }
 
 /** The map with its filters, and the panel of whatever is selected. */
@@ -62,16 +69,20 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
   const chrome = useRef<HTMLDivElement>(null)
   const [kind, setKind] = useState<Surface['kind']>()
   const { selected, isLoading, limitedBy } = useSelected(here)
-  const home = selected?.location ? pointOf(selected.location) : isLoading ? null : overview.bounds
+  const deadZones = useDeadZones(here)
+  const places = usePlaces(here, showsPlaces(place.value.params))
+  const target = selected?.location
+    ? pointOf(selected.location)
+    : (deadZones.zones.value?.find(({ id }) => id === here.zoneId)?.bbox ?? places.box)
+  const isTargetLoading =
+    isLoading || (here.zoneId && deadZones.zones.loading) || (here.placeId !== null && places.isLoading)
+  const home = target ?? (isTargetLoading ? null : overview.bounds)
   const camera = useMapCamera(chrome, { home, selected, selectedId: here.deviceId })
   const thresholds = useThresholds()
   const canvas = useCanvasData(here, thresholds, camera.viewport, kind === 'canvas')
-  const deadZones = useDeadZones(here)
   const { radio, trail } = useSelectedTrack(here)
   const cell = useCell(here)
   const tiles = useTileAddresses(here, found)
-  const places = usePlaces()
-  const areas = showsPlaces(place.value.params) ? places : noPlaces
   const { metric } = here
   const shading = useMemo(() => shadingOf(metric === 'off' ? 'rsrp' : metric, thresholds), [metric, thresholds])
   const alone = found?.devices ?? canvas.devices
@@ -79,13 +90,8 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
     () => (selected && !alone.some(({ deviceId }) => deviceId === selected.deviceId) ? [...alone, selected] : alone),
     [alone, selected],
   )
-  useEffect(() => {
-    const zone = deadZones.zones.value?.find(({ id }) => id === here.zoneId)
-    if (zone && !place.value.params.z) camera.show(zone.bbox)
-  }, [here.zoneId, deadZones.zones.value])
   useEscape(here)
-  const title = selected?.name ?? ''
-  useEffect(() => setTitle(title), [title])
+  useTitle(selected?.name ?? places.open?.name ?? '')
   const showsRoute = here.panel === 'route' && !here.deviceId
   const shown = found?.devices.length ?? overview.devices
   return (
@@ -101,15 +107,16 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
         trail={trail}
         selectedCell={here.cellId}
         zone={deadZones.cells}
-        areas={areas}
+        areas={places.areas}
         route={showsRoute ? drawnRoute.value : null}
         drawing={showsRoute && route.value.drawing}
         fit={camera.fit}
         look={camera.look}
         reveal={camera.reveal}
         onMove={camera.onMove}
-        onSelectDevice={selectDevice}
+        onSelectDevice={(id) => (id ? selectDevice(id) : selectNothing())}
         onSelectCell={selectCell}
+        onSelectPlace={selectPlace}
         onSelectCluster={(bounds) => camera.show(bounds, maxClusterZoom)}
         onPoint={(lon, lat) => addPoint([lon, lat])}
         onFinish={finishRoute}
@@ -122,23 +129,30 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
         <Filters
           overview={overview}
           found={found}
-          places={places.length}
+          places={places.count}
           onHit={({ deviceId, location }) => {
             selectDevice(deviceId)
             // The device's panel must be open, because the map leaves it free.
             if (location) requestAnimationFrame(() => camera.show(pointOf(location)))
           }}
         />
-        {overview.phase !== 'loading' && shown === 0 && !showsRoute ? (
+        {overview.phase !== 'loading' && shown === 0 && !isPanelOpen(here) ? (
           <NoDevices isFiltered={isFilteredBy(here)} />
         ) : null}
         {metric === 'off' || thresholds.rsrpDbm.length === 0 ? null : (
-          <Legend metric={metric} thresholds={thresholds} hasPlaces={areas.length > 0} />
+          <Legend metric={metric} thresholds={thresholds} hasPlaces={places.areas.length > 0} />
         )}
         {here.deviceId ? (
           <SelectedDevice here={here} deviceId={here.deviceId} device={selected} radio={radio} limitedBy={limitedBy} />
         ) : (
-          <MapPanel here={here} overview={overview} camera={camera} cell={cell} zones={deadZones.zones} />
+          <MapPanel
+            here={here}
+            overview={overview}
+            camera={camera}
+            cell={cell}
+            openPlace={places.isLoading ? undefined : (places.open ?? null)}
+            zones={deadZones.zones}
+          />
         )}
       </div>
     </div>
@@ -147,7 +161,7 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
 
 /** Escape closes what is open on the map, except while a dialog or a route being drawn needs it. */
 function useEscape(here: MapPlace): void {
-  const isOpen = Boolean(here.deviceId || here.cellId || here.panel)
+  const isOpen = isPanelOpen(here)
   useEffect(() => {
     if (!isOpen) return
     const close = (event: KeyboardEvent) => {
@@ -157,8 +171,11 @@ function useEscape(here: MapPlace): void {
     }
     addEventListener('keydown', close)
     return () => removeEventListener('keydown', close)
-  }, [isOpen, here.deviceId, here.cellId, here.panel])
+  }, [isOpen, here.deviceId, here.cellId, here.placeId, here.panel])
 }
+
+const isPanelOpen = ({ deviceId, cellId, placeId, panel }: MapPlace): boolean =>
+  Boolean(deviceId || cellId || placeId || panel)
 
 const pointOf = ({ lon, lat }: { lon: number; lat: number }): Bounds => [lon, lat, lon, lat]
 
@@ -205,17 +222,22 @@ type MapPanelProps = {
   overview: Overview
   camera: ReturnType<typeof useMapCamera>
   cell: CoverageCell | undefined
+  /** Null if the place in the address was not found. */
+  openPlace: OwnedPlace | null | undefined
   zones: Resource<DeadZone[]>
 }
 
-/** The panel of the selected coverage cell, the dead zones or the route forecast; nothing when none is open. */
-function MapPanel({ here, overview, camera, cell, zones }: MapPanelProps) {
+/** The panel of the selected coverage cell or place, the dead zones or the route forecast; nothing when none is open. */
+function MapPanel({ here, overview, camera, cell, openPlace, zones }: MapPanelProps) {
   const { org, plmn, sinceMinutes } = here.filter
   if (cell) return <CellPanel cell={cell} onClose={() => setParams({ cell: null })} />
+  if (here.placeId && openPlace !== undefined)
+    return <PlacePanel key={here.placeId} place={openPlace} onClose={() => setParams({ place: null })} />
   if (here.panel === 'dead-zones')
     return (
       <DeadZones
         zones={zones}
+        operators={overview.operators}
         selectedId={here.zoneId}
         onSelect={({ id, bbox }) => {
           setParams({ zone: id })
@@ -249,8 +271,10 @@ const NoDevices = ({ isFiltered }: { isFiltered: boolean }) => (
         ? 'Change the search text or the filters, or choose a longer time range.'
         : 'Devices appear here after their first report. Choose a longer time range.'}
     </p>
-    <a class="button small" href="#/map">
-      Clear all filters
-    </a>
+    {isFiltered ? (
+      <a class="button small" href={linkTo('map')}>
+        Clear all filters
+      </a>
+    ) : null}
   </div>
 )

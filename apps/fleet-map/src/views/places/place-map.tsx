@@ -67,6 +67,7 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
       onMove={({ lon, lat }) => onLook([lon, lat])}
       onSelectDevice={() => {}}
       onSelectCell={() => {}}
+      onSelectPlace={() => {}}
       onSelectCluster={(bounds) => setFit({ bounds, padding: paddingPx, animated: true, maxZoom: maxClusterZoom })}
       onPoint={(lon, lat) => onPoint([lon, lat])}
       onFinish={onFinish}
