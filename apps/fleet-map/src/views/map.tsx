@@ -1,24 +1,20 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { CoverageCell, DeadZone, MapDevice } from '../api/types.ts'
-import { lazyPanel } from '../components/lazy-panel.tsx'
-import type { Resource } from '../components/resource.ts'
 import { Failure } from '../components/states.tsx'
 import { useTitle } from '../components/title.ts'
-import { type Bounds, boundsOf, maxClusterZoom, type Surface } from '../map/surface.ts'
+import { type Bounds, maxClusterZoom, type Surface } from '../map/surface.ts'
 import { shadingOf } from '../state/coverage.ts'
 import { addPoint, drawnRoute, finishRoute, route } from '../state/route.ts'
 import { organizationId } from '../state/session.ts'
-import type { RadioHistory } from '../state/trail.ts'
-import { linkTo, place, setParams } from '../state/url.ts'
+import { linkTo, place } from '../state/url.ts'
 import { useCanvasData } from './canvas-data.ts'
 import { useCell } from './cell-data.ts'
-import { DevicePanel } from './device-panel.tsx'
 import { Filters } from './filters.tsx'
 import { type Found, type Overview, useFound, useOverview, useSelected, useTileAddresses } from './fleet-data.ts'
 import { FleetTable } from './fleet-table.tsx'
 import { Legend } from './legend.tsx'
 import { useMapCamera } from './map-camera.ts'
 import { useDeadZones, useSelectedTrack, useThresholds } from './map-data.ts'
+import { MapPanel, SelectedDevice } from './map-panels.tsx'
 import {
   closePanel,
   type MapPlace,
@@ -28,14 +24,8 @@ import {
   selectNothing,
   selectPlace,
 } from './map-place.ts'
-import { type OwnedPlace, showsPlaces, usePlaces } from './map-places.ts'
+import { showsPlaces, usePlaces } from './map-places.ts'
 import { MapSurface } from './map-surface.tsx'
-import { Timeline } from './timeline.tsx'
-
-const CellPanel = lazyPanel('Coverage cell', async () => (await import('./cell-panel.tsx')).CellPanel)
-const DeadZones = lazyPanel('Dead zones', async () => (await import('./dead-zones.tsx')).DeadZones)
-const PlacePanel = lazyPanel('Place', async () => (await import('./place-panel.tsx')).PlacePanel)
-const RoutePanel = lazyPanel('Route forecast', async () => (await import('./route-panel.tsx')).RoutePanel)
 
 /** The start page: the fleet as a map or as a table. */
 export function MapView() {
@@ -178,86 +168,6 @@ const isPanelOpen = ({ deviceId, cellId, placeId, panel }: MapPlace): boolean =>
   Boolean(deviceId || cellId || placeId || panel)
 
 const pointOf = ({ lon, lat }: { lon: number; lat: number }): Bounds => [lon, lat, lon, lat]
-
-type SelectedDeviceProps = {
-  here: MapPlace
-  deviceId: string
-  device: MapDevice | undefined
-  radio: Resource<RadioHistory>
-  limitedBy: string | null
-}
-
-/** The panel of the selected device, and the slider that moves along its trail. */
-function SelectedDevice({ here, deviceId, device, radio, limitedBy }: SelectedDeviceProps) {
-  const { sinceMinutes } = here.filter
-  const { range } = here
-  const times = radio.value?.times ?? []
-  const nowMs = Date.now()
-  return (
-    <>
-      <Timeline
-        fromMs={range?.fromMs ?? times[0] ?? nowMs - sinceMinutes * 60_000}
-        toMs={range?.toMs ?? times.at(-1) ?? nowMs}
-        isPast={range !== null}
-        atMs={here.atMs}
-        name={device?.name ?? 'Device'}
-        limitedBy={limitedBy}
-      />
-      <DevicePanel
-        key={deviceId}
-        deviceId={deviceId}
-        onMap={device}
-        radio={radio}
-        sinceMinutes={sinceMinutes}
-        range={range}
-        atMs={here.atMs}
-        onClose={() => selectDevice(null)}
-      />
-    </>
-  )
-}
-
-type MapPanelProps = {
-  here: MapPlace
-  overview: Overview
-  camera: ReturnType<typeof useMapCamera>
-  cell: CoverageCell | undefined
-  /** Null if the place in the address was not found. */
-  openPlace: OwnedPlace | null | undefined
-  zones: Resource<DeadZone[]>
-}
-
-/** The panel of the selected coverage cell or place, the dead zones or the route forecast; nothing when none is open. */
-function MapPanel({ here, overview, camera, cell, openPlace, zones }: MapPanelProps) {
-  const { org, plmn, sinceMinutes } = here.filter
-  if (cell) return <CellPanel cell={cell} onClose={() => setParams({ cell: null })} />
-  if (here.placeId && openPlace !== undefined)
-    return <PlacePanel key={here.placeId} place={openPlace} onClose={() => setParams({ place: null })} />
-  if (here.panel === 'dead-zones')
-    return (
-      <DeadZones
-        zones={zones}
-        operators={overview.operators}
-        selectedId={here.zoneId}
-        onSelect={({ id, bbox }) => {
-          setParams({ zone: id })
-          camera.show(bbox)
-        }}
-        onClose={() => setParams({ panel: null, zone: null })}
-      />
-    )
-  if (here.panel === 'route')
-    return (
-      <RoutePanel
-        filter={{ orgId: org, plmn, sinceMinutes: here.hasTimeWindow ? sinceMinutes : null }}
-        operators={overview.operators}
-        centre={() => camera.viewport?.view ?? camera.start}
-        onShow={(path) => camera.show(boundsOf(path.map(([lon, lat]) => ({ lon, lat }))))}
-        onClose={() => setParams({ panel: null, route: null })}
-      />
-    )
-  return null
-}
 
 /** Whether something other than the time range hides devices. */
 const isFilteredBy = ({ filter: { group, tag, rat, plmn }, status, nameContains }: MapPlace): boolean =>
