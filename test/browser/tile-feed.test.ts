@@ -7,7 +7,7 @@ import type { TileFeature } from '#fleet-map/tiles/tile-feature'
 import { pointInTile, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
 import { until } from '#test/until'
 import { readDeviceTile, type TileItem } from '../../apps/fleet-map/src/map/device-tile.ts'
-import { openTileFeed } from '../../apps/fleet-map/src/map/tile-feed.ts'
+import { checkPauseMs, openTileFeed } from '../../apps/fleet-map/src/map/tile-feed.ts'
 
 // Tests how the page follows tiles, against an HTTP server with tiles in the service's encoding.
 
@@ -18,9 +18,9 @@ const world: [west: number, south: number, east: number, north: number] = [-180,
 
 let devices: Record<string, Place>
 let asked: Asked[]
-/** Returns true for tiles whose responses wait for `release`. */
+/** Returns true for tiles whose responses wait for `releaseAll`. */
 let isHeld: (path: string) => boolean
-let held: (() => void)[]
+let held: { path: string; answer: () => void }[]
 /** Below this zoom, all devices of a tile are one cluster of the service. */
 let devicesFromZoom: number
 let pictures: TileItem[][]
@@ -37,7 +37,7 @@ beforeEach(async () => {
   const server = createServer((request, response) => {
     const path = request.url ?? ''
     const answer = () => respond(path, request.headers['if-none-match'], response)
-    if (isHeld(path)) held.push(answer)
+    if (isHeld(path)) held.push({ path, answer })
     else answer()
   })
   server.listen(0, '127.0.0.1')
@@ -74,14 +74,20 @@ const devicesIn = (tile: { z: number; x: number; y: number }): TileFeature[] =>
     return { type: 1, geometry: [pointInTile(worldPoint(lat, lon), tile)], properties: { deviceId, motion: 'moving' } }
   })
 
-function openFeed(refreshMs = 30) {
-  const feed = openTileFeed({ onItems: (items) => pictures.push(items), refreshMs: () => refreshMs })
+function openFeed() {
+  const feed = openTileFeed({ onItems: (items) => pictures.push(items), pauseMs: () => 30 })
   const follow = (address: string) => feed.follow({ url: address, headers: { Authorization: 'Bearer key' } })
   stop = ((close) => () => {
     feed.follow(null)
     close()
   })(stop)
   return { ...feed, follow }
+}
+
+/** Answers the requests that wait, and all later ones at once. */
+function releaseAll(): void {
+  isHeld = () => false
+  for (const { answer } of held.splice(0)) answer()
 }
 
 const eventually = (what: string, isTrue: () => boolean) => until(what, async () => isTrue())
@@ -111,10 +117,36 @@ test('draws a device that moves to another tile in exactly one place, in every p
     { lat: -50, lon: 100 },
     { lat: 10, lon: 10 },
   ]) {
+    isHeld = () => true
+    await eventually('all tiles are asked for', () => held.length === 16)
     devices = { van: moved }
+    releaseAll()
     await eventually('the van is drawn in its new place', () => isDrawnAt(moved))
   }
   expect(pictures.slice(before).map((items) => items.length)).toEqual([1, 1])
+})
+
+test('draws a device that moves between the answers of two tiles only where the later one has it', async () => {
+  const first = '/2/0/1'
+  isHeld = (path) => path !== first || asked.length > 0
+  const feed = openFeed()
+  feed.follow(url)
+  feed.look(world, 2)
+  await eventually('the van is drawn', () => isDrawnAt({ lat: 50, lon: -100 }))
+  const before = pictures.length
+  await eventually('all tiles are asked for again or still', () => held.length === 16)
+  devices = { van: { lat: -50, lon: 100 } }
+  const others = held.filter(({ path }) => path !== first)
+  for (const { answer } of others) answer()
+  await eventually('the van is drawn in its new place', () => isDrawnAt({ lat: -50, lon: 100 }))
+  expect(pictures.slice(before).map((items) => items.length)).toEqual([1])
+})
+
+test('checks at most 80 tiles in a minute, and few of them as often as it should', () => {
+  const checksPerMinute = (tiles: number) => (tiles * 60_000) / checkPauseMs(5_000, tiles)
+  const counts = Array.from({ length: 100 }, (_, index) => checksPerMinute(index + 1))
+  expect(counts[0]).toBe(12)
+  expect(Math.max(...counts)).toBeCloseTo(80)
 })
 
 test('shows an area as it was until its tiles of another zoom arrive', async () => {
@@ -127,7 +159,7 @@ test('shows an area as it was until its tiles of another zoom arrive', async () 
   feed.look(world, 2)
   await eventually('all tiles are asked for', () => held.length === 16)
   devices = { van: { lat: 51, lon: -100 } }
-  for (const release of held.splice(0)) release()
+  releaseAll()
   await eventually('the new tile is drawn', () => isDrawnAt({ lat: 51, lon: -100 }))
   expect(new Set(pictures.slice(before).map((items) => items.length))).toEqual(new Set([1]))
 })
@@ -143,7 +175,7 @@ test('clears the picture when other tiles are followed, and ignores later respon
   feed.follow(url.replace('{z}', 'empty/{z}'))
   expect(last()).toEqual([])
   const before = pictures.length
-  for (const release of held.splice(0)) release()
+  releaseAll()
   const rounds = asked.length
   await eventually('the other tiles were checked', () => asked.length > rounds + 12)
   expect(pictures.slice(before).flat()).toEqual([])

@@ -4,7 +4,7 @@ import type { TileItem } from './device-tile.ts'
 import { iconName } from './icons.ts'
 import { ringName } from './ring.ts'
 import type { Bounds } from './surface.ts'
-import { openTileFeed, type TileSource } from './tile-feed.ts'
+import { checkPauseMs, openTileFeed, type TileSource } from './tile-feed.ts'
 
 export type DeviceTilesMessage =
   | { source: TileSource | null }
@@ -23,7 +23,7 @@ let refreshMs = 5_000
 let url: string | null = null
 
 const feed = openTileFeed({
-  refreshMs: () => refreshMs,
+  pauseMs: (tiles) => checkPauseMs(refreshMs, tiles),
   onItems: (items) => {
     const devices = items.flatMap(deviceFeature)
     const clusters = items.flatMap(clusterFeature)

@@ -9,11 +9,13 @@ export type TileSource = { url: string; headers: Record<string, string> }
 type Options = {
   /** Called with everything that the view shows, after each change. */
   onItems: (items: TileItem[]) => void
-  /** Shortest time between two checks of the tiles in view. */
-  refreshMs: () => number
+  /** Shortest time between two checks of so many tiles in view. */
+  pauseMs: (tiles: number) => number
 }
 
-type KeptTile = { etag: string | null; items: readonly TileItem[]; checkedMs: number }
+/** What is shown of a tile, and when it was last checked: -Infinity while it is from tiles of another zoom. */
+type ShownTile = { items: readonly TileItem[]; checkedMs: number }
+type KeptTile = ShownTile & { etag: string | null }
 
 const maxKeptTiles = 100
 const maxKeptItems = 50_000
@@ -21,6 +23,9 @@ const maxKeptItems = 50_000
 const maxWaitMs = 30_000
 /** Many tiles are checked less often, so that a page makes at most 80 of the 600 requests that a plan permits in a minute. */
 const perTileMs = 750
+/** Returns the time between two checks of so many tiles, at least `refreshMs`. */
+export const checkPauseMs = (refreshMs: number, tiles: number): number => Math.max(refreshMs, tiles * perTileMs)
+
 /** Tiles that arrive together are drawn together. */
 const gatherMs = 40
 
@@ -28,14 +33,14 @@ const gatherMs = 40
  * Follows the devices in a view. Reads the tiles of the view, checks them again and again with their entity tags, and
  * shows a new picture only if one changed. While a tile loads, its area shows what it showed before, so nothing flickers.
  */
-export function openTileFeed({ onItems, refreshMs }: Options) {
+export function openTileFeed({ onItems, pauseMs }: Options) {
   const kept = new Map<string, KeptTile>()
   const loading = new Map<string, AbortController>()
   let source: TileSource | null = null
   let view: { bounds: Bounds; zoom: number } | null = null
   let wanted: TileId[] = []
   /** What is shown of each wanted tile. */
-  let shown: (readonly TileItem[])[] = []
+  let shown: ShownTile[] = []
   let refreshTimer: ReturnType<typeof setTimeout> | undefined
   let showTimer: ReturnType<typeof setTimeout> | undefined
   let retryMs = 0
@@ -44,10 +49,15 @@ export function openTileFeed({ onItems, refreshMs }: Options) {
     clearTimeout(showTimer)
     showTimer = undefined
     const before = shown
-    const itemsBefore = once(() => before.flat())
-    shown = wanted.map((tile) => kept.get(keyOf(tile))?.items ?? itemsBefore().filter((item) => isInTile(tile, item)))
-    const isSame = shown.length === before.length && shown.every((items, index) => isSameList(items, before[index]))
-    if (!isSame) onItems(mergeBorders(shown.flat(), wanted[0]?.z ?? 0))
+    const itemsBefore = once(() => itemsOf(before))
+    const shownBefore = (tile: TileId): ShownTile => ({
+      items: itemsBefore().filter((item) => isInTile(tile, item)),
+      checkedMs: -Infinity,
+    })
+    shown = wanted.map((tile) => kept.get(keyOf(tile)) ?? shownBefore(tile))
+    const isSame =
+      shown.length === before.length && shown.every(({ items }, index) => isSameList(items, before[index]?.items))
+    if (!isSame) onItems(mergeBorders(itemsOf(shown), wanted[0]?.z ?? 0))
   }
   const showSoon = () => {
     showTimer ??= setTimeout(show, gatherMs)
@@ -65,7 +75,7 @@ export function openTileFeed({ onItems, refreshMs }: Options) {
       const bytes = response.status === 200 ? await response.arrayBuffer() : undefined
       if (abort.signal.aborted) return false
       retryMs = Math.max(retryMs, retryAfterMs(response))
-      const checkedMs = Date.now()
+      const checkedMs = performance.now()
       if (response.status === 304 && before) {
         before.checkedMs = checkedMs
         return false
@@ -108,17 +118,16 @@ export function openTileFeed({ onItems, refreshMs }: Options) {
     if (changes.includes(true)) show()
     schedule()
   }
-  const pauseMs = () => Math.max(refreshMs(), wanted.length * perTileMs)
   const schedule = () => {
     clearTimeout(refreshTimer)
-    refreshTimer = source ? setTimeout(refresh, Math.max(pauseMs(), retryMs)) : undefined
+    refreshTimer = source ? setTimeout(refresh, Math.max(pauseMs(wanted.length), retryMs)) : undefined
   }
   const readView = () => {
     wanted = view ? tilesCovering(view.bounds, view.zoom) : []
     const ids = new Set(wanted.map(keyOf))
     abortLoads((id) => !ids.has(id))
     for (const tile of wanted)
-      if (Date.now() - (kept.get(keyOf(tile))?.checkedMs ?? 0) > pauseMs())
+      if (performance.now() - (kept.get(keyOf(tile))?.checkedMs ?? -Infinity) > pauseMs(wanted.length))
         void read(tile).then((isChanged) => {
           if (isChanged) showSoon()
         })
@@ -151,6 +160,17 @@ export function openTileFeed({ onItems, refreshMs }: Options) {
       return clusterExtent(readOnce, cluster, wanted[0]?.z ?? 0)
     },
   }
+}
+
+/** The items of tiles. A device that moved between the checks of two tiles is in both: the tile checked last has it. */
+function itemsOf(tiles: readonly ShownTile[]): TileItem[] {
+  const lastMs = new Map<string, number>()
+  for (const { items, checkedMs } of tiles)
+    for (const { device } of items)
+      if (device) lastMs.set(device.deviceId, Math.max(checkedMs, lastMs.get(device.deviceId) ?? -Infinity))
+  return tiles.flatMap(({ items, checkedMs }) =>
+    items.filter(({ device }) => !device || lastMs.get(device.deviceId) === checkedMs),
+  )
 }
 
 const isSameList = (a: readonly TileItem[], b: readonly TileItem[] | undefined): boolean =>
