@@ -4,12 +4,14 @@ import type { ServiceAnswer } from './service-client.ts'
 /** What became of a call. `refused`: the service will not accept it however often it is repeated. */
 export type Delivered = { outcome: 'accepted' | 'refused'; answer: ServiceAnswer }
 
+export type ServiceCall = (signal: AbortSignal) => Promise<ServiceAnswer>
+
 export type Delivery = {
   /**
    * Calls until the service has answered for good, with pauses. Returns undefined if `signal` aborts first; the call may then
-   * have been accepted.
+   * have been accepted. With `endsOverRate`, also returns when the device is over its rate.
    */
-  deliver(call: (signal: AbortSignal) => Promise<ServiceAnswer>, signal: AbortSignal): Promise<Delivered | undefined>
+  deliver(call: ServiceCall, signal: AbortSignal, endsOverRate?: boolean): Promise<Delivered | undefined>
   /** Returns why the last call was not answered for good; undefined if it was. */
   problem(): string | undefined
   retries(): number
@@ -25,7 +27,7 @@ export function createDelivery(): Delivery {
   let problem: string | undefined
   let retries = 0
 
-  async function attempt(call: (signal: AbortSignal) => Promise<ServiceAnswer>, signal: AbortSignal) {
+  async function attempt(call: ServiceCall, signal: AbortSignal) {
     try {
       return await call(signal)
     } catch (error) {
@@ -35,10 +37,10 @@ export function createDelivery(): Delivery {
   }
 
   return {
-    async deliver(call, signal) {
+    async deliver(call, signal, endsOverRate = false) {
       for (let tried = 0; !signal.aborted; tried += 1) {
         const answer = await attempt(call, signal)
-        if (answer && !temporary(answer.status)) {
+        if (answer && (!temporary(answer.status) || (endsOverRate && answer.isOverRate))) {
           problem = undefined
           return { outcome: answer.status < 300 ? 'accepted' : 'refused', answer }
         }

@@ -13,6 +13,7 @@ export type GatewayMetrics = {
 export type GatewayFigures = {
   waitingMessages(): number
   waitingBytes(): number
+  overRateMessages(): number
   retries(): number
   /** Missing without a broker. */
   isBrokerConnected?: () => boolean
@@ -48,6 +49,8 @@ export function createGatewayMetrics(registry: Registry, figures: GatewayFigures
     })
   gauge('gateway_waiting_messages', 'Messages that the service has not accepted yet.', figures.waitingMessages)
   gauge('gateway_waiting_bytes', 'Bytes of these messages.', figures.waitingBytes)
+  const overRate = 'Messages among these whose device is over its rate.'
+  gauge('gateway_over_rate_messages', overRate, figures.overRateMessages)
   const { isBrokerConnected } = figures
   if (isBrokerConnected) {
     const help = 'Whether the broker is connected and has granted subscriptions.'

@@ -1,13 +1,14 @@
 import { Agent, request } from 'undici'
 import type { Secret } from '#core/secret'
 import { jobStatusPath, nextJobPath } from '#device-edge/contract'
+import { isOverDeviceRate } from '#device-edge/device-rate'
 import { type DeviceIdentity, gatewayDeviceHeader, gatewayReceivedHeader, identityHeader } from '#device-edge/gateway'
 import { type Protocol, reportPathOf } from './protocol.ts'
 
 type Report = { device: DeviceIdentity; protocol: Protocol; body: Buffer; receivedAtMs: number }
 
-/** `body`: the parsed JSON; undefined if there is none. */
-export type ServiceAnswer = { status: number; retryAfterMs: number | undefined; body: unknown }
+/** `isOverRate`: the device has sent too many reports. `body`: the parsed JSON; undefined if there is none. */
+export type ServiceAnswer = { status: number; isOverRate: boolean; retryAfterMs: number | undefined; body: unknown }
 
 /** The device edge, as a gateway uses it. Rejects if there is no answer. */
 export type ServiceClient = {
@@ -56,6 +57,7 @@ export function openServiceClient(baseUrl: string, key: Secret): ServiceClient {
     const seconds = Number(answer.headers['retry-after'] ?? Number.NaN)
     return {
       status: answer.statusCode,
+      isOverRate: isOverDeviceRate(answer.statusCode, answer.headers['ratelimit-policy']),
       retryAfterMs: Number.isFinite(seconds) ? seconds * 1_000 : undefined,
       body: parsed(text),
     }

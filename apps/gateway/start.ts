@@ -20,6 +20,7 @@ export async function startGateway(config: Config, logger: Logger, isStopping: (
   const metrics = createGatewayMetrics(registry, {
     waitingMessages: () => broker?.window.messages() ?? 0,
     waitingBytes: () => broker?.window.bytes() ?? 0,
+    overRateMessages: () => broker?.overRateMessages() ?? 0,
     retries: delivery.retries,
     ...(config.MQTT_URL !== undefined && { isBrokerConnected: () => broker?.isReceiving() ?? false }),
     tcpConnections: () => receivers?.connections() ?? 0,

@@ -41,7 +41,7 @@ const mebibyte = 1024 * 1024
 /** Larger messages cannot be reports. */
 const maxPacketBytes = mebibyte + 64 * 1024
 /** With larger messages, fewer are in memory than the receive maximum. */
-const maxWaitingBytes = 64 * mebibyte
+export const maxWaitingBytes = 64 * mebibyte
 /** How long the broker keeps messages for a gateway that is away. */
 const sessionSeconds = 7 * 24 * 60 * 60
 const reconnectMs = 1_000

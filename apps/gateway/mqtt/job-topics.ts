@@ -1,8 +1,9 @@
-import { type DeviceIdentity, normalizeIdentity } from '#device-edge/gateway'
+import { type DeviceIdentity, identityHeader, normalizeIdentity } from '#device-edge/gateway'
 import type { Delivery } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
 import type { Broker, Message } from './broker.ts'
+import type { RateLines } from './rate-lines.ts'
 import { reasonCodeOf, success } from './reason-codes.ts'
 
 const topicForm = /^routerfleet\/([^/]+)\/jobs\/(?:(next)|([^/]+)\/status)$/
@@ -13,6 +14,7 @@ export const jobFilters = ['routerfleet/+/jobs/next', 'routerfleet/+/jobs/+/stat
 type Parts = {
   service: Pick<ServiceClient, 'nextJob' | 'reportJob'>
   delivery: Delivery
+  rateLines: RateLines
   metrics: Pick<GatewayMetrics, 'count' | 'jobOffered'>
   publish: Broker['publish']
 }
@@ -29,7 +31,7 @@ export type JobTopics = {
  * devices are connected, and a taken job must be reported before its deadline. Until the device reports, the same job and
  * attempt is published again with each request.
  */
-export function createJobTopics({ service, delivery, metrics, publish }: Parts): JobTopics {
+export function createJobTopics({ service, delivery, rateLines, metrics, publish }: Parts): JobTopics {
   const offering = new Map<string, Promise<void>>()
 
   async function offerOnce(level: string, device: DeviceIdentity, signal: AbortSignal): Promise<void> {
@@ -52,8 +54,13 @@ export function createJobTopics({ service, delivery, metrics, publish }: Parts):
     { payload, correlationData }: Message,
     signal: AbortSignal,
   ): Promise<number | undefined> {
-    const call = (until: AbortSignal) => service.reportJob(device, jobId, payload, until)
-    const delivered = await delivery.deliver(call, signal)
+    const delivered = await rateLines.deliver({
+      // Not behind the telemetry of the device.
+      owner: `${identityHeader(device)} jobs`,
+      bytes: payload.length,
+      call: (until) => service.reportJob(device, jobId, payload, until),
+      signal,
+    })
     metrics.count('mqtt', 'jobs', delivered?.outcome ?? 'abandoned', delivered && String(delivered.answer.status))
     if (!delivered) return undefined
     const { status, body } = delivered.answer
@@ -69,6 +76,8 @@ export function createJobTopics({ service, delivery, metrics, publish }: Parts):
       const [, level = '', next, jobId = ''] = topicForm.exec(message.topic) ?? []
       const device = level === '' ? undefined : normalizeIdentity('serial', decoded(level))
       if (!device) return undefined
+      // The offer that is being made is also the answer to this message.
+      if (next && offering.has(level)) return Promise.resolve(success)
       if (next) return offer(level, device, signal).then(() => (signal.aborted ? undefined : success))
       return reportStatus({ level, jobId, device }, message, signal)
     },

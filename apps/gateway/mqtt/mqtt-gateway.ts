@@ -3,8 +3,9 @@ import type { Config } from '../config.ts'
 import type { Delivery } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
-import { type Broker, connectBroker, type Message } from './broker.ts'
+import { type Broker, connectBroker, type Message, maxWaitingBytes } from './broker.ts'
 import { answerText, createJobTopics, jobFilters } from './job-topics.ts'
+import { createRateLines } from './rate-lines.ts'
 import { invalidTopic, success, unspecified } from './reason-codes.ts'
 import { type AnsweredReport, createTelemetryTopics } from './telemetry-topics.ts'
 import { filterOf, telemetryTopics } from './topic-rules.ts'
@@ -18,13 +19,21 @@ type Parts = {
   logger: Logger
 }
 
+export type MqttGateway = Broker & {
+  /** Returns the number of messages that wait because their device is over its rate. */
+  overRateMessages(): number
+}
+
 /** Connects telemetry and jobs to the broker. */
-export function startMqttGateway({ config, service, delivery, metrics, nowMs, logger }: Parts): Broker {
+export function startMqttGateway({ config, service, delivery, metrics, nowMs, logger }: Parts): MqttGateway {
   const rules = [...telemetryTopics, ...(config.MQTT_TOPICS ?? [])]
   const closing = new AbortController()
   const publish: Broker['publish'] = (...message) => broker.publish(...message)
-  const jobs = createJobTopics({ service, delivery, metrics, publish })
-  const telemetry = createTelemetryTopics({ rules, service, delivery, metrics, nowMs, onAnswered })
+  // The other half of the window is for devices within their rate.
+  const room = { messages: Math.ceil(config.MQTT_RECEIVE_MAXIMUM / 2), bytes: maxWaitingBytes / 2 }
+  const rateLines = createRateLines(delivery, room, nowMs)
+  const jobs = createJobTopics({ service, delivery, rateLines, metrics, publish })
+  const telemetry = createTelemetryTopics({ rules, service, rateLines, metrics, nowMs, onAnswered })
 
   /** Tells a device of our own format what the service has answered, if it asks for it, and offers a waiting job. */
   function onAnswered({ match, rule, message, delivered }: AnsweredReport): void {
@@ -63,6 +72,7 @@ export function startMqttGateway({ config, service, delivery, metrics, nowMs, lo
   const broker = connectBroker({ config, filters, handle, onConnect: metrics.reconnected, logger })
   return {
     ...broker,
+    overRateMessages: rateLines.waiting,
     async close() {
       await broker.close()
       closing.abort()

@@ -1,9 +1,10 @@
 import { maxReportBytes } from '#device-edge/contract'
-import type { DeviceIdentity } from '#device-edge/gateway'
-import type { Delivered, Delivery } from '../delivery.ts'
+import { type DeviceIdentity, identityHeader } from '#device-edge/gateway'
+import type { Delivered } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
 import type { Message } from './broker.ts'
+import type { RateLines } from './rate-lines.ts'
 import { reasonCodeOf, unspecified } from './reason-codes.ts'
 import { createReceipts } from './receipts.ts'
 import { compileTopic, type TopicMatch, type TopicRule } from './topic-rules.ts'
@@ -14,7 +15,7 @@ export type AnsweredReport = { match: TopicMatch; rule: TopicRule; message: Mess
 type Parts = {
   rules: readonly TopicRule[]
   service: Pick<ServiceClient, 'report'>
-  delivery: Delivery
+  rateLines: RateLines
   metrics: Pick<GatewayMetrics, 'count'>
   nowMs: () => number
   onAnswered: (report: AnsweredReport) => void
@@ -24,7 +25,7 @@ type Parts = {
  * Creates the handler of telemetry topics. It returns undefined for another topic. The handling resolves with the reason code
  * when the service has the report durably, or has refused it.
  */
-export function createTelemetryTopics({ rules, service, delivery, metrics, nowMs, onAnswered }: Parts) {
+export function createTelemetryTopics({ rules, service, rateLines, metrics, nowMs, onAnswered }: Parts) {
   const compiled = rules.map((rule) => ({ rule, matches: compileTopic(rule) }))
   const receivedAt = createReceipts(nowMs)
 
@@ -37,10 +38,12 @@ export function createTelemetryTopics({ rules, service, delivery, metrics, nowMs
   ): Promise<Delivered | undefined> {
     const receivedAtMs = receivedAt(topic, payload, isRepeated)
     const { protocol } = rule
-    const delivered = await delivery.deliver(
-      (until) => service.report({ device, protocol, body, receivedAtMs }, until),
+    const delivered = await rateLines.deliver({
+      owner: identityHeader(device),
+      bytes: payload.length,
+      call: (until) => service.report({ device, protocol, body, receivedAtMs }, until),
       signal,
-    )
+    })
     const outcome = delivered?.outcome ?? 'abandoned'
     metrics.count('mqtt', protocol, outcome, outcome === 'refused' ? codeOf(delivered) : undefined)
     return delivered

@@ -1,4 +1,5 @@
 import { ServiceError } from '#core/errors'
+import { deviceRateHeaders } from '#device-edge/device-rate'
 
 /** The rate limit and recent traffic of a device. Kept while the device sends requests. */
 type Traffic = { tokens: number; refilledAtMs: number; window: number; windowBytes: number }
@@ -60,8 +61,9 @@ export function createDeviceTraffic(limits: { requestsPerMinute: number; burst: 
 
   function rateLimited(traffic: Traffic): ServiceError {
     const waitSeconds = Math.ceil((1 - traffic.tokens) / perMs / 1_000)
-    return new ServiceError(429, 'rate_limited', `A device may send ${limits.requestsPerMinute} reports a minute.`, {
-      headers: { 'Retry-After': String(waitSeconds) },
+    const { requestsPerMinute } = limits
+    return new ServiceError(429, 'rate_limited', `A device may send ${requestsPerMinute} reports a minute.`, {
+      headers: { 'Retry-After': String(waitSeconds), ...deviceRateHeaders(requestsPerMinute, waitSeconds) },
     })
   }
 
