@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import tls from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openRedisClient, type RedisClientOptions } from '#redis/connect'
@@ -52,4 +53,21 @@ describe('a Redis with TLS', () => {
     expect(performance.now() - startedMs).toBeLessThan(1_000)
     client.disconnect()
   }, 30_000)
+})
+
+test('a client connects to a cluster that lacks a primary, and its commands reject', async ({
+  skip,
+  onTestFinished,
+}) => {
+  skip(problem !== undefined, problem)
+  const redis = await startRedis({ cluster: true })
+  onTestFinished(redis.stop)
+  const client = openRedisClient(redis.url, { rejects: true })
+  onTestFinished(() => client.disconnect())
+  await once(client, 'ready')
+  // As workers do when a blocking command has no response.
+  client.disconnect()
+  await once(client, 'end')
+  await client.connect()
+  await expect(client.set('key', 'value')).rejects.toThrow('CLUSTERDOWN')
 })

@@ -41,6 +41,9 @@ export function openRedisClient(url: string, { rejects, commandTimeoutMs }: Redi
   const { nodes, username, password, tls } = cluster
   return new Cluster(nodes, {
     clusterRetryStrategy: retryStrategy,
+    // With the check, `connect` never settles if the cluster lacks a primary at that moment: a worker would wait for it forever.
+    // Without it, the commands of that time reject or are sent again.
+    enableReadyCheck: false,
     enableOfflineQueue: !rejects,
     slotsRefreshInterval: refreshMs,
     slotsRefreshTimeout: refreshTimeoutMs,

@@ -13,6 +13,8 @@ const run = promisify(execFile)
 export type TestRedis = {
   url: string
   flush(): Promise<void>
+  /** Sends a command, such as one for administrators. */
+  call(command: string, ...args: string[]): Promise<void>
   kill(): Promise<void>
   /** Suspends the process, whose connections remain open. */
   freeze(): void
@@ -41,12 +43,15 @@ export async function tlsSettings(folder: string): Promise<Record<string, string
 
 /**
  * Starts redis-server without eviction, as in production. `persistent` keeps the data across `kill` and `restart`. With `tls`,
- * it accepts only TLS.
+ * it accepts only TLS. With `cluster`, it is the only node of a Redis Cluster, and no node has the last slot.
  */
-export async function startRedis({ persistent = false, tls = false } = {}): Promise<TestRedis> {
+export async function startRedis({ persistent = false, tls = false, cluster = false } = {}): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'routerfleet-redis-'))
   const port = await freePort()
   const url = `${tls ? 'rediss' : 'redis'}://127.0.0.1:${port}`
+  const clustering = cluster
+    ? ['--cluster-enabled', 'yes', '--cluster-port', String(await freePort()), '--cluster-announce-ip', '127.0.0.1']
+    : []
   const encryption = tls ? { port: 0, 'tls-port': port, ...(await tlsSettings(folder)) } : { port }
   const durability = persistent
     ? ['--appendonly', 'yes', '--appendfsync', 'always']
@@ -63,6 +68,7 @@ export async function startRedis({ persistent = false, tls = false } = {}): Prom
         '--maxmemory-policy',
         'noeviction',
         ...durability,
+        ...clustering,
       ],
       { stdio: 'ignore' },
     )
@@ -73,10 +79,14 @@ export async function startRedis({ persistent = false, tls = false } = {}): Prom
     server.kill('SIGKILL')
     await ended
   }
+  const call = (command: string, ...args: string[]) =>
+    withClient(url, (client) => client.call(command, ...args).then(() => undefined))
   await ready()
+  if (cluster) await call('CLUSTER', 'ADDSLOTSRANGE', '0', '16382')
   return {
-    url,
-    flush: () => withClient(url, (client) => client.flushall().then(() => undefined)),
+    url: cluster ? url.replace('://', '+cluster://') : url,
+    flush: () => call('FLUSHALL'),
+    call,
     kill,
     freeze: () => void server.kill('SIGSTOP'),
     async restart() {
