@@ -4,27 +4,37 @@ import type { Tracing } from '#core/tracing'
 import type { BackendWorker, QueueBackend } from '#queue/backend'
 import type { QueueName } from '#queue/references'
 import type { QueueEntry } from './queue-table.ts'
+import { watchQueues } from './queue-watch.ts'
 
 const closeLimitMs = 8_000
 
 type Parts = {
   backend: QueueBackend
   table: readonly QueueEntry[]
+  /** The queues in which an entry waits. */
+  waiting: () => Promise<ReadonlySet<QueueName>>
   registry: Registry
   tracing: Tracing | undefined
   onError: (queue: QueueName, error: unknown) => void
+  /** A worker that took no entry of its queue, although entries waited, was replaced by a new one. */
+  onReplaced: (queue: QueueName) => void
+  /** How often the workers are checked. */
+  checkMs?: number
 }
 
 /**
- * Starts a worker for every queue of the table, with checks of the payloads, metrics and error reports. `stop` lets entries
- * in progress finish for at most 8 s, then closes the connections.
+ * Starts a worker for every queue of the table, with checks of the payloads, metrics and error reports. Replaces a worker that
+ * takes nothing. `stop` lets entries in progress finish for at most 8 s, then closes the connections.
  */
 export async function startQueueWorkers({
   backend,
   table,
+  waiting,
   registry,
   tracing,
   onError,
+  onReplaced,
+  checkMs,
 }: Parts): Promise<{ stop(): Promise<unknown> }> {
   const processed = new Counter({
     name: 'queue_entries_processed_total',
@@ -39,9 +49,18 @@ export async function startQueueWorkers({
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers: [registry],
   })
-  const wrapped =
-    ({ queue, schema, process }: QueueEntry) =>
-    async (data: unknown) => {
+  const replaced = new Counter({
+    name: 'queue_workers_replaced_total',
+    help: 'Workers replaced because they took nothing while entries waited.',
+    labelNames: ['queue'],
+    registers: [registry],
+  })
+  const startOne = async ({ queue, schema, process, concurrency }: QueueEntry) => {
+    let taken = 0
+    let inProgress = 0
+    const take = async (data: unknown) => {
+      taken += 1
+      inProgress += 1
       const stop = seconds.startTimer({ queue })
       try {
         await processTraced(tracing, queue, schema.parse(data), process)
@@ -51,13 +70,36 @@ export async function startQueueWorkers({
         onError(queue, error)
         throw error
       } finally {
+        inProgress -= 1
         stop()
       }
     }
-  const workers = await Promise.all(
-    table.map((entry) => backend.openWorker(entry.queue, wrapped(entry), { concurrency: entry.concurrency })),
-  )
-  return { stop: () => Promise.all(workers.map(closeWorker)) }
+    const open = () => backend.openWorker(queue, take, { concurrency })
+    let worker = await open()
+    replaced.inc({ queue }, 0)
+    return {
+      queue,
+      taken: () => taken,
+      isIdle: () => inProgress === 0,
+      /** Opens another worker first: when that fails, the present one remains. */
+      async replace() {
+        const former = worker
+        worker = await open()
+        former.close(true).catch(() => undefined)
+        replaced.inc({ queue })
+        onReplaced(queue)
+      },
+      close: () => closeWorker(worker),
+    }
+  }
+  const workers = await Promise.all(table.map(startOne))
+  const watch = watchQueues({ workers, waiting, onError, ...(checkMs !== undefined && { checkMs }) })
+  return {
+    async stop() {
+      await watch.stop()
+      await Promise.all(workers.map((worker) => worker.close()))
+    },
+  }
 }
 
 /** Processes an entry. If it belongs to a trace, with a span that becomes the parent of what follows. */

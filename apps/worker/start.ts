@@ -56,9 +56,11 @@ export async function startWorker(
   const workers = await startQueueWorkers({
     backend,
     table,
+    waiting: queues.waiting,
     registry,
     tracing,
     onError: (queue, error) => failed(queue)(error),
+    onReplaced: (queue) => logger.warn({ queue }, 'queue_worker_replaced'),
   })
   const relay = startRelay({ system, queues, cap: config.DISPATCH_QUEUE_CAP, onError: failed('relay') })
   const copies = questdbSqlUrls(config).map((url) =>

@@ -1,7 +1,7 @@
 import { createPostgresBackend, createRedisBackend, type JobsOptions, type JobType, Queue, Worker } from 'bullmq'
 import { connectionOptions } from '#postgres/connection'
 import { type QueueName, queueNames } from '#queue/references'
-import { openRedisClient } from '#redis/connect'
+import { openRedisClient, type RedisClient } from '#redis/connect'
 
 type Processor = (data: unknown) => Promise<void>
 type WorkerSettings = { concurrency: number }
@@ -10,6 +10,7 @@ type WorkerSettings = { concurrency: number }
 type BackendQueue = {
   addBulk(jobs: { name: string; data: unknown; opts: JobsOptions }[]): Promise<unknown>
   getJobCounts(...states: JobType[]): Promise<Record<string, number>>
+  getDelayedCount(before: number): Promise<number>
   close(): Promise<void>
 }
 
@@ -19,6 +20,7 @@ export type BackendWorker = { close(force?: boolean): Promise<void> }
 export type QueueBackend = {
   name: 'redis' | 'postgres'
   openQueue(name: QueueName): Promise<BackendQueue>
+  /** Each worker has its own connections, so that one can replace another whose connections do not recover. */
   openWorker(name: QueueName, process: Processor, settings: WorkerSettings): Promise<BackendWorker>
   /** True when the store of a queue may have lost data since `mark`, so that all jobs must be offered again. */
   wasEmptied(): Promise<boolean>
@@ -94,8 +96,8 @@ const setMark = `redis.call('SET', KEYS[1], ${historyId})`
 function redisBackend(url: string, onError: (error: Error) => void): QueueBackend {
   // The producer fails at once while Redis is unavailable. The jobs stay in Postgres and are offered again.
   const producer = openRedisClient(url, { rejects: true })
-  const consumer = openRedisClient(url, { rejects: false })
-  for (const client of [producer, consumer]) client.on('error', onError)
+  producer.on('error', onError)
+  const consumers = new Set<RedisClient>()
   // The braces keep all keys of one queue, and its mark, in one slot of a Redis Cluster.
   const prefixOf = (name: QueueName) => `{routerfleet-${name}}`
   const onEachQueue = (script: string) =>
@@ -107,20 +109,26 @@ function redisBackend(url: string, onError: (error: Error) => void): QueueBacken
         new Queue(name, { connection: producer, prefix: prefixOf(name), ...noQuestions }, createRedisBackend),
         onError,
       ),
-    openWorker: async (name, process, settings) =>
-      reportErrors(
-        new Worker(
-          name,
-          (job) => process(job.data),
-          { ...settings, ...recoveryTimes, connection: consumer, prefix: prefixOf(name) },
-          createRedisBackend,
-        ),
-        onError,
-      ),
+    async openWorker(name, process, settings) {
+      const consumer = openRedisClient(url, { rejects: false })
+      consumer.on('error', onError)
+      consumers.add(consumer)
+      const options = { ...settings, ...recoveryTimes, connection: consumer, prefix: prefixOf(name), autorun: false }
+      const worker = reportErrors(new Worker(name, (job) => process(job.data), options, createRedisBackend), onError)
+      // A worker asks Redis for its version once. Without an answer, it would poll without pause and never take an entry.
+      const running = worker.waitUntilReady().then(() => worker.run())
+      running.catch(onError)
+      return {
+        async close(force) {
+          await worker.close(force).finally(() => consumer.disconnect())
+          consumers.delete(consumer)
+        },
+      }
+    },
     wasEmptied: async () => (await onEachQueue(isMarked)).includes(0),
     mark: async () => void (await onEachQueue(setMark)),
     close: async () => {
-      for (const client of [producer, consumer]) client.disconnect()
+      for (const client of [producer, ...consumers]) client.disconnect()
     },
   }
 }

@@ -6,6 +6,8 @@ import { type QueueName, queueNames } from '#queue/references'
 export type JobQueues = {
   /** Adds entries. Ignores an entry whose job and attempt, or slice, are already in the queue. */
   add(name: QueueName, entries: readonly QueuedEntry[]): Promise<void>
+  /** The queues in which an entry waits for a worker, and could be processed now. */
+  waiting(): Promise<Set<QueueName>>
   /** Number of entries in each queue by state, for the metrics. */
   depths(): Promise<{ queue: QueueName; state: string; count: number }[]>
   close(): Promise<void>
@@ -51,6 +53,16 @@ export async function openJobQueues(backend: QueueBackend): Promise<JobQueues> {
           })),
         )
       }
+    },
+    async waiting() {
+      const names = await Promise.all(
+        [...queues].map(async ([name, queue]) => {
+          // An entry that another worker took over has lost its priority and is in the state `wait`.
+          const { wait = 0, prioritized = 0 } = await queue.getJobCounts('wait', 'prioritized')
+          return wait + prioritized + (await queue.getDelayedCount(Date.now())) > 0 ? name : undefined
+        }),
+      )
+      return new Set(names.filter((name) => name !== undefined))
     },
     async depths() {
       const states = await Promise.all(

@@ -174,7 +174,7 @@ describe('Prometheus', () => {
     await writeFile(join(folder, 'rules.yml'), await readFile(rulesFile))
     await writeFile(join(folder, 'prometheus.yml'), await readFile(join(deploy, 'prometheus/prometheus.yml')))
     const { stdout } = await run('promtool', ['check', 'config', join(folder, 'prometheus.yml')])
-    expect(stdout).toContain('17 rules found')
+    expect(stdout).toContain('18 rules found')
   })
 
   test('has data for every query of the dashboards after it has scraped the product', {

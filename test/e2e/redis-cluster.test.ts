@@ -63,7 +63,7 @@ async function explain(redis: TestRedisCluster, workers: AppProcess[], planes: A
       (answer) => answer.text(),
       unknown,
     )
-    const ofQueues = metrics.split('\n').filter((line) => /^(queue_entries|periodic_task_runs)/.test(line))
+    const ofQueues = metrics.split('\n').filter((line) => /^(queue_(entries|workers)|periodic_task_runs)/.test(line))
     console.error(url, ofQueues.join('\n'), output().slice(-4_000))
   }
 }

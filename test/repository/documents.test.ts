@@ -53,7 +53,7 @@ test.each(['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md', { cwd: repos
 test('every metric in an alarm exists in the source', () => {
   const [, alarms = ''] = /^### Alarms$(.*?)^### /ms.exec(read('docs/operations.md')) ?? []
   const named = [...alarms.matchAll(/^\| `(.+?)`/gm)].flatMap(([, expression = '']) => [
-    ...expression.matchAll(/\b(?:telemetry|http|periodic)_\w+/g),
+    ...expression.matchAll(/\b(?:telemetry|http|periodic|queue)_\w+/g),
   ])
   expect(named.length).toBeGreaterThan(10)
   const sources = globSync(['apps/**/*.ts', 'libs/**/*.ts'], { cwd: repository }).map(read).join('\n')
