@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { movingVehicles } from './product.ts'
+import { registerVan } from './reported-van.ts'
 import { browserSession } from './session.ts'
 
 // Tests how the map answers links, keys, clicks and interruptions.
@@ -49,6 +50,21 @@ test('a link that is pasted while the map is open moves it', async () => {
   await follow('#/map?lon=-3.5&lat=40.4&z=7')
   const scale = page.locator('.maplibregl-ctrl-scale')
   await expect.poll(() => scale.textContent()).toMatch(/^30\skm$/)
+})
+
+test('a map that the reader moved stays where it is when the first device of the fleet appears', async () => {
+  const van = await registerVan(product(), 'First van')
+  const { page, mapRests } = await read('#/map', { key: van.key })
+  const map = page.locator('.map-surface canvas')
+  await page.getByRole('region', { name: 'Map, 0 devices in view' }).waitFor()
+  await map.press('ArrowRight')
+  await expect.poll(() => zoom(page)).toBeGreaterThan(0)
+  await mapRests()
+  const before = page.url()
+  await van.reportAt([10, 51])
+  await expect.poll(() => page.locator('.map-count').textContent()).toContain('1devices')
+  await page.getByRole('region', { name: 'Map, 1 device in view' }).waitFor()
+  expect(page.url()).toBe(before)
 })
 
 test('a click on a cluster zooms in until it splits, and opens no device', async () => {
@@ -101,13 +117,18 @@ test('operators with the same name have their country and code in the filter', a
   expect(labels.some((label) => /\S · (Germany|France|Spain|Netherlands|Italy) · \d{5,6}$/.test(label))).toBe(true)
 })
 
-test('places have an outline that a switch hides, an entry in the legend, and a panel with their devices', async () => {
-  const { call, organizationId, adminKey } = product()
+test('places have an outline that a switch hides, an entry in the legend, and a panel with their devices', async ({
+  onTestFinished,
+}) => {
+  const { call, organizationId, adminKey, url } = product()
   const area = { type: 'Circle', lat: 20, lon: -40, radiusM: 20_000 }
   const path = `/orgs/${organizationId}/places`
   const { id } = await call<{ id: string }>('POST', path, { name: 'Mid-ocean depot', area }, adminKey)
+  onTestFinished(async () => {
+    await fetch(`${url}${path}/${id}`, { method: 'DELETE', headers: { authorization: `Bearer ${adminKey}` } })
+  })
   const { page } = await read('#/map?lon=-40&lat=20&z=8&places=off')
-  const shown = page.getByRole('checkbox', { name: 'Places (1)' })
+  const shown = page.getByRole('checkbox', { name: /^Places \(\d+\)$/ })
   await shown.waitFor()
   await page.getByRole('region', { name: 'Map, 0 devices in view' }).waitFor()
   const inLegend = page.locator('.legend').getByText('Place', { exact: true })

@@ -204,15 +204,18 @@ test('draws an area on the map with the mouse and sees who is in it; corrects it
     { name: 'page', role: 'operator' },
     product().adminKey,
   )
-  await van.reportAt([10, 51])
   const page = await read('#/alerts?tab=places&place=new', { key })
   const status = () => page.getByRole('status').allTextContents()
   await page.getByLabel('Name', { exact: true }).fill('Depot')
   const map = page.locator('.map-surface canvas')
-  await expect.poll(() => map.getAttribute('aria-label')).toBe('Map, 1 device in view')
+  const scale = page.locator('.maplibregl-ctrl-scale')
+  await expect.poll(() => map.getAttribute('aria-label')).toBe('Map, 0 devices in view')
   await expect.poll(() => map.evaluate((canvas) => canvas.style.cursor)).toBe('crosshair')
-  // The first picture is the world. Then the map shows the fleet.
-  await expect.poll(() => page.locator('.maplibregl-ctrl-scale').textContent()).toMatch(/^\d\skm$/)
+  expect(await scale.textContent()).toMatch(/000\skm$/)
+  // The map shows the world until the first device of the fleet reports a position.
+  await van.reportAt([10, 51])
+  await expect.poll(() => scale.textContent()).toMatch(/^\d\skm$/)
+  await expect.poll(() => map.getAttribute('aria-label')).toBe('Map, 1 device in view')
   const box = await map.boundingBox()
   if (!box) throw new Error('There is no map.')
   // The map shows the fleet: its only device is in the middle.

@@ -79,9 +79,9 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
     if (place && !device) events.onSelectPlace(place)
     else events.onSelectDevice(device)
   }
-  const reportMove = () => {
+  const reportMove = (byReader = false) => {
     redraw()
-    events.onMove(camera.view(), camera.bounds())
+    events.onMove(camera.view(), camera.bounds(), byReader)
   }
 
   const hexes = openHexes((cells) => show({ cells }))
@@ -92,7 +92,7 @@ export function createCanvasSurface(container: HTMLElement, start: View, events:
       redraw()
     },
     onZoom: camera.zoomAt,
-    onMoveEnd: reportMove,
+    onMoveEnd: () => reportMove(true),
     onClick: (x, y) => {
       const { lon, lat } = camera.positionAt(x, y)
       if (drawing) events.onPoint(lon, lat)

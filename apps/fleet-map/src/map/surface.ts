@@ -65,7 +65,8 @@ export type SurfaceEvents = {
   onSelectPlace: (placeId: string) => void
   /** A click on a cluster, with the box of its devices. */
   onSelectCluster: (bounds: Bounds) => void
-  onMove: (view: View, bounds: Bounds) => void
+  /** The map has moved. `byReader`: with the mouse, the keyboard, a finger or a button of the map. */
+  onMove: (view: View, bounds: Bounds, byReader: boolean) => void
   /** A click while a route is being drawn. It selects nothing. */
   onPoint: (lon: number, lat: number) => void
   /** A double click while a route is being drawn. */

@@ -159,11 +159,11 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
   map.on('render', () => {
     if (isDrawn('devices') || isDrawn('clusters')) markDrawn('devices')
   })
-  map.on('moveend', () => {
+  map.on('moveend', (event) => {
     lookAtView()
     describeView()
     const { lng, lat } = map.getCenter()
-    events.onMove({ lon: lng, lat, zoom: map.getZoom() }, bounds())
+    events.onMove({ lon: lng, lat, zoom: map.getZoom() }, bounds(), Boolean(event.originalEvent))
   })
   map.on('zoom', () => {
     if (map.isZooming()) lookAtView()

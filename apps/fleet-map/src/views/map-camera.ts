@@ -62,8 +62,10 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
     if (selected?.location) setReveal({ at: selected.location, padding: freePadding(chrome.current) })
   }, [selectedId, selected])
 
-  const onMove = useCallback((view: View, bounds: Bounds) => {
+  const onMove = useCallback((view: View, bounds: Bounds, byReader: boolean) => {
     setViewport({ view, bounds })
+    // A fleet that appears later must not move the map away from what the reader looks at.
+    if (byReader) hasChosenView.current = true
     // The last move may end when the address has already left the map.
     if (place.value.view !== 'map') return
     const params = { lon: view.lon.toFixed(4), lat: view.lat.toFixed(4), z: view.zoom.toFixed(2) }

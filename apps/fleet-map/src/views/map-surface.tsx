@@ -68,7 +68,7 @@ export function MapSurface(props: MapSurfaceProps) {
     const open = () => {
       if (!container.current) return
       opened = openSurface(container.current, props.start, {
-        onMove: (view, bounds) => events.current.onMove(view, bounds),
+        onMove: (...move) => events.current.onMove(...move),
         onSelectDevice: (id) => events.current.onSelectDevice(id),
         onSelectCell: (h3) => events.current.onSelectCell(h3),
         onSelectPlace: (id) => events.current.onSelectPlace(id),

@@ -17,6 +17,9 @@ import { addPointTo, areaOf, draftOf, emptyDraft, finishOf } from './draft.ts'
 import { DrawingFields } from './drawing-fields.tsx'
 import { PlaceMap } from './place-map.tsx'
 
+/** How often an empty fleet is read again, until its first device reports a position. */
+const emptyFleetEveryMs = 5_000
+
 const toList = () => goTo('alerts', { tab: 'places' })
 
 /** Draws a new place, or shows and edits one; `id` is `new` for a new one. */
@@ -48,8 +51,16 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
   const [isSaving, setSaving] = useState(false)
   const [isDeleting, setDeleting] = useState(false)
   const [isSaved, setSaved] = useState(false)
-  const fleet = useResource(`fleet box ${org}`, (signal) =>
-    call<TileJson>('/fleet/tiles.json', { signal, query: { orgId: org, layers: 'devices' } }),
+  const [isFleetEmpty, setFleetEmpty] = useState(false)
+  const fleet = useResource(
+    `fleet box ${org}`,
+    async (signal) => {
+      const query = { orgId: org, layers: 'devices' }
+      const bounds = (await call<TileJson>('/fleet/tiles.json', { signal, query })).fleet?.bounds ?? null
+      setFleetEmpty(bounds === null)
+      return { bounds }
+    },
+    { everyMs: isFleetEmpty ? emptyFleetEveryMs : 0 },
   )
   useTitle(place?.value.name ?? 'New place')
   const area = areaOf(draft)
@@ -133,7 +144,7 @@ function PlaceEditor({ org, place, reload }: PlaceEditorProps) {
           <PlaceMap
             org={org}
             draft={draft}
-            home={fleet.value?.fleet?.bounds ?? null}
+            home={fleet.value?.bounds ?? null}
             onPoint={(point) => setDraft((before) => addPointTo(before, point))}
             onFinish={() => setDraft(finishOf)}
             onLook={setCentre}

@@ -38,14 +38,18 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
     () => ({ devices: tilesAddress({ orgId: org, sinceMinutes: dayMinutes, layers: 'devices' }), areas: null }),
     [org],
   )
-  // The first known box, of the area or of the fleet, is what the map shows. Later changes do not move it.
-  const isFitted = useRef(false)
-  const first = area ? boundsOfRings([outlineOf(area)]) : home
+  // The first known box, of the area or of the fleet, is what the map shows, unless the reader chose another view before.
+  const hasChosenView = useRef(false)
+  const first = area ? boundsOfRings([outlineOf(area)]) : draft.corners.length === 0 ? home : null
   useEffect(() => {
-    if (isFitted.current || !first) return
-    isFitted.current = true
+    if (hasChosenView.current || !first) return
+    hasChosenView.current = true
     setFit({ bounds: first, padding: paddingPx, animated: false })
   }, [first])
+  const show = (bounds: Bounds) => {
+    hasChosenView.current = true
+    setFit({ bounds, padding: paddingPx, animated: true, maxZoom: maxClusterZoom })
+  }
   return (
     <MapSurface
       start={start}
@@ -64,12 +68,18 @@ export function PlaceMap({ org, draft, home, onPoint, onFinish, onLook }: PlaceM
       fit={fit}
       look={null}
       reveal={null}
-      onMove={({ lon, lat }) => onLook([lon, lat])}
+      onMove={({ lon, lat }, _bounds, byReader) => {
+        if (byReader) hasChosenView.current = true
+        onLook([lon, lat])
+      }}
       onSelectDevice={() => {}}
       onSelectCell={() => {}}
       onSelectPlace={() => {}}
-      onSelectCluster={(bounds) => setFit({ bounds, padding: paddingPx, animated: true, maxZoom: maxClusterZoom })}
-      onPoint={(lon, lat) => onPoint([lon, lat])}
+      onSelectCluster={show}
+      onPoint={(lon, lat) => {
+        hasChosenView.current = true
+        onPoint([lon, lat])
+      }}
       onFinish={onFinish}
       onReady={() => onLook([start.lon, start.lat])}
     />
