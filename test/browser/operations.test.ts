@@ -280,8 +280,11 @@ test('imports 1,000 devices, corrects the lines that failed, changes tags of all
   await page.getByRole('button', { name: 'Update firmware' }).click()
   await page.getByText('All 1,000 devices of the organization').waitFor()
   await page.goBack()
-  await page.getByLabel('Tags, separated by commas').fill('EU')
-  await page.getByLabel('Tags, separated by commas').press('Enter')
+  const tags = page.getByLabel('Tags, separated by commas')
+  await tags.fill('EU')
+  // The suggestions appear while the reader types, and the text stays.
+  await page.locator('datalist option[value=eu]').waitFor({ state: 'attached' })
+  await tags.press('Enter')
   await page.getByText('1,000 matching devices').first().waitFor()
 
   const downloading = page.waitForEvent('download')

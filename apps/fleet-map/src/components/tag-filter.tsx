@@ -1,5 +1,6 @@
 import { useId, useState } from 'preact/hooks'
 import { knownTags, readTags, useTags } from '../state/tags.ts'
+import { useTyped } from './typed.ts'
 
 type TagFilterProps = {
   /** '' for all organizations. */
@@ -15,6 +16,7 @@ export function TagFilter({ org, value, placeholder, label, onChange }: TagFilte
   const id = useId()
   const [isUsed, setUsed] = useState(false)
   const tags = useTags(isUsed ? org : null)
+  const field = useTyped(value, async (typed) => onChange(knownTags(typed, await readTags(org))))
   return (
     <>
       <input
@@ -22,9 +24,8 @@ export function TagFilter({ org, value, placeholder, label, onChange }: TagFilte
         list={id}
         aria-label={label}
         placeholder={placeholder}
-        value={value}
         onFocus={() => setUsed(true)}
-        onChange={async ({ currentTarget: { value: typed } }) => onChange(knownTags(typed, await readTags(org)))}
+        {...field}
       />
       <datalist id={id}>
         {tags.map((tag) => (

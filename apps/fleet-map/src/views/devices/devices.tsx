@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Place } from '../../api/alert-types.ts'
 import { ApiError, all } from '../../api/client.ts'
 import type { Device } from '../../api/types.ts'
@@ -194,12 +194,15 @@ function useTotals({ q, status, tag, placeId }: ListFilter): DeviceCounts | unde
   ).value
 }
 
+const noIds: ReadonlySet<string> = new Set()
+
 /** The chosen rows, or all matches. A change of the filter clears the choice. */
 function useChoice(devices: readonly Device[], filter: ListFilter, total: number | undefined) {
-  const [chosen, setChosen] = useState<ReadonlySet<string> | 'all'>(new Set())
+  const [choice, setChoice] = useState<{ key: string; chosen: ReadonlySet<string> | 'all' }>({ key: '', chosen: noIds })
   const org = organizationId.value || (organizations.value?.length === 1 ? homeOrganizationId.value : '')
   const key = JSON.stringify([org, filter])
-  useEffect(() => setChosen(new Set()), [key])
+  const chosen = choice.key === key ? choice.chosen : noIds
+  const setChosen = (next: ReadonlySet<string> | 'all') => setChoice({ key, chosen: next })
   const rows = chosen === 'all' ? [] : devices.filter(({ id }) => chosen.has(id))
   const selection: BulkSelection =
     chosen === 'all'
@@ -223,6 +226,6 @@ function useChoice(devices: readonly Device[], filter: ListFilter, total: number
       setChosen(next)
     },
     chooseAll: () => setChosen('all'),
-    clear: () => setChosen(new Set()),
+    clear: () => setChosen(noIds),
   }
 }

@@ -1,6 +1,7 @@
 import { dayAndTime, moment } from '../../components/format.ts'
 import { usePages } from '../../components/pages.tsx'
 import type { Column } from '../../components/table.tsx'
+import { useTyped } from '../../components/typed.ts'
 import { place, setParams } from '../../state/url.ts'
 import { List, SectionHead } from './section.tsx'
 
@@ -72,6 +73,16 @@ const filters = [
   { name: 'subject', label: 'Id of the object', placeholder: 'Any' },
 ]
 
+function TextFilter({ name, label, placeholder }: { name: string; label: string; placeholder: string }) {
+  const field = useTyped(place.value.params[name] ?? '', (text) => setParams({ [name]: text.trim() || null }))
+  return (
+    <label class="field grow">
+      <span>{label}</span>
+      <input class="input" type="search" placeholder={placeholder} {...field} />
+    </label>
+  )
+}
+
 /** A day in local time as the start of it, `days` later. */
 const dayStart = (day: string | undefined, days = 0): string | null => {
   if (!day) return null
@@ -94,17 +105,8 @@ export function AuditLog({ org }: { org: string }) {
         about="Every change in the organization, with its author. Choose a value to filter."
       />
       <div class="toolbar audit-filters">
-        {filters.map(({ name, label, placeholder }) => (
-          <label key={name} class="field grow">
-            <span>{label}</span>
-            <input
-              class="input"
-              type="search"
-              placeholder={placeholder}
-              value={params[name] ?? ''}
-              onChange={(event) => setParams({ [name]: event.currentTarget.value.trim() || null })}
-            />
-          </label>
+        {filters.map((filter) => (
+          <TextFilter key={filter.name} {...filter} />
         ))}
         {(['from', 'to'] as const).map((name) => (
           <label key={name} class="field">
