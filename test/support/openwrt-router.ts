@@ -19,12 +19,39 @@ const package_ = join(import.meta.dirname, '../../agents/openwrt/files')
 
 const runs = (command: string, args: string[]) => spawnSync(command, args).error === undefined
 
+/** The functions of OpenWrt that the init script uses. Those of procd print their arguments. */
+const rcCommon = `
+config_load() { :; }
+config_get() { eval "$1=\\"\\\${uci_$3:-\\$4}\\""; }
+config_get_bool() { config_get "$@"; }
+procd_open_instance() { printf 'instance\\n'; }
+procd_set_param() { printf '%s\\n' "$@" | tr '\\n' '\\t'; echo; }
+procd_append_param() { procd_set_param "$@"; }
+procd_close_instance() { :; }
+`
+
+function readInstances(output: string): ProcdInstance[] {
+  const instances: ProcdInstance[] = []
+  for (const line of output.trim().split('\n')) {
+    const [name = '', ...values] = line.trimEnd().split('\t')
+    if (name === 'instance') instances.push({ command: [], env: {} })
+    const instance = instances.at(-1)
+    if (name === 'command') instance?.command.push(...values)
+    if (name === 'env') for (const value of values) Object.assign(instance?.env ?? {}, pairOf(value))
+  }
+  return instances
+}
+
+const pairOf = (text: string) => ({ [text.slice(0, text.indexOf('='))]: text.slice(text.indexOf('=') + 1) })
+
 /** The reason why the agent cannot run here; null if it can. */
 export const openwrtMissing: string | null =
   runs('busybox', ['true']) && runs('curl', ['--version']) ? null : 'BusyBox and curl are not installed.'
 
 /** The reason why signatures cannot be checked here; null if they can. */
 export const signifyMissing: string | null = runs('signify-openbsd', ['-h']) ? null : 'signify is not installed.'
+
+type ProcdInstance = { command: string[]; env: Record<string, string> }
 
 export type OpenwrtRouter = {
   folder: string
@@ -34,6 +61,11 @@ export type OpenwrtRouter = {
   start(part: 'report' | 'jobs', more?: Record<string, string>): void
   /** Starts a script in BusyBox ash. */
   startScript(path: string, args: readonly string[], more?: Record<string, string>): void
+  /**
+   * Runs a function of the init script, with these options of uci and without variables of the agent, as rc.common does.
+   * Returns the instances that procd would start.
+   */
+  init(function_: string, options?: Record<string, string>): ProcdInstance[]
   /** Ends all parts and scripts. */
   stop(signal?: NodeJS.Signals): Promise<void>
   /** Runs a script with the functions of the agent, and returns its output. */
@@ -118,6 +150,19 @@ export function newOpenwrtRouter(environment: Record<string, string>): OpenwrtRo
       })
       if (status !== 0) throw new Error(`The script ended with code ${status}: ${stdout}${stderr}`)
       return stdout
+    },
+    init(function_, options = {}) {
+      const script = readFileSync(join(package_, 'etc/init.d/routerfleet-agent'), 'utf8')
+      // The places of the agent in the test. On a router, they are the defaults.
+      const placed = script.replaceAll('/usr/sbin/routerfleet-agent', agent)
+      const { PATH, LIB_DIR, STATE_DIR, RUN_DIR } = env
+      const values = Object.entries(options).map(([name, value]) => [`uci_${name}`, value])
+      const { status, stdout, stderr } = spawnSync(join(bin, 'ash'), ['-c', `${rcCommon}\n${placed}\n${function_}`], {
+        env: { PATH, LIB_DIR, STATE_DIR, RUN_DIR, ...Object.fromEntries(values) },
+        encoding: 'utf8',
+      })
+      if (status !== 0) throw new Error(`The init script ended with code ${status}: ${stdout}${stderr}`)
+      return readInstances(stdout)
     },
     boot,
     lines(file) {

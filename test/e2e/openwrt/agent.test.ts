@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type AdapterService, payloadsMissing, readPayload, startAdapterService } from '#test/adapter-service'
@@ -174,6 +175,28 @@ describe.skipIf(isMissing)(`the OpenWrt agent under BusyBox${isMissing ? ` (skip
       await until(`all of ${kind}`, async () => (await countOf(kind)) === 1_440, 60_000)
     expect(router.run('oldest_batch')).toBe('')
   }, 180_000)
+
+  test('the init script passes the options of uci on, and a stop saves samples while a report hangs', async () => {
+    const hanging = createTcpServer()
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`
+    try {
+      const connected = once(hanging, 'connection')
+      const instances = router.init('start_service', { enabled: '1', url, serial, modem: 'none', interval: '5' })
+      expect(instances.map(({ command }) => command.at(-1))).toEqual(['report', 'jobs'])
+      const [{ env = {} } = {}] = instances
+      expect(env).toMatchObject({ SERVICE_URL: url, SERIAL: serial, MODEM: 'none', INTERVAL: '5', BUFFER_KB: '1024' })
+      router.run('echo fld_test | write_file "$STATE_DIR/token"')
+      router.start('report', { SERVICE_URL: url, INTERVAL: '5' })
+      await connected
+      router.init('stop_service')
+      await router.stop('SIGKILL')
+      expect(router.run('zcat "$SAVED_DIR"/*.gz')).toContain('"kind":"system"')
+      expect(router.init('start_service', { enabled: '0' })).toEqual([])
+    } finally {
+      hanging.close()
+    }
+  })
 
   test('above its limit, the buffer discards the oldest samples', () => {
     const lines = Array.from(

@@ -1,6 +1,6 @@
 # Shared by all parts of the agent. Variables come from the init script.
 
-: "${SERVICE_URL:?set SERVICE_URL}" "${STATE_DIR:=/etc/routerfleet}" "${RUN_DIR:=/tmp/routerfleet}"
+: "${STATE_DIR:=/etc/routerfleet}" "${RUN_DIR:=/tmp/routerfleet}"
 : "${LIB_DIR:=/usr/lib/routerfleet}" "${INTERVAL:=60}" "${BUFFER_KB:=1024}" "${PROC:=/proc}"
 : "${MODEM:=}" "${MODEM_DEVICE:=/dev/cdc-wdm0}" "${WAN_INTERFACE:=wan}" "${FIRMWARE_KEYS:=/etc/routerfleet/keys}"
 : "${RELEASE_FILE:=/etc/openwrt_release}"
