@@ -21,8 +21,8 @@ export type Message = {
 type MessageHandler = (message: Message, signal: AbortSignal) => Promise<number | undefined>
 
 export type Broker = {
-  /** Publishes with QoS 1. Resolves when the broker has the message, or when the connection is lost. */
-  publish(topic: string, payload: string, correlationData?: Buffer): Promise<void>
+  /** Publishes with QoS 1 unless told otherwise. Resolves when the broker has the message, or when the connection is lost. */
+  publish(topic: string, payload: string, correlationData?: Buffer, qos?: 0 | 1): Promise<void>
   /** Whether it is connected and sends the messages of at least one topic. */
   isReceiving(): boolean
   window: Pick<MessageWindow, 'messages' | 'bytes'>
@@ -90,9 +90,9 @@ export function connectBroker({ config, filters, handle, onConnect, logger }: Pa
   })
 
   return {
-    async publish(topic, payload, correlationData) {
+    async publish(topic, payload, correlationData, qos = 1) {
       const properties = correlationData && config.MQTT_VERSION === 5 ? { properties: { correlationData } } : {}
-      await client.publishAsync(topic, payload, { qos: 1, ...properties }).catch(() => {})
+      await client.publishAsync(topic, payload, { qos, ...properties }).catch(() => {})
     },
     isReceiving: () => client.connected && isSubscribed,
     window,

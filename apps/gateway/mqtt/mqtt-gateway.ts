@@ -39,11 +39,12 @@ export function startMqttGateway({ config, service, delivery, metrics, nowMs, lo
   function onAnswered({ match, rule, message, delivered }: AnsweredReport): void {
     if (rule.protocol !== 'routerfleet') return
     const { level, device } = match
-    const { status, body } = delivered.answer
+    const { status, body, isOverRate } = delivered.answer
     const { responseTopic, correlationData } = message
     // A device must not make the gateway publish to the topics of another device.
     if (responseTopic?.startsWith(`routerfleet/${level}/`)) {
-      void publish(responseTopic, answerText(status, body), correlationData)
+      // A flood must not cause as many acknowledged messages.
+      void publish(responseTopic, answerText(status, body), correlationData, isOverRate ? 0 : 1)
     }
     if (hasJobs(body)) void jobs.offer(level, device, closing.signal)
   }
