@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type AdapterService, payloadsMissing, readPayload, startAdapterService } from '#test/adapter-service'
@@ -7,6 +10,7 @@ import { startTestGateway, type TestGateway } from '#test/gateway'
 import { type Mosquitto, mosquittoMissing, startMosquitto } from '#test/mosquitto'
 import { until } from '#test/until'
 
+const run = promisify(execFile)
 let service: AdapterService
 let broker: Mosquitto
 let gateway: TestGateway
@@ -174,6 +178,33 @@ describe(`MQTT through Mosquitto${mosquittoMissing === null ? '' : ` (skipped: $
       return Promise.race([asked.then(() => true), new Promise<false>((done) => setTimeout(done, 500, false))])
     })
     expect(JSON.parse(await asked)).toMatchObject({ id: second.id })
+  })
+
+  test_('the commands of the documentation run unchanged', async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/gateway.md'), 'utf8')
+    const [create = '', report = ''] = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block)
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-page-'))
+    mkdirSync(join(folder, '.data'))
+    const access = { baseUrl: service.url, adminKey: service.adminKey }
+    writeFileSync(join(folder, '.data/access.json'), JSON.stringify(access))
+    // The clients of Mosquitto read default options from here. The page has the usual port.
+    writeFileSync(join(folder, 'mosquitto_pub'), `-p ${broker.port}\n`)
+    const shell = (script: string) =>
+      run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env: { ...process.env, XDG_CONFIG_HOME: folder } })
+    const key = (await shell(`${create}\necho "$key"`)).stdout.trim()
+    const documented = await startTestGateway(
+      { url: service.url, newGatewayKey: async () => key },
+      { MQTT_URL: broker.url, MQTT_CLIENT_ID: 'documented' },
+    )
+    try {
+      await documented.untilReady()
+      const findDevice = 'device=$(api "$base/devices?q=TRAM-7" | field "items[0].id")'
+      const { stdout } = await shell(`${create.split('\norg=')[0]}\n${findDevice}\n${report}`)
+      expect(JSON.parse(stdout)).toMatchObject({ cellular: { rsrpDbm: -97 }, system: { modemTemperatureC: 41.5 } })
+    } finally {
+      await documented.stop()
+      rmSync(folder, { recursive: true })
+    }
   })
 
   test_('a killed broker loses and doubles nothing that was acknowledged', async () => {
