@@ -62,7 +62,7 @@ test('a map that the reader moved stays where it is when the first device of the
   await mapRests()
   const before = page.url()
   await van.reportAt([10, 51])
-  await expect.poll(() => page.locator('.map-count').textContent()).toContain('1devices')
+  await expect.poll(() => page.locator('.map-count').textContent()).toContain('1device on the map')
   await page.getByRole('region', { name: 'Map, 1 device in view' }).waitFor()
   expect(page.url()).toBe(before)
 })
