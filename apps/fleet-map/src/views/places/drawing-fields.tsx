@@ -122,46 +122,22 @@ function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
 
 function CircleFields({ draft, centre, onChange }: DrawingFieldsProps) {
   const [lon, lat] = draft.centre ?? [null, null]
-  const coordinate = (label: string, value: number | null, limit: number, set: (value: number) => LonLat) => (
-    <label class="field">
-      <span>{label}</span>
-      <input
-        class="input"
-        type="number"
-        required
-        step="any"
-        min={-limit}
-        max={limit}
-        value={value ?? ''}
-        onInput={({ currentTarget: { valueAsNumber } }) =>
-          Number.isFinite(valueAsNumber) && onChange({ ...draft, centre: set(valueAsNumber) })
-        }
-      />
-    </label>
-  )
+  const place = (to: LonLat) => onChange({ ...draft, centre: to })
   return (
     <>
       <p class="label" role="status">
         {draft.centre ? 'Click the map to move the centre.' : 'Click the map to set the centre.'}
       </p>
       <div class="triple">
-        {coordinate('Latitude', lat, 90, (value) => [lon ?? 0, value])}
-        {coordinate('Longitude', lon, 180, (value) => [value, lat ?? 0])}
-        <label class="field">
-          <span>Radius (m)</span>
-          <input
-            class="input"
-            type="number"
-            required
-            min={10}
-            max={100_000}
-            step="any"
-            value={draft.radiusM}
-            onInput={({ currentTarget: { valueAsNumber } }) =>
-              Number.isFinite(valueAsNumber) && onChange({ ...draft, radiusM: valueAsNumber })
-            }
-          />
-        </label>
+        <NumberField label="Latitude" value={lat} min={-90} max={90} onChange={(next) => place([lon ?? 0, next])} />
+        <NumberField label="Longitude" value={lon} min={-180} max={180} onChange={(next) => place([next, lat ?? 0])} />
+        <NumberField
+          label="Radius (m)"
+          value={draft.radiusM}
+          min={10}
+          max={100_000}
+          onChange={(radiusM) => onChange({ ...draft, radiusM })}
+        />
       </div>
       <div class="toolbar">
         <button type="button" class="button small" onClick={() => onChange(addPointTo(draft, centre))}>
@@ -169,5 +145,37 @@ function CircleFields({ draft, centre, onChange }: DrawingFieldsProps) {
         </button>
       </div>
     </>
+  )
+}
+
+type NumberFieldProps = {
+  label: string
+  value: number | null
+  min: number
+  max: number
+  onChange: (value: number) => void
+}
+
+/** A field for a number. Keeps what is typed while it is not a number yet, such as the point of "51.95". */
+function NumberField({ label, value, min, max, onChange }: NumberFieldProps) {
+  const [typed, setTyped] = useState<{ text: string; value: number | null }>()
+  const read = ({ value: text, valueAsNumber: next }: HTMLInputElement) => {
+    setTyped({ text, value: Number.isFinite(next) ? next : value })
+    if (Number.isFinite(next)) onChange(next)
+  }
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        class="input"
+        type="number"
+        required
+        step="any"
+        min={min}
+        max={max}
+        value={typed?.value === value ? typed.text : (value ?? '')}
+        onInput={(event) => read(event.currentTarget)}
+      />
+    </label>
   )
 }
