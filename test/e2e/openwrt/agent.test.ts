@@ -98,6 +98,24 @@ describe.skipIf(isMissing)(`the OpenWrt agent under BusyBox${isMissing ? ` (skip
     )
   })
 
+  test('without a modem, and while it does not answer, the state of the uplink is reported', () => {
+    const connection = (modem: string) => {
+      const lines = router.run(`MODEM=${modem} collect`).trim().split('\n')
+      return lines.map((line) => JSON.parse(line)).find(({ kind }) => kind === 'connection')
+    }
+    router.command('ubus', 'echo \'{"up":false}\'')
+    expect(connection('none')).toMatchObject({ state: 'disconnected' })
+    router.command('ubus', 'echo \'{"up":true,"l3_device":"eth1","ipv4-address":[{"address":"10.0.0.2"}]}\'')
+    for (const modem of ['uqmi', 'mmcli']) {
+      router.command(modem, 'exit 1')
+      expect(connection(modem)).toMatchObject({ state: 'connected', interface: 'eth1', wanIp: '10.0.0.2' })
+    }
+    router.command('ubus', 'echo \'{"up":false}\'')
+    const modem = '{"modem":{"signal":{"lte":{"rsrp":"-92"}},"generic":{"state":"searching"}}}'
+    router.command('mmcli', `echo '${modem}'`)
+    expect(connection('mmcli')).toMatchObject({ state: 'searching', rat: 'lte' })
+  })
+
   test('a modem that does not answer delays a report by ten seconds at most', () => {
     router.command('uqmi', 'sleep 60')
     const startMs = Date.now()

@@ -42,7 +42,11 @@ snr_of() {
 
 collect_uqmi() {
 	local now=$1 signal serving rat='' mcc mnc
-	signal=$(limited 10 uqmi -s -t 5000 -d "$MODEM_DEVICE" --get-signal-info 2>/dev/null | flatten) || return
+	signal=$(limited 10 uqmi -s -t 5000 -d "$MODEM_DEVICE" --get-signal-info 2>/dev/null | flatten)
+	[ -n "$signal" ] || {
+		collect_uplink "$now"
+		return
+	}
 	serving=$(limited 10 uqmi -s -t 5000 -d "$MODEM_DEVICE" --get-serving-system 2>/dev/null | flatten) || serving=
 	field() { printf '%s\n' "$signal" | value_of "$1"; }
 	served() { printf '%s\n' "$serving" | value_of "$1"; }
@@ -84,7 +88,11 @@ collect_uqmi() {
 # The service reads the output of ModemManager itself; see `POST /adapters/modemmanager`. Here it is mapped, to be buffered.
 collect_mmcli() {
 	local now=$1 signal modem rat='' technology
-	signal=$(limited 10 mmcli -m any -J --signal-get 2>/dev/null | flatten) || return
+	signal=$(limited 10 mmcli -m any -J --signal-get 2>/dev/null | flatten)
+	[ -n "$signal" ] || {
+		collect_uplink "$now"
+		return
+	}
 	modem=$(limited 10 mmcli -m any -J 2>/dev/null | flatten) || modem=
 	field() { printf '%s\n' "$signal" | value_of "modem.signal.$1" | grep -v '^--$'; }
 	state() { printf '%s\n' "$modem" | value_of "modem.$1" | grep -v '^--$'; }
@@ -111,18 +119,25 @@ collect_mmcli() {
 		member operatorName "$(state 3gpp.operator-name)" text
 	)"
 	sample connection "$now" "$(
-		member state "$(state generic.state)" text
 		member registration "$(state 3gpp.registration-state)" text
 		member rat "$rat" text
-		wan_members
+		wan_members "$(state generic.state)"
 	)"
 }
 
+# The uplink of a router without a modem, or whose modem does not answer.
+collect_uplink() { sample connection "$1" "$(wan_members)"; }
+
+# $1: the state of the modem, which says more about an uplink that is down
 wan_members() {
 	local status device
-	status=$(limited 5 ubus call "network.interface.$WAN_INTERFACE" status 2>/dev/null | flatten) || return
+	status=$(limited 5 ubus call "network.interface.$WAN_INTERFACE" status 2>/dev/null | flatten)
 	device=$(printf '%s\n' "$status" | value_of l3_device)
-	[ "$(printf '%s\n' "$status" | value_of up)" = true ] && member state connected text
+	case $(printf '%s\n' "$status" | value_of up) in
+	true) member state connected text ;;
+	false) member state "${1:-disconnected}" text ;;
+	*) member state "${1:-}" text ;;
+	esac
 	member interface "$device" text
 	member wanIp "$(printf '%s\n' "$status" | value_of ipv4-address.0.address)" text
 	member uptimeS "$(printf '%s\n' "$status" | value_of uptime)"
@@ -165,8 +180,8 @@ collect() {
 	collect_system "$now"
 	case ${MODEM:-$(command -v uqmi >/dev/null && [ -e "$MODEM_DEVICE" ] && echo uqmi)} in
 	uqmi) collect_uqmi "$now" ;;
-	none) ;;
-	*) command -v mmcli >/dev/null && collect_mmcli "$now" ;;
+	none) collect_uplink "$now" ;;
+	*) if command -v mmcli >/dev/null; then collect_mmcli "$now"; else collect_uplink "$now"; fi ;;
 	esac
 	collect_gpsd "$now"
 }
