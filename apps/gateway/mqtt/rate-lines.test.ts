@@ -75,6 +75,14 @@ test('few large messages use the room as many small ones do', async () => {
   expect(await Promise.all([large[0], small])).toEqual([202, 202])
 })
 
+test('a 429 that does not concern the device refuses nothing', async () => {
+  const answers = [{ ...answerOf(429), isOverRate: false }, answerOf(202)]
+  const lines = createRateLines(createDelivery(), { messages: 1, bytes: 1 }, Date.now)
+  const call = async () => answers.shift() ?? answerOf(500)
+  const delivered = await lines.deliver({ owner: 'a', bytes: 9, call, signal: new AbortController().signal })
+  expect([delivered?.answer.status, lines.waiting()]).toEqual([202, 0])
+})
+
 test('a lost connection ends all that wait', async () => {
   const { lines, send, connection } = newLines()
   const waiting = [send('a', '1'), send('a', '2'), send('b', '3')]

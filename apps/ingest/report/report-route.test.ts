@@ -251,6 +251,7 @@ test('429 after the burst of a device', async () => {
   )
   expect(allowed).toBeGreaterThanOrEqual(240)
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(refused.headers.get('ratelimit-policy')).toBe('"device";q=120;w=60')
 })
 
 test('429: samples of many days count as many requests and are all accepted', async () => {
