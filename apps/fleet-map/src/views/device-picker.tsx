@@ -12,7 +12,9 @@ const mostNamed = 12
 
 /** Searches for devices and selects some of them. */
 export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
-  const [q, setQ] = useState('')
+  // The text as it is typed: without its last space, the field would lose it when results arrive.
+  const [typed, setTyped] = useState('')
+  const q = typed.trim()
   const found = useResource(`members ${org} ${q}`, async (signal) =>
     q.length < 2 ? [] : (await call<Page<Device>>('/devices', { signal, query: { orgId: org, q, limit: 20 } })).items,
   )
@@ -26,7 +28,7 @@ export function DevicePicker({ org, chosen, onChange }: DevicePickerProps) {
     <>
       <label class="field">
         <span>Name, serial or model (at least two characters)</span>
-        <input class="input" type="search" value={q} onInput={(event) => setQ(event.currentTarget.value.trim())} />
+        <input class="input" type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
       </label>
       <ul class="picker">
         {(found.value ?? []).map((device) => (
