@@ -108,11 +108,14 @@ function processFigures(run: { ingest: AppProcess; api: ServedApi; size: Size })
   return [of('ingest', run.ingest.pid), of('control plane', run.api.pid)]
 }
 
-/** A section that fails does not end the run. */
-const section = (name: string, work: () => Promise<Figure[]>): Promise<Figure[]> =>
-  timed(name, work).catch((error: unknown) => [
+/** A section that fails does not end the run. Its figures are printed at once, because the whole run is long. */
+async function section(name: string, work: () => Promise<Figure[]>): Promise<Figure[]> {
+  const figures = await timed(name, work).catch((error: unknown) => [
     { name, value: `failed: ${error instanceof Error ? error.message : String(error)}` },
   ])
+  for (const figure of figures) console.error(`  ${figure.name}: ${figure.value}`)
+  return figures
+}
 
 /** Prints how long a part of the run takes. */
 async function timed<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
