@@ -4,13 +4,14 @@ import { ApiError } from '../api/client.ts'
 
 type DialogProps = {
   title: string
-  submitLabel: string
+  /** The label of the button that submits. Without one, the dialog can only be closed. */
+  submitLabel?: string
   danger?: boolean
   /** The label of the button that closes the dialog. */
   closeLabel?: string
   onClose: () => void
   /** Receives the named fields. Throws ApiError to keep the dialog open and show the error. */
-  onSubmit: (form: FormData) => Promise<void>
+  onSubmit?: (form: FormData) => Promise<void>
   children: ComponentChildren
 }
 
@@ -36,7 +37,7 @@ export function Dialog(props: DialogProps) {
     setBusy(true)
     setError(undefined)
     try {
-      await onSubmit(fields)
+      await onSubmit?.(fields)
     } catch (failure) {
       setError(failure instanceof ApiError ? failure : new ApiError(0, 'error', String(failure)))
     } finally {
@@ -68,9 +69,11 @@ export function Dialog(props: DialogProps) {
           <button type="button" class="button" onClick={onClose}>
             {closeLabel}
           </button>
-          <button type="submit" class={`button ${danger ? 'danger' : 'primary'}`} disabled={busy}>
-            {busy ? 'Please wait …' : submitLabel}
-          </button>
+          {submitLabel === undefined ? null : (
+            <button type="submit" class={`button ${danger ? 'danger' : 'primary'}`} disabled={busy}>
+              {busy ? 'Please wait …' : submitLabel}
+            </button>
+          )}
         </footer>
       </form>
     </dialog>

@@ -3,7 +3,7 @@ import type { AlertRule } from '../../api/alert-types.ts'
 import { ApiError, call } from '../../api/client.ts'
 import { Conflict } from '../../components/conflict.tsx'
 import { Dialog } from '../../components/dialog.tsx'
-import { type Entity, ifMatch, useEntity } from '../../components/entity.ts'
+import { ifMatch, useEntity } from '../../components/entity.ts'
 import { Failure, Loading } from '../../components/states.tsx'
 import { RuleFields } from './rule-fields.tsx'
 import { newRule, type RuleBody, type RuleTargets, readRuleForm } from './rule-form.ts'
@@ -35,25 +35,21 @@ type EditDialogProps = Omit<RuleDialogProps, 'org' | 'id'> & { path: string }
 
 function EditDialog({ path, ...rest }: EditDialogProps) {
   const found = useEntity<AlertRule>(path)
-  const [loaded, setLoaded] = useState<Entity<AlertRule>>()
-  const current = loaded ?? found.value
-  if (!current)
+  if (!found.value)
     return (
-      <Dialog title="Rule" submitLabel="Save" onClose={rest.onClose} onSubmit={async () => rest.onClose()}>
+      <Dialog title="Rule" closeLabel="Close" onClose={rest.onClose}>
         {found.error ? <Failure error={found.error} retry={found.reload} /> : <Loading rows={4} />}
       </Dialog>
     )
+  const { tag, value: rule } = found.value
   return (
     <RuleForm
-      key={current.tag}
+      key={tag}
       {...rest}
-      title={`Edit ${current.value.name}`}
-      rule={current.value}
-      save={(body) => call(path, { method: 'PATCH', headers: ifMatch(current.tag), body })}
-      reload={() => {
-        setLoaded(undefined)
-        found.reload()
-      }}
+      title={`Edit ${rule.name}`}
+      rule={rule}
+      save={(body) => call(path, { method: 'PATCH', headers: ifMatch(tag), body })}
+      reload={found.reload}
     />
   )
 }

@@ -120,17 +120,25 @@ function PolygonFields({ draft, centre, onChange }: DrawingFieldsProps) {
   )
 }
 
+type Centre = { lat?: number | undefined; lon?: number | undefined }
+
 function CircleFields({ draft, centre, onChange }: DrawingFieldsProps) {
-  const [lon, lat] = draft.centre ?? [null, null]
-  const place = (to: LonLat) => onChange({ ...draft, centre: to })
+  // A centre needs both: the one that is typed first waits for the other.
+  const [first, setFirst] = useState<Centre>({})
+  const { lat, lon }: Centre = draft.centre ? { lon: draft.centre[0], lat: draft.centre[1] } : first
+  const read = (typed: Centre) => {
+    const next = { lat, lon, ...typed }
+    if (next.lat === undefined || next.lon === undefined) setFirst(next)
+    else onChange({ ...draft, centre: [next.lon, next.lat] })
+  }
   return (
     <>
       <p class="label" role="status">
         {draft.centre ? 'Click the map to move the centre.' : 'Click the map to set the centre.'}
       </p>
       <div class="triple">
-        <NumberField label="Latitude" value={lat} min={-90} max={90} onChange={(next) => place([lon ?? 0, next])} />
-        <NumberField label="Longitude" value={lon} min={-180} max={180} onChange={(next) => place([next, lat ?? 0])} />
+        <NumberField label="Latitude" value={lat} min={-90} max={90} onChange={(next) => read({ lat: next })} />
+        <NumberField label="Longitude" value={lon} min={-180} max={180} onChange={(next) => read({ lon: next })} />
         <NumberField
           label="Radius (m)"
           value={draft.radiusM}
@@ -150,7 +158,7 @@ function CircleFields({ draft, centre, onChange }: DrawingFieldsProps) {
 
 type NumberFieldProps = {
   label: string
-  value: number | null
+  value: number | undefined
   min: number
   max: number
   onChange: (value: number) => void
@@ -158,7 +166,7 @@ type NumberFieldProps = {
 
 /** A field for a number. Keeps what is typed while it is not a number yet, such as the point of "51.95". */
 function NumberField({ label, value, min, max, onChange }: NumberFieldProps) {
-  const [typed, setTyped] = useState<{ text: string; value: number | null }>()
+  const [typed, setTyped] = useState<{ text: string; value: number | undefined }>()
   const read = ({ value: text, valueAsNumber: next }: HTMLInputElement) => {
     setTyped({ text, value: Number.isFinite(next) ? next : value })
     if (Number.isFinite(next)) onChange(next)
@@ -173,7 +181,7 @@ function NumberField({ label, value, min, max, onChange }: NumberFieldProps) {
         step="any"
         min={min}
         max={max}
-        value={typed?.value === value ? typed.text : (value ?? '')}
+        value={typed && typed.value === value ? typed.text : (value ?? '')}
         onInput={(event) => read(event.currentTarget)}
       />
     </label>
