@@ -25,9 +25,14 @@ export type BenchStack = {
   close: () => Promise<void>
 }
 
+type EngineOptions = { questdbHeapBytes?: number }
+
 /** Opens a stack, runs `work` with it, and always stops it. */
-export async function withBenchStack<Result>(work: (stack: BenchStack) => Promise<Result>): Promise<Result> {
-  const stack = await openBenchStack()
+export async function withBenchStack<Result>(
+  work: (stack: BenchStack) => Promise<Result>,
+  engines: EngineOptions = {},
+): Promise<Result> {
+  const stack = await openBenchStack(engines)
   try {
     return await work(stack)
   } finally {
@@ -35,13 +40,18 @@ export async function withBenchStack<Result>(work: (stack: BenchStack) => Promis
   }
 }
 
-async function openBenchStack(): Promise<BenchStack> {
+async function openBenchStack({ questdbHeapBytes }: EngineOptions): Promise<BenchStack> {
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-bench-'))
   // If root runs this, Postgres runs as another user, who needs access to this folder.
   await chmod(dir, 0o711)
   const [postgres, engine] = await Promise.all([
     startPostgres({ dir: join(dir, 'postgres'), durable: true }),
-    startQuestdb({ dir: join(dir, 'questdb'), cacheDir: '.cache', javaHome: process.env.JAVA_HOME }),
+    startQuestdb({
+      dir: join(dir, 'questdb'),
+      cacheDir: '.cache',
+      javaHome: process.env.JAVA_HOME,
+      heapBytes: questdbHeapBytes,
+    }),
   ])
   await migrate(postgres.url)
   const pool = openPool(postgres.url, { applicationName: 'bench' })

@@ -17,6 +17,12 @@ const configSchema = z
     QUESTDB_PASSWORD: z.string().default('quest'),
     /** Memory limit of the embedded QuestDB outside the Java heap. */
     QUESTDB_RAM_LIMIT_BYTES: z.coerce.number().int().positive().optional(),
+    /** Maximum size of its Java heap. */
+    QUESTDB_HEAP_BYTES: z.coerce
+      .number()
+      .int()
+      .min(256 * 1024 ** 2, 'must be at least 268435456 (256 MiB)')
+      .optional(),
     JAVA_HOME: z.string().optional(),
     KAFKA_BROKERS: z.string().optional(),
     KAFKA_PARTITIONS: z.string().optional(),

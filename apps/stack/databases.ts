@@ -97,6 +97,7 @@ async function keepQuestdb(
       onDownload: (artifact) => progress.tell(name, `downloading ${artifact} with Maven (first start only) …`),
       javaHome: config.JAVA_HOME,
       ramLimitBytes: config.QUESTDB_RAM_LIMIT_BYTES,
+      heapBytes: config.QUESTDB_HEAP_BYTES,
       ports,
       signal,
     }),

@@ -33,12 +33,16 @@ export type QuestdbOptions = {
   javaHome?: string | undefined
   ports?: QuestdbPorts
   ramLimitBytes?: number | undefined
+  /** Maximum size of the Java heap, in which QuestDB keeps the ids of the devices that report. */
+  heapBytes?: number | undefined
   /** Aborts the start. */
   signal?: AbortSignal
 }
 
 const user = 'routerfleet'
-const defaultRamLimitBytes = 2 * 1024 ** 3
+const mebibyte = 1024 ** 2
+const defaultRamLimitBytes = 2_048 * mebibyte
+const defaultHeapBytes = 512 * mebibyte
 
 const opened = ['java.lang', 'java.lang.reflect', 'java.nio', 'java.time.zone']
 
@@ -63,7 +67,7 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
   await mkdir(dataDir, { recursive: true })
   const password = await keptSecret(join(dir, 'password'))
   const ports = options.ports ?? { http: await freePort(), pg: await freePort() }
-  const process = await startProcess(java, [...javaFlags(jar), '-d', dataDir], {
+  const process = await startProcess(java, [...javaFlags(jar, options.heapBytes ?? defaultHeapBytes), '-d', dataDir], {
     logFile,
     pidFile,
     cwd: dir,
@@ -97,11 +101,11 @@ async function query(engine: { httpUrl: string; password: string }, sql: string)
   if (!response.ok) throw new Error(`QuestDB responded with ${response.status}.`)
 }
 
-/** A small heap is sufficient: QuestDB keeps columns and buffers outside the heap, within the RAM limit. */
-function javaFlags(jar: string): string[] {
+/** A small heap is sufficient for most fleets: QuestDB keeps columns and buffers outside of it, within the RAM limit. */
+function javaFlags(jar: string, heapBytes: number): string[] {
   return [
     '-Xms128m',
-    '-Xmx512m',
+    `-Xmx${Math.round(heapBytes / mebibyte)}m`,
     '-XX:+UseParallelGC',
     '-XX:+ExitOnOutOfMemoryError',
     ...opened.flatMap((name) => ['--add-opens', `java.base/${name}=io.questdb`]),
