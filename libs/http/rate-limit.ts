@@ -39,10 +39,13 @@ export function createRateLimiter(name: string, redis?: RedisClient): RateLimite
   }
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers: the policy (quota and window) and the remaining quota. */
-export const rateLimitHeaders = ({ perMinute, remaining, resetSeconds }: RateLimitState): Record<string, string> => ({
-  'RateLimit-Policy': `"minute";q=${perMinute};w=${windowSeconds}`,
-  RateLimit: `"minute";r=${remaining};t=${resetSeconds}`,
+/** The fields of draft-ietf-httpapi-ratelimit-headers: the policy (name, quota and window) and the remaining quota. */
+export const rateLimitHeaders = (
+  { perMinute, remaining, resetSeconds }: RateLimitState,
+  policy = 'minute',
+): Record<string, string> => ({
+  'RateLimit-Policy': `"${policy}";q=${perMinute};w=${windowSeconds}`,
+  RateLimit: `"${policy}";r=${remaining};t=${resetSeconds}`,
 })
 
 const stateOf = (result: RateLimiterRes, perMinute: number): RateLimitState => ({

@@ -1,5 +1,6 @@
 import { ServiceError } from '#core/errors'
-import { deviceRateHeaders } from '#device-edge/device-rate'
+import { devicePolicy } from '#device-edge/device-rate'
+import { rateLimitHeaders } from '#http/rate-limit'
 
 /** The rate limit and recent traffic of a device. Kept while the device sends requests. */
 type Traffic = { tokens: number; refilledAtMs: number; window: number; windowBytes: number }
@@ -62,8 +63,9 @@ export function createDeviceTraffic(limits: { requestsPerMinute: number; burst: 
   function rateLimited(traffic: Traffic): ServiceError {
     const waitSeconds = Math.ceil((1 - traffic.tokens) / perMs / 1_000)
     const { requestsPerMinute } = limits
+    const state = { perMinute: requestsPerMinute, remaining: 0, resetSeconds: waitSeconds }
     return new ServiceError(429, 'rate_limited', `A device may send ${requestsPerMinute} reports a minute.`, {
-      headers: { 'Retry-After': String(waitSeconds), ...deviceRateHeaders(requestsPerMinute, waitSeconds) },
+      headers: { 'Retry-After': String(waitSeconds), ...rateLimitHeaders(state, devicePolicy) },
     })
   }
 
