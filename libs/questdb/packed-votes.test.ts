@@ -43,9 +43,11 @@ function countsOf({ samples, inService, rsrp, sinr, byRat, byPlmn }: SignalTally
 async function packedTallies(filters: readonly VoteFilter[], cells: readonly string[], maxRows?: number) {
   const tallies = new Map<string, SignalTally>()
   const packed = await readPackedVotes(questdb, filters, cells.map(chainOf), maxRows)
-  await packed.addUp((_chain, around) => {
-    for (const [h3, tally] of around) tallies.set(h3, tally)
-  })
+  for (const area of packed.areas) {
+    await area.addUp((_chain, around) => {
+      for (const [h3, tally] of around) tallies.set(h3, tally)
+    })
+  }
   return { tallies, omitted: packed.omitted.map(([h3]) => h3) }
 }
 

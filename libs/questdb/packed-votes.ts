@@ -21,9 +21,16 @@ type Around = { h3: string; chains: Chain[] }
 export type PackedVotes = {
   /** The points that have so many votes around them that counting in QuestDB is faster. */
   omitted: Chain[]
+  /** The other points, in any order. */
+  areas: PackedArea[]
+}
+
+/** Points that share a coarsest cell, and the votes in it. */
+export type PackedArea = {
+  chains: readonly Chain[]
   /**
-   * Adds up the votes around the other points in slices. Calls `use` for each point with the tally of its finest cell, and
-   * those of the coarser ones if the finest has too few votes.
+   * Adds up the votes in slices. Calls `use` for each point with the tally of its finest cell, and those of the coarser ones
+   * if the finest has too few votes.
    */
   addUp(use: (chain: Chain, tallies: ReadonlyMap<string, SignalTally>) => void): Promise<void>
 }
@@ -38,22 +45,25 @@ export async function readPackedVotes(
   chains: readonly Chain[],
   maxRows = rowsAtOnce,
 ): Promise<PackedVotes> {
+  const unpack = createUnpacker()
   const parts = await Promise.all(
     partsOf(chains).map(async (part) => ({ part, groups: await readPart(questdb, filters, part, maxRows) })),
   )
   return {
     omitted: parts.flatMap(({ part, groups }) => (groups ? [] : part.flatMap((around) => around.chains))),
-    async addUp(use) {
-      const unpack = createUnpacker()
-      for (const { part, groups = [] } of parts.filter((read) => read.groups)) {
-        const groupsOf = Map.groupBy(groups, ([cell]) => cell)
-        for (const { h3, chains: within } of part) {
-          const tallies = await tallyAround(within, groupsOf.get(longOfH3(h3)) ?? [], unpack)
-          await forEachInSlices(within, (chain) => use(chain, tallies))
-        }
-      }
-    },
+    areas: parts.flatMap(({ part, groups }) => (groups ? packedAreas(part, groups, unpack) : [])),
   }
+}
+
+function packedAreas(part: readonly Around[], groups: readonly PackedColumns[], unpack: Unpack): PackedArea[] {
+  const groupsOf = Map.groupBy(groups, ([cell]) => cell)
+  return part.map(({ h3, chains }) => ({
+    chains,
+    async addUp(use) {
+      const tallies = await tallyAround(chains, groupsOf.get(longOfH3(h3)) ?? [], unpack)
+      await forEachInSlices(chains, (chain) => use(chain, tallies))
+    },
+  }))
 }
 
 /** Divides the points into statements. All points in one coarsest cell are in the same. */

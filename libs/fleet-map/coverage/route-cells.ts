@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import { forEachInSlices } from '#core/slices'
 import type { VoteFilter } from '#questdb/coverage-source'
-import { readPackedVotes } from '#questdb/packed-votes'
+import { type PackedArea, readPackedVotes } from '#questdb/packed-votes'
 import type { Reader } from '#questdb/readers'
-import { type CellVoters, votersOfCells } from '#questdb/route-voters'
+import { votersOfCells } from '#questdb/route-voters'
 import { signalTallies } from '#questdb/signal-tallies'
 import type { QuestdbSql } from '#questdb/sql'
 import { enoughVotes } from '#telemetry/dead-zones'
@@ -65,44 +65,38 @@ async function readForecasts(
   filters: readonly VoteFilter[],
   chains: readonly Chain[],
 ): Promise<Map<string, CountedForecast>> {
+  const [voters, packed] = await Promise.all([
+    votersOfCells(questdb, filters, finestCells(chains)),
+    readPackedVotes(questdb, filters, chains),
+  ])
   const forecasts = new Map<string, CellForecast>()
   const forecast = (chain: Chain, tallies: CellTallies) => {
     forecasts.set(chain[0] ?? '', forecastCell(chain, tallies))
   }
-  const forecastAll = async () => {
-    const packed = await readPackedVotes(questdb, filters, chains)
-    await packed.addUp(forecast)
-    const tallies = await countTallies(questdb, filters, packed.omitted)
-    await forEachInSlices(packed.omitted, (chain) => forecast(chain, tallies))
+  const addUp = async (areas: readonly PackedArea[]) => {
+    for (const area of areas) await area.addUp(forecast)
   }
-  const [voters] = await Promise.all([countVoters(questdb, filters, chains), forecastAll()])
-  // Voters are counted by whole hours and may be newer than the votes, so that a few cells can be missing.
-  const missing = [...forecasts.values()].filter(({ h3, samples }) => samples > 0 && !voters.has(h3))
-  for (const [h3, counted] of await votersOfCells(questdb, filters, missing)) voters.set(h3, counted)
+  const countMissing = async () => {
+    const missing = [...forecasts.values()].filter(({ h3, samples }) => samples > 0 && !voters.has(h3))
+    for (const [h3, counted] of await votersOfCells(questdb, filters, missing)) voters.set(h3, counted)
+  }
+  // A finest cell with few votes may be described by a coarser one. QuestDB counts the devices of those while the votes of
+  // the other areas are added up.
+  const isSparse = ([finest = '']: Chain) => (voters.get(finest)?.votes ?? 0) < enoughVotes
+  const hasSparse = ({ chains }: PackedArea) => chains.some(isSparse)
+  await addUp(packed.areas.filter(hasSparse))
+  await Promise.all([countMissing(), addUp(packed.areas.filter((area) => !hasSparse(area)))])
+  const tallies = await countTallies(questdb, filters, packed.omitted)
+  await forEachInSlices(packed.omitted, (chain) => forecast(chain, tallies))
+  // Voters are counted by whole hours and may be newer than the votes, so that a few cells can still be missing.
+  await countMissing()
   const counted = new Map<string, CountedForecast>()
   for (const [h3, told] of forecasts) counted.set(h3, { ...told, devices: voters.get(told.h3)?.devices ?? 0 })
   return counted
 }
 
-/**
- * Counts the devices of every finest cell, and those of the coarser cells where the finest has too few votes to be told.
- * QuestDB does this while the votes are added up here.
- */
-async function countVoters(
-  questdb: QuestdbSql,
-  filters: readonly VoteFilter[],
-  chains: readonly Chain[],
-): Promise<Map<string, CellVoters>> {
-  const cellsOf = (level: number, among: readonly Chain[]) =>
-    [...new Set(among.map((chain) => chain[level] ?? ''))].map(
-      (h3): ToldCell => ({ h3, h3Resolution: forecastResolutions[level] ?? finestResolution }),
-    )
-  const voters = await votersOfCells(questdb, filters, cellsOf(0, chains))
-  const sparse = chains.filter(([finest = '']) => (voters.get(finest)?.votes ?? 0) < enoughVotes)
-  const coarser = forecastResolutions.flatMap((_, level) => (level > 0 ? cellsOf(level, sparse) : []))
-  for (const [h3, counted] of await votersOfCells(questdb, filters, coarser)) voters.set(h3, counted)
-  return voters
-}
+const finestCells = (chains: readonly Chain[]): ToldCell[] =>
+  [...new Set(chains.map(([finest = '']) => finest))].map((h3) => ({ h3, h3Resolution: finestResolution }))
 
 const [finestResolution] = forecastResolutions
 
