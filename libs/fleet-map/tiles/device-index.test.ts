@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { cellToLatLng, latLngToCell } from 'h3-js'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/organization-map'
 import { createRevisions } from '#fleet-map/revisions'
 import { createDeviceIndex, type DeviceIndex } from '#fleet-map/tiles/device-index'
@@ -65,13 +65,18 @@ const step = fc.record({
   ),
 })
 
+/** Steps, and whether the next reader comes so late that the index has applied them. */
+const round = fc.record({ steps: fc.array(step, { maxLength: 20 }), isLate: fc.boolean() })
+
 test('after any history, the counts of all tiles add up, one feature for each cell, as if made anew', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.array(step, { maxLength: 20 }), { maxLength: 4 }), async (rounds) => {
+    fc.asyncProperty(fc.array(round, { maxLength: 4 }), async (rounds) => {
       const map = newMap()
       const index = openIndex(map)
       let timeMs = nowMs
-      for (const steps of rounds) {
+      for (const { steps, isLate } of rounds) {
         for (const { device, change } of steps) {
           timeMs++
           if (change === 'remove') map.remove([device])
@@ -79,6 +84,7 @@ test('after any history, the counts of all tiles add up, one feature for each ce
           else if ('lat' in change) locate(map, device, change.lat, change.lon, timeMs)
           else measure(map, device, change.rsrpDbm, timeMs)
         }
+        if (isLate) await vi.runOnlyPendingTimersAsync()
         for (const zoom of [0, 2, 4]) {
           const features = await featuresOf(index, zoom)
           const placed = [...map.devices()].filter(({ location }) => location)
@@ -259,6 +265,25 @@ test('concurrent readers of different zooms get complete answers while the map c
     await Promise.all([...reads, index.points(nowMs)])
     expect(countOf(await featuresOf(index, 0))).toBe(devices)
   }
+})
+
+test('changes reach the zooms that nobody reads soon after, so that they do not pile up', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const map = newMap()
+  const index = openIndex(map)
+  const move = (lat: number, tsMs: number) => {
+    for (let number = 0; number < 500; number++) locate(map, `device ${number}`, lat, 10, tsMs)
+  }
+  for (let number = 0; number < 500; number++) register(map, `device ${number}`)
+  move(50, nowMs)
+  for (const zoom of [0, 8]) await index.cells(resolutionForZoom(zoom), nowMs)
+  const bytes = index.bytes()
+  move(50.01, nowMs + 1)
+  expect(countOf(await featuresOf(index, 0, [world]))).toBe(500)
+  expect(index.bytes()).toBeGreaterThan(bytes)
+  await vi.runOnlyPendingTimersAsync()
+  await vi.waitFor(() => expect(index.bytes()).toBe(bytes))
 })
 
 const rounded = (degrees: number) => Math.round(degrees * 1e7) / 1e7

@@ -1,9 +1,10 @@
-import { isSliceOver, nextSlice } from '#core/slices'
+import { forEachInSlices } from '#core/slices'
 import { type DeviceFilter, matches, shownDevice } from '#fleet-map/filter'
 import { createBuckets } from '#fleet-map/live/buckets'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { type CellLevel, createCellLevel } from '#fleet-map/tiles/cell-level'
 import { createDeviceTable, type DeviceReference, type PlacedDevice, placedDevice } from '#fleet-map/tiles/device-table'
+import { createIndexLevels, type LevelKey } from '#fleet-map/tiles/index-levels'
 import { createPointLevel, type Level, type PointLevel } from '#fleet-map/tiles/level'
 import { createOverview, type FleetOverview } from '#fleet-map/tiles/overview'
 import { bucketZoomOf, pointsFromZoom } from '#fleet-map/tiles/zoom-levels'
@@ -16,8 +17,8 @@ export type IndexedMap = { map: OrganizationMap; windowMs: number }
 
 /**
  * The devices of some organizations that have a position and match a filter, by cell and by tile. The first read visits all
- * devices; later reads visit those that changed. Each level (a resolution, or points) is made at its first use and forgotten
- * when it was not read for five minutes.
+ * devices; later ones visit those that changed. Between reads, changes are applied soon after they come. Each level (a resolution,
+ * or points) is made at its first use and forgotten when it was not read for five minutes.
  */
 export type DeviceIndex = {
   readonly maps: readonly IndexedMap[]
@@ -40,11 +41,8 @@ export type DeviceIndex = {
 /** Runs the first visit of all devices when it is the caller's turn. */
 export type FillTurn = (work: () => Promise<void>) => Promise<void>
 
-type Used<Kept> = { level: Kept; usedMs: number }
-
-// A level that is not read costs memory, and time at each change.
-const forgottenAfterMs = 5 * 60_000
-const itemsPerCheck = 64
+// Changes come in groups, when the live map has read new telemetry.
+const appliedAfterMs = 500
 
 export function createDeviceIndex(
   maps: readonly IndexedMap[],
@@ -52,8 +50,7 @@ export function createDeviceIndex(
   fillTurn: FillTurn = (work) => work(),
 ): DeviceIndex {
   const table = createDeviceTable(maps.length)
-  const cellLevels = new Map<number, Used<CellLevel>>()
-  const pointLevels = new Map<number, Used<PointLevel>>()
+  const levels = createIndexLevels(table)
   /** Rows by the second at which data of the device leaves the window. */
   const expiries = createBuckets()
   const overview = createOverview()
@@ -61,15 +58,19 @@ export function createDeviceIndex(
   let { members } = filter
   /** By map: ordinals of devices that changed since the last read. */
   const changed = maps.map(() => new Set<number>())
-  const unwatch = maps.map(({ map }, index) => map.watch((ordinal) => changed[index]?.add(ordinal)))
+  let applying: NodeJS.Timeout | undefined
+  const unwatch = maps.map(({ map }, index) =>
+    map.watch((ordinal) => {
+      changed[index]?.add(ordinal)
+      applying ??= setTimeout(() => void applyBetweenReads(), appliedAfterMs).unref()
+    }),
+  )
   let isFilled = false
   /** The latest time of a read. Time must not go back, because expired data would stay. */
   let latestMs = 0
   let working: Promise<unknown> = Promise.resolve()
 
-  const levels = (): Level[] => [...cellLevels.values(), ...pointLevels.values()].map(({ level }) => level)
-
-  /** Brings a device's row up to date in all levels. */
+  /** Brings a device's row up to date, and notes the change for the levels. */
   const refresh = (index: number, ordinal: number): void => {
     const indexed = maps[index]
     if (!indexed) return
@@ -77,8 +78,7 @@ export function createDeviceIndex(
     const row = after ? table.rowOf(index, ordinal) : table.knownRow(index, ordinal)
     if (row === undefined) return
     const before = table.placed(row)
-    for (const { level } of cellLevels.values()) level.change(row, before, after?.device)
-    for (const { level } of pointLevels.values()) level.change(row, before, after?.device)
+    levels.change(row, before, after?.device)
     overview.change(before, after?.device)
     if (after?.plmn) overview.operator(after.plmn, after.operatorName)
     table.place(row, after?.device)
@@ -88,7 +88,7 @@ export function createDeviceIndex(
 
   const fill = async (): Promise<void> => {
     for (const [index, { map }] of maps.entries()) {
-      await inSlices(map.devices(), ({ ordinal }) => refresh(index, ordinal))
+      await forEachInSlices(map.devices(), ({ ordinal }) => refresh(index, ordinal))
     }
     isFilled = true
   }
@@ -96,7 +96,7 @@ export function createDeviceIndex(
     for (const [index, ordinals] of changed.entries()) {
       const some = [...ordinals]
       ordinals.clear()
-      await inSlices(some, (ordinal) => refresh(index, ordinal))
+      await forEachInSlices(some, (ordinal) => refresh(index, ordinal))
     }
   }
   const expire = async (): Promise<void> => {
@@ -106,54 +106,51 @@ export function createDeviceIndex(
       expiries.forEach(second, (row) => due.push(row))
     }
     expiredToS = nowS
-    await inSlices(due, (row) => {
+    await forEachInSlices(due, (row) => {
       const { map, ordinal } = table.deviceOf(row)
       refresh(map, ordinal)
     })
   }
-  const forgetLevels = <Kept extends Level>(kept: Map<number, Used<Kept>>): void => {
-    for (const [key, { usedMs }] of kept) if (latestMs - usedMs > forgottenAfterMs) kept.delete(key)
-  }
-  const fillLevel = async <Made extends Level>(level: Made): Promise<Made> => {
-    await inSlices(numbersTo(table.rows()), (row) => {
-      const device = table.placed(row)
-      if (device) level.change(row, undefined, device)
-    })
-    return level
-  }
-
-  const levelOf = async <Made extends Level>(
-    kept: Map<number, Used<Made>>,
-    key: number,
-    create: () => Made,
-  ): Promise<Made> => {
-    const level = kept.get(key)?.level ?? (await fillLevel(create()))
-    kept.set(key, { level, usedMs: latestMs })
-    return level
-  }
 
   /** One after another, because a level must not change while it is filled. */
-  const inTurn = <Result>(nowMs: number, work: () => Promise<Result>): Promise<Result> => {
-    const result = working.then(async () => {
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const result = working.then(work)
+    working = result.catch(() => {})
+    return result
+  }
+  const read = <Result>(nowMs: number, work: () => Promise<Result>): Promise<Result> =>
+    inTurn(async () => {
       latestMs = Math.max(latestMs, nowMs)
-      forgetLevels(cellLevels)
-      forgetLevels(pointLevels)
+      levels.forget(latestMs)
       if (!isFilled) await fillTurn(fill)
       await applyChanges()
       await expire()
       return work()
     })
-    working = result.catch(() => {})
-    return result
+  const readLevel = <Made extends Level>(nowMs: number, key: LevelKey<Made>): Promise<Made> =>
+    read(nowMs, () => levels.read(key, latestMs))
+
+  /** Applies changes that no reader waits for. A reader waits for one level at most. */
+  async function applyBetweenReads(): Promise<void> {
+    applying = undefined
+    try {
+      if (isFilled) await inTurn(applyChanges)
+      while (await inTurn(levels.catchUp));
+    } catch {
+      // The next read visits all devices again, and its caller gets the error.
+      isFilled = false
+    }
   }
 
   return {
     maps,
     cells: (resolution, nowMs) =>
-      inTurn(nowMs, () => levelOf(cellLevels, resolution, () => createCellLevel(resolution, bucketZoomOf(resolution)))),
-    points: (nowMs) =>
-      inTurn(nowMs, () => levelOf(pointLevels, pointsFromZoom, () => createPointLevel(pointsFromZoom))),
-    overview: (nowMs) => inTurn(nowMs, () => overview.read(table, latestMs)),
+      readLevel(nowMs, {
+        name: `cells of ${resolution}`,
+        create: () => createCellLevel(resolution, bucketZoomOf(resolution)),
+      }),
+    points: (nowMs) => readLevel(nowMs, { name: 'points', create: () => createPointLevel(pointsFromZoom) }),
+    overview: (nowMs) => read(nowMs, () => overview.read(table, latestMs)),
     device: table.placed,
     deviceOf: table.deviceOf,
     setMembers(next) {
@@ -167,9 +164,10 @@ export function createDeviceIndex(
         }
       }
     },
-    bytes: () => table.bytes() + expiries.bytes() + levels().reduce((sum, level) => sum + level.bytes(), 0),
+    bytes: () => table.bytes() + expiries.bytes() + levels.bytes(),
     close() {
       for (const stop of unwatch) stop()
+      clearTimeout(applying)
     },
   }
 }
@@ -195,18 +193,6 @@ function placeOf(
     plmn: signal?.plmn ?? null,
     operatorName: signal?.operatorName ?? null,
   }
-}
-
-async function inSlices<Item>(items: Iterable<Item>, work: (item: Item) => void): Promise<void> {
-  let count = 0
-  for (const item of items) {
-    if (count++ % itemsPerCheck === 0 && isSliceOver()) await nextSlice()
-    work(item)
-  }
-}
-
-function* numbersTo(end: number): Generator<number> {
-  for (let number = 0; number < end; number++) yield number
 }
 
 function* symmetricDifference(a: ReadonlySet<string>, b: ReadonlySet<string>): Generator<string> {
