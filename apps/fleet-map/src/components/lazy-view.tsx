@@ -1,25 +1,12 @@
 import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import { reloadWhenReachable } from './reload.ts'
+import { loadedPart } from './loaded-part.ts'
 import { Loading } from './states.tsx'
 
 /** Returns a view whose code is loaded when it is first opened. */
 export function lazyView(load: () => Promise<ComponentType>) {
-  let known: ComponentType | undefined
+  const useView = loadedPart(load)
   return function LazyView() {
-    const [, setLoaded] = useState(known !== undefined)
-    const [failure, setFailure] = useState<string>()
-    useEffect(() => {
-      if (known) return
-      load().then(
-        (View) => {
-          known = View
-          setLoaded(true)
-        },
-        () => setFailure(reloadWhenReachable() ? 'Cannot reach the service. Retrying.' : 'Reload the page.'),
-      )
-    }, [])
-    const View = known
+    const { Part: View, failure } = useView()
     if (View) return <View />
     if (failure === undefined) return <Loading />
     return (
