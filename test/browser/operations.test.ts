@@ -206,12 +206,29 @@ test('draws an area on the map with the mouse and sees who is in it; corrects it
   )
   const page = await read('#/alerts?tab=places&place=new', { key })
   const status = () => page.getByRole('status').allTextContents()
-  await page.getByLabel('Name', { exact: true }).fill('Depot')
+  const corners = async () => (await page.getByLabel(/^Corners/).inputValue()).split('\n').filter(Boolean).length
   const map = page.locator('.map-surface canvas')
   const scale = page.locator('.maplibregl-ctrl-scale')
   await expect.poll(() => map.getAttribute('aria-label')).toBe('Map, 0 devices in view')
   await expect.poll(() => map.evaluate((canvas) => canvas.style.cursor)).toBe('crosshair')
   expect(await scale.textContent()).toMatch(/000\skm$/)
+  // The wheel moves the map, but a third corner does not: the next one would be at the same position, which is ignored.
+  const addInMiddle = page.getByRole('button', { name: 'Add corner at map centre' })
+  await map.hover({ position: { x: 100, y: 100 } })
+  for (const added of [1, 2, 3]) {
+    if (added > 1) await page.mouse.wheel(0, -100)
+    const addAndCount = async () => {
+      await addInMiddle.click()
+      await map.hover({ position: { x: 100, y: 100 } })
+      return corners()
+    }
+    await expect.poll(addAndCount).toBe(added)
+  }
+  await addInMiddle.click()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await expect.poll(corners).toBe(2)
+  await page.reload()
+  await page.getByLabel('Name', { exact: true }).fill('Depot')
   // The map shows the world until the first device of the fleet reports a position.
   await van.reportAt([10, 51])
   await expect.poll(() => scale.textContent()).toMatch(/^\d\skm$/)
@@ -227,7 +244,7 @@ test('draws an area on the map with the mouse and sees who is in it; corrects it
     [-80, 80],
   ].entries() as ArrayIterator<[number, [number, number]]>) {
     await page.mouse.click(x + dx, y + dy)
-    await expect.poll(async () => (await page.getByLabel(/^Corners/).inputValue()).split('\n').length).toBe(index + 1)
+    await expect.poll(corners).toBe(index + 1)
   }
   await page.getByRole('button', { name: 'Finish' }).click()
   expect(await status()).toContain('4 corners.')

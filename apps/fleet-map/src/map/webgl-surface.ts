@@ -159,11 +159,16 @@ export function createWebglSurface(container: HTMLElement, view: View, events: S
   map.on('render', () => {
     if (isDrawn('devices') || isDrawn('clusters')) markDrawn('devices')
   })
-  map.on('moveend', (event) => {
+  let isMovedByReader = false
+  // MapLibre names the event of each movement by the reader, except of those with the wheel.
+  map.on('movestart', ({ originalEvent }) => {
+    isMovedByReader = originalEvent !== undefined || map.scrollZoom.isActive()
+  })
+  map.on('moveend', () => {
     lookAtView()
     describeView()
     const { lng, lat } = map.getCenter()
-    events.onMove({ lon: lng, lat, zoom: map.getZoom() }, bounds(), Boolean(event.originalEvent))
+    events.onMove({ lon: lng, lat, zoom: map.getZoom() }, bounds(), isMovedByReader)
   })
   map.on('zoom', () => {
     if (map.isZooming()) lookAtView()
