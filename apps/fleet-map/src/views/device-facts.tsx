@@ -59,7 +59,7 @@ export function Health({
       <dl class="facts">
         <div>
           <dt>Connection</dt>
-          <dd>{textOf(connection?.state) ?? '–'}</dd>
+          <dd class="capitalized">{textOf(connection?.state) ?? '–'}</dd>
         </div>
         <div>
           <dt>Uptime</dt>

@@ -45,7 +45,7 @@ export function GroupDetail({ org, id }: { org: string; id: string }) {
     { title: 'Status', cell: ({ status }) => <StatusLabel status={status} /> },
     { title: 'Serial', cell: ({ serial }) => <code>{serial}</code>, optional: true },
     { title: 'Added', cell: ({ membership }) => membershipLabels[membership], optional: true },
-    { title: 'Last seen', cell: ({ lastSeenAt }) => ago(lastSeenAt), optional: true },
+    { title: 'Last report', cell: ({ lastSeenAt }) => ago(lastSeenAt), optional: true },
     {
       title: 'Actions',
       kind: 'actions',

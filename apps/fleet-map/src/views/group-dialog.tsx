@@ -32,8 +32,9 @@ export function GroupDialog({ title, submitLabel, group, onClose, onSave }: Grou
         <input ref={name} class="input" required maxLength={200} defaultValue={group?.name ?? ''} />
       </label>
       <label class="field">
-        <span>Smart tags, separated by commas. Devices with any of these tags belong to the group.</span>
+        <span>Smart tags, separated by commas</span>
         <input ref={tags} class="input" defaultValue={group?.smartTags.join(', ') ?? ''} />
+        <span class="hint">Devices with any of these tags belong to the group.</span>
       </label>
     </Dialog>
   )

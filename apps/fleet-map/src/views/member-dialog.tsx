@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
 import { Dialog } from '../components/dialog.tsx'
+import { plural } from '../components/format.ts'
 import { type ChosenDevices, DevicePicker } from './device-picker.tsx'
 
 type MemberDialogProps = { org: string; groupId: string; onClose: () => void; onAdded: () => void }
@@ -11,7 +12,7 @@ export function MemberDialog({ org, groupId, onClose, onAdded }: MemberDialogPro
   return (
     <Dialog
       title="Add devices to the group"
-      submitLabel={`Add ${chosen.size}`}
+      submitLabel={chosen.size > 0 ? `Add ${plural(chosen.size, 'device')}` : 'Add devices'}
       onClose={onClose}
       onSubmit={async () => {
         await call(`/orgs/${org}/groups/${groupId}/members`, {

@@ -1,12 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { axisLook, styleValue } from '../components/chart-axis.ts'
 import type { ForecastSegment } from '../route/types.ts'
 import { theme } from '../state/theme.ts'
 
 const heightPx = 150
-
-const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
 type RouteProfileProps = {
   segments: readonly ForecastSegment[]
@@ -21,9 +20,8 @@ export function RouteProfile({ segments, lengthM, deadZones }: RouteProfileProps
   useEffect(() => {
     const container = frame.current
     if (!container) return
-    const grid = { stroke: color('--line'), width: 1 }
-    const axis = { stroke: color('--text-faint'), grid, ticks: { show: false }, font: '11px system-ui' }
-    const accent = color('--accent')
+    const { axis, widthPx } = axisLook()
+    const accent = styleValue('--accent')
     const value = (_: uPlot, dbm: number | null) => (dbm === null ? '–' : `${dbm}`.replace('-', '−'))
     const edge = { stroke: 'transparent', points: { show: false }, value }
     // Without a pointer, the legend shows the first measured segment.
@@ -40,7 +38,7 @@ export function RouteProfile({ segments, lengthM, deadZones }: RouteProfileProps
           { ...axis, size: 26, space: 48, values: (_: uPlot, km: number[]) => km.map((one) => `${one} km`) },
           {
             ...axis,
-            size: 44,
+            size: widthPx,
             space: 24,
             values: (_: uPlot, dbm: number[]) => dbm.map((one) => `${one}`.replace('-', '−')),
           },
@@ -81,7 +79,7 @@ function shadeDead(plot: uPlot, deadZones: RouteProfileProps['deadZones']): void
   const { ctx, bbox } = plot
   const spacingPx = 6 * devicePixelRatio
   ctx.save()
-  ctx.strokeStyle = color('--quality-none')
+  ctx.strokeStyle = styleValue('--quality-none')
   ctx.lineWidth = devicePixelRatio
   for (const { fromM, toM } of deadZones) {
     const [left, right] = [plot.valToPos(fromM / 1_000, 'x', true), plot.valToPos(toM / 1_000, 'x', true)]
@@ -90,7 +88,7 @@ function shadeDead(plot: uPlot, deadZones: RouteProfileProps['deadZones']): void
     ctx.rect(left, bbox.top, Math.max(devicePixelRatio, right - left), bbox.height)
     ctx.clip()
     ctx.globalAlpha = 0.16
-    ctx.fillStyle = color('--quality-none')
+    ctx.fillStyle = styleValue('--quality-none')
     ctx.fill()
     ctx.globalAlpha = 0.5
     ctx.beginPath()

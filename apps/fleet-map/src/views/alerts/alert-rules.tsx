@@ -133,7 +133,8 @@ function columnsOf(
     { title: 'Notify', cell: ({ channels }) => channelText(channels), optional: true },
     {
       title: 'Quiet hours',
-      cell: ({ quietHours }) => (quietHours ? `${quietHours.from} to ${quietHours.to}` : '–'),
+      cell: ({ quietHours }) =>
+        quietHours ? <span class="one-line">{`${quietHours.from} to ${quietHours.to}`}</span> : '–',
       optional: true,
     },
     {

@@ -69,7 +69,7 @@ export function JobList({ org }: { org: string }) {
       cell: (row) => ('batch' in row ? <ProgressBar batch={row.batch} /> : <JobProgress job={row.job} />),
     },
     { title: 'Devices', cell: (row) => ('batch' in row ? count(row.batch.total) : 1), kind: 'number', optional: true },
-    { title: 'Author', cell: (row) => ('batch' in row ? authorOf(row.batch) : ''), optional: true },
+    { title: 'Author', cell: (row) => ('batch' in row ? authorOf(row.batch) : '–'), optional: true },
     { title: 'Created', cell: (row) => ago(createdAt(row)), optional: true },
   ]
   return (

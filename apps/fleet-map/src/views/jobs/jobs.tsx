@@ -1,4 +1,5 @@
 import '../../styles/jobs.css'
+import { Icon } from '../../components/icon.tsx'
 import { homeOrganizationId } from '../../state/session.ts'
 import { linkTo, place } from '../../state/url.ts'
 import { OrganizationPicker, WithoutOrganization } from '../shell.tsx'
@@ -28,7 +29,7 @@ export function JobsView() {
               <h1>Jobs</h1>
               <OrganizationPicker allowAll={false} />
               <a class="button primary" href={linkTo('jobs', { new: 'reboot' })}>
-                New job
+                <Icon name="plus" size={16} /> New job
               </a>
             </div>
             <nav class="segmented" aria-label="Jobs">

@@ -22,7 +22,8 @@ const kindText: Record<string, string> = {
 
 /** Creates a job of any kind for a group or for devices. The address can choose kind, target, profile and image. */
 export function NewJob({ org }: { org: string }) {
-  const { new: kind = 'reboot', profile, image } = place.value.params
+  const { new: asked = '', profile, image } = place.value.params
+  const kind = kinds.includes(asked) ? asked : 'reboot'
   const target = useTarget(org)
   const profiles = useResource(`profiles ${org}`, () => all<Profile>(`/orgs/${org}/configs`))
   const images = useResource(`firmware ${org}`, () => all<FirmwareImage>(`/orgs/${org}/firmware`))

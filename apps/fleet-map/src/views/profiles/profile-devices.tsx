@@ -36,7 +36,7 @@ export function ProfileDevices({ org, profile }: { org: string; profile: Profile
   const columns: Column<ProfileDevice>[] = [
     { title: 'Device', cell: ({ id, name }) => <a href={linkTo('map', { device: id })}>{name}</a> },
     { title: 'Status', cell: ({ status }) => <StatusLabel status={status} />, optional: true },
-    { title: 'Applied', cell: ({ appliedVersion }) => `Version ${appliedVersion}` },
+    { title: 'Applied', cell: ({ appliedVersion }) => <span class="one-line">{`Version ${appliedVersion}`}</span> },
     {
       title: 'Job',
       cell: ({ pendingVersion }) => (pendingVersion === null ? 'None' : `Version ${pendingVersion} waits`),

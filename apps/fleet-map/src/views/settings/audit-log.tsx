@@ -20,7 +20,7 @@ const columns: Column<AuditRecord>[] = [
   {
     title: 'Time',
     cell: ({ at }) => (
-      <span class="when" title={moment(at)}>
+      <span class="one-line" title={moment(at)}>
         {dayAndTime(Date.parse(at))}
       </span>
     ),

@@ -67,7 +67,7 @@ export function OrganizationSettings({ org }: { org: string }) {
         </section>
         <section class="card fact-card">
           <h2>Plan</h2>
-          <p class="figure plan">{organization.plan}</p>
+          <p class="figure capitalized">{organization.plan}</p>
           <dl class="facts-list">
             <div>
               <dt>Subscription</dt>

@@ -34,7 +34,7 @@ export function Organizations() {
         </a>
       ),
     },
-    { title: 'Plan', cell: ({ plan }) => plan, optional: true },
+    { title: 'Plan', cell: ({ plan }) => <span class="capitalized">{plan}</span>, optional: true },
     { title: 'Subscription', cell: ({ subscription }) => subscriptionLabel[subscription.status] },
     {
       title: 'Device quota',
@@ -42,7 +42,7 @@ export function Organizations() {
       kind: 'number',
       optional: true,
     },
-    { title: 'Created', cell: ({ createdAt }) => moment(createdAt), optional: true },
+    { title: 'Created', cell: ({ createdAt }) => <span class="one-line">{moment(createdAt)}</span>, optional: true },
     {
       title: 'Actions',
       kind: 'actions',
