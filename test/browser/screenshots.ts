@@ -33,12 +33,16 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
   const [truck] = await movingVehicles(product)
   const { lon, lat } = truck?.location ?? {}
   const within = (what: string) =>
-    product.call<{ items: { id: string; name?: string }[] }>('GET', `/orgs/${product.organizationId}/${what}`)
+    product.call<{ items: { id: string; name?: string; version?: number }[] }>(
+      'GET',
+      `/orgs/${product.organizationId}/${what}`,
+    )
   const [groups, batches, places, rules, profiles] = await Promise.all(
     ['groups', 'job-batches', 'places', 'alert-rules', 'configs'].map(within),
   )
   const group = groups?.items.find(({ name }) => name === 'Ships') ?? groups?.items[0]
   const [batch] = batches?.items ?? []
+  const profile = profiles?.items.toSorted((a, b) => (b.version ?? 0) - (a.version ?? 0))[0]
   return [
     { name: 'sign-in', place: '', sight: '.sign-in', by: 'nobody' },
     { name: 'map', place: '#/map', sight: '.map-count strong', withMap: true },
@@ -70,12 +74,12 @@ async function viewsOf(product: Omit<Product, 'close'>): Promise<View[]> {
     { name: 'groups', place: '#/groups', sight: 'tbody tr' },
     { name: 'group', place: `#/groups?group=${group?.id}`, sight: 'tbody tr' },
     { name: 'profiles', place: '#/profiles', sight: 'tbody tr' },
-    { name: 'profile', place: `#/profiles?profile=${profiles?.items[0]?.id}`, sight: '.card.panel' },
+    { name: 'profile', place: `#/profiles?profile=${profile?.id}`, sight: '[aria-label=Devices]' },
     { name: 'jobs', place: '#/jobs', sight: 'tbody tr, .state' },
     ...(batch ? [{ name: 'batch', place: `#/jobs?batch=${batch.id}`, sight: 'tbody tr' }] : []),
     { name: 'new-job', place: '#/jobs?new=firmware_update', sight: '.job-form footer' },
     { name: 'firmware', place: '#/jobs?show=firmware', sight: 'tbody tr, .state' },
-    { name: 'connect', place: '#/connect', sight: '.connect' },
+    { name: 'connect', place: `#/connect?org=${product.organizationId}`, sight: '.step-form', by: 'administrator' },
     ...settings.map((section): View => {
       const place = `#/settings?section=${section}&org=${product.organizationId}`
       return {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { call } from '../api/client.ts'
+import { ApiError, call } from '../api/client.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { plural } from '../components/format.ts'
 import { type ChosenDevices, DevicePicker } from './device-picker.tsx'
@@ -15,6 +15,7 @@ export function MemberDialog({ org, groupId, onClose, onAdded }: MemberDialogPro
       submitLabel={chosen.size > 0 ? `Add ${plural(chosen.size, 'device')}` : 'Add devices'}
       onClose={onClose}
       onSubmit={async () => {
+        if (chosen.size === 0) throw new ApiError(0, 'error', 'Choose at least one device.')
         await call(`/orgs/${org}/groups/${groupId}/members`, {
           method: 'POST',
           body: { deviceIds: [...chosen.keys()] },
