@@ -470,7 +470,7 @@ test('adds a device, a group, a profile, a rule and a job by keyboard alone, and
   await press(button('Add devices'))
   await type(page.getByLabel(/^Name, serial or model/), 'ferry')
   await press(page.getByRole('checkbox', { name: /^Ferry 1/ }), 'Space')
-  await press(button('Add 1'))
+  await press(button('Add 1 device'))
   await page.getByText('1 device, 1 added manually').waitFor()
 
   await press(page.getByRole('link', { name: 'Profiles', exact: true }))
