@@ -2,7 +2,6 @@ import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { theme } from '../state/theme.ts'
-import { axisLook, styleValue } from './chart-axis.ts'
 import { dayAndTime, timeOfDay } from './format.ts'
 
 type ChartSeries = { label: string; unit: string; color: string; values: (number | null)[] }
@@ -23,6 +22,11 @@ const minus = (value: number): string => `${value}`.replace('-', '−')
 
 const longSpanMs = 36 * 3_600_000
 
+const color = (name: string) =>
+  getComputedStyle(document.documentElement)
+    .getPropertyValue(name.replace(/^var\(|\)$/g, ''))
+    .trim()
+
 /** A line chart over time. Null values are gaps, for times without reports or without service. */
 export function Chart({ title, times, series, marks = [], height = 120, cursorMs = null }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null)
@@ -34,13 +38,14 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
   useEffect(() => {
     const container = frame.current
     if (!container) return
-    const { axis, widthPx } = axisLook()
+    const grid = { stroke: color('--line'), width: 1 }
+    const axis = { stroke: color('--text-faint'), grid, ticks: { show: false }, font: '11px system-ui' }
     const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > longSpanMs
     const tick = (seconds: number) => (isLong ? dayAndTime(seconds * 1_000) : timeOfDay(seconds * 1_000))
     const overlay = (plot: uPlot) => {
       const { ctx, bbox } = plot
       ctx.save()
-      ctx.fillStyle = styleValue('--accent')
+      ctx.fillStyle = color('--accent')
       for (const mark of marks) {
         const x = plot.valToPos(mark.ts / 1_000, 'x', true)
         if (x >= bbox.left && x <= bbox.left + bbox.width)
@@ -48,7 +53,7 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
       }
       if (cursor.current !== null) {
         const x = plot.valToPos(cursor.current / 1_000, 'x', true)
-        ctx.fillStyle = styleValue('--text')
+        ctx.fillStyle = color('--text')
         ctx.fillRect(x, bbox.top, devicePixelRatio, bbox.height)
       }
       ctx.restore()
@@ -65,13 +70,13 @@ export function Chart({ title, times, series, marks = [], height = 120, cursorMs
         scales: { x: { time: true } },
         axes: [
           { ...axis, size: 26, space: isLong ? 96 : 60, values: (_: uPlot, seconds: number[]) => seconds.map(tick) },
-          { ...axis, size: widthPx, space: 20, values: (_: uPlot, ticks: number[]) => ticks.map(minus) },
+          { ...axis, size: 44, space: 20, values: (_: uPlot, ticks: number[]) => ticks.map(minus) },
         ],
         series: [
           { value: (_: uPlot, seconds: number | null) => (seconds === null ? '' : dayAndTime(seconds * 1_000)) },
           ...series.map((one) => ({
             label: `${one.label} (${one.unit})`,
-            stroke: styleValue(one.color),
+            stroke: color(one.color),
             width: 1.5,
             points: { show: false },
             value: (_: uPlot, value: number | null) => (value === null ? '–' : minus(Math.round(value))),

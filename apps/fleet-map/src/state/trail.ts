@@ -66,11 +66,7 @@ export function radioHistory({ cellular, fixes }: Track): RadioHistory {
     const now = { cellId: textOf(row.cellId), plmn: textOf(row.plmn), rat }
     if (serving) {
       const changed = [
-        now.rat !== serving.rat
-          ? now.rat === 'none'
-            ? 'no service'
-            : `radio ${now.rat?.toUpperCase() ?? 'unknown'}`
-          : null,
+        now.rat !== serving.rat ? `radio ${now.rat?.toUpperCase() ?? 'unknown'}` : null,
         now.plmn !== serving.plmn ? `operator ${textOf(row.operatorName) ?? now.plmn ?? 'unknown'}` : null,
         now.cellId !== serving.cellId ? `cell ${now.cellId ?? 'unknown'}` : null,
       ].filter((change) => change !== null)

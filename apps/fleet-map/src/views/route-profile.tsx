@@ -1,11 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { axisLook, styleValue } from '../components/chart-axis.ts'
 import type { ForecastSegment } from '../route/types.ts'
 import { theme } from '../state/theme.ts'
 
 const heightPx = 150
+
+const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
 type RouteProfileProps = {
   segments: readonly ForecastSegment[]
@@ -20,8 +21,9 @@ export function RouteProfile({ segments, lengthM, deadZones }: RouteProfileProps
   useEffect(() => {
     const container = frame.current
     if (!container) return
-    const { axis, widthPx } = axisLook()
-    const accent = styleValue('--accent')
+    const grid = { stroke: color('--line'), width: 1 }
+    const axis = { stroke: color('--text-faint'), grid, ticks: { show: false }, font: '11px system-ui' }
+    const accent = color('--accent')
     const value = (_: uPlot, dbm: number | null) => (dbm === null ? '–' : `${dbm}`.replace('-', '−'))
     const edge = { stroke: 'transparent', points: { show: false }, value }
     // Without a pointer, the legend shows the first measured segment.
@@ -38,7 +40,7 @@ export function RouteProfile({ segments, lengthM, deadZones }: RouteProfileProps
           { ...axis, size: 26, space: 48, values: (_: uPlot, km: number[]) => km.map((one) => `${one} km`) },
           {
             ...axis,
-            size: widthPx,
+            size: 44,
             space: 24,
             values: (_: uPlot, dbm: number[]) => dbm.map((one) => `${one}`.replace('-', '−')),
           },
@@ -79,7 +81,7 @@ function shadeDead(plot: uPlot, deadZones: RouteProfileProps['deadZones']): void
   const { ctx, bbox } = plot
   const spacingPx = 6 * devicePixelRatio
   ctx.save()
-  ctx.strokeStyle = styleValue('--quality-none')
+  ctx.strokeStyle = color('--quality-none')
   ctx.lineWidth = devicePixelRatio
   for (const { fromM, toM } of deadZones) {
     const [left, right] = [plot.valToPos(fromM / 1_000, 'x', true), plot.valToPos(toM / 1_000, 'x', true)]
@@ -88,7 +90,7 @@ function shadeDead(plot: uPlot, deadZones: RouteProfileProps['deadZones']): void
     ctx.rect(left, bbox.top, Math.max(devicePixelRatio, right - left), bbox.height)
     ctx.clip()
     ctx.globalAlpha = 0.16
-    ctx.fillStyle = styleValue('--quality-none')
+    ctx.fillStyle = color('--quality-none')
     ctx.fill()
     ctx.globalAlpha = 0.5
     ctx.beginPath()

@@ -97,7 +97,7 @@ export function SavedViews({ org }: { org: string }) {
             <span>Name</span>
             <input ref={name} class="input" required maxLength={100} />
           </label>
-          <label class="check">
+          <label class="choice">
             <input ref={shared} type="checkbox" />
             Show it to everybody in the organization
           </label>

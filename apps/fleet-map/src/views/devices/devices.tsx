@@ -98,7 +98,7 @@ function Filters() {
   const org = homeOrganizationId.value
   const places = useResource(`places ${org}`, async () => (org ? all<Place>(`/orgs/${org}/places`) : []))
   return (
-    <div class="toolbar">
+    <div class="toolbar list-filters">
       <input
         class="input grow"
         type="search"

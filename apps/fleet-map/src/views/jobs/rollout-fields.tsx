@@ -174,7 +174,7 @@ export function RolloutFields({ pace, total, onChange }: RolloutFieldsProps) {
               onInput={(event) => change({ waitMinutes: event.currentTarget.value })}
             />
           </label>
-          <label class="check">
+          <label class="choice">
             <input
               type="checkbox"
               checked={pace.confirms}

@@ -47,7 +47,7 @@ export function ScheduleFields({ timing, onChange }: ScheduleFieldsProps) {
           onInput={(event) => change({ startAt: event.currentTarget.value })}
         />
       </label>
-      <label class="check">
+      <label class="choice">
         <input
           type="checkbox"
           checked={timing.hasWindow}
@@ -82,7 +82,7 @@ export function ScheduleFields({ timing, onChange }: ScheduleFieldsProps) {
           <fieldset class="plain checks">
             <legend class="label">Days</legend>
             {days.map((day) => (
-              <label key={day} class="check">
+              <label key={day} class="choice">
                 <input
                   type="checkbox"
                   checked={timing.days.includes(day)}
