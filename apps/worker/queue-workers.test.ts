@@ -42,12 +42,21 @@ test('a worker that takes nothing while an entry waits is replaced until one tak
     checkMs: 50,
   })
   const reference = { jobId: newId(), attempt: 1 }
+  const first = { jobId: newId(), attempt: 2 }
   await expect.poll(() => queues.add('dispatch', [{ reference, delayMs: 0, priority: 1 }])).toBeUndefined()
+  // An entry that another worker took over has no priority either.
+  await queues.add('dispatch', [{ reference: first, delayMs: 0, priority: 0 }])
 
   await expect.poll(() => replaced).toContain('dispatch')
   expect(taken).toEqual([])
+  expect(await queues.depths()).toEqual(
+    expect.arrayContaining([
+      { queue: 'dispatch', state: 'prioritized', count: 1 },
+      { queue: 'dispatch', state: 'wait', count: 1 },
+    ]),
+  )
   await redis.call('ACL', 'SETUSER', 'default', '+info')
-  await expect.poll(() => taken).toEqual([reference])
+  await expect.poll(() => taken).toEqual([first, reference])
 
   expect(await registry.metrics()).toMatch(/^queue_workers_replaced_total{queue="dispatch"} [1-9]/m)
   await workers.stop()

@@ -67,7 +67,7 @@ export async function openJobQueues(backend: QueueBackend): Promise<JobQueues> {
     async depths() {
       const states = await Promise.all(
         [...queues].map(async ([name, queue]) => {
-          const counts = await queue.getJobCounts('prioritized', 'active', 'delayed')
+          const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed')
           return Object.entries(counts).map(([state, count]) => ({ queue: name, state, count }))
         }),
       )

@@ -65,11 +65,27 @@ const fastThenHard = [
   { signal: 'SIGKILL', deadlineMs: 5_000 },
 ] as const
 
+/** Postgres prints this and ends while processes of a killed Postgres use its memory. They end by themselves. */
+const memoryInUse = 'pre-existing shared memory block'
+const memoryInUseLimitMs = 15_000
+
 /**
  * Starts Postgres 18 with the data in `dir` on the loopback address. Resolves when it answers queries. Creates the
  * cluster on first use. Throws if there are no binaries for this machine, or with the end of the log if the start fails.
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresEngine> {
+  const giveUpAt = Date.now() + memoryInUseLimitMs
+  while (true) {
+    try {
+      return await startOnce(options)
+    } catch (error) {
+      const isInUse = error instanceof Error && error.message.includes(memoryInUse)
+      if (!isInUse || options.signal?.aborted || Date.now() > giveUpAt) throw error
+    }
+  }
+}
+
+async function startOnce(options: PostgresOptions): Promise<PostgresEngine> {
   const dir = resolve(options.dir)
   const cluster = join(dir, 'cluster')
   const logFile = join(dir, 'server.log')

@@ -36,6 +36,27 @@ test('a killed Postgres restarts with its data, even if another process has the 
   expect(await second.exited).toBe('ended with code 0')
 })
 
+test('Postgres starts when the last process of a killed one releases its memory', async () => {
+  const folder = join(dir, 'postgres')
+  const first = await startPostgres({ dir: folder })
+  const session = new pg.Client({ connectionString: first.url })
+  session.on('error', () => {})
+  await session.connect()
+  const { rows } = await session.query('SELECT pg_backend_pid() AS pid')
+  // A suspended process does not notice that its Postgres has ended.
+  process.kill(rows[0].pid, 'SIGSTOP')
+  process.kill(first.pid, 'SIGKILL')
+  await first.exited
+
+  const starting = startPostgres({ dir: folder })
+  const log = () => readFile(join(folder, 'server.log'), 'utf8')
+  await expect.poll(log).toContain('pre-existing shared memory block')
+  process.kill(rows[0].pid, 'SIGCONT')
+  const second = await starting
+  expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }])
+  await second.stop()
+})
+
 test('Postgres listens on loopback only and requires its password', async () => {
   const engine = await startPostgres({ dir: join(dir, 'postgres') })
   expect(await query(engine.url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }])
