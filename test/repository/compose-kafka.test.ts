@@ -17,7 +17,7 @@ const fileSchema = z.object({
       image: z.string().optional(),
       extends: z.object({ file: z.string(), service: z.string() }).optional(),
       environment: z.record(z.string(), z.coerce.string()).default({}),
-      deploy: z.object({ replicas: z.number() }).optional(),
+      deploy: z.object({ mode: z.literal('replicated'), replicas: z.number() }).optional(),
       volumes: z.array(z.string()).default([]),
       ports: z.array(z.string()).nullable().default([]),
     }),
