@@ -109,7 +109,7 @@ async function onKafka(stack: BenchStack, fleet: Fleet): Promise<Figure[]> {
     const fresh = await freshReports(fleet)
     const killedMs = await kill(writer)
     writer = await spawnApp(stack, 'writer', { environment: named })
-    const parts = { writer: writer.pid, ingest: ingest.pid, ...stack.pids }
+    const parts = { writer: writer.pid, ingest: ingest.pid, broker: kafka.pid(), ...stack.pids }
     return figures('Kafka', fleet, await untilFresh(stack, ingest, { ...fleet, fresh, killedMs, parts }))
   } finally {
     await Promise.all([ingest.stop(), writer.stop()])
@@ -117,7 +117,7 @@ async function onKafka(stack: BenchStack, fleet: Fleet): Promise<Figure[]> {
   }
 }
 
-/** `cpuSeconds`: of the processes since the restart. */
+/** `cpuSeconds`: of the processes since the restart, and of the load. */
 type Fresh = { acceptedMs: number; firstMs: number; allMs: number; cpuSeconds: [name: string, seconds: number][] }
 
 function figures(log: string, { devices }: Fleet, { acceptedMs, firstMs, allMs, cpuSeconds }: Fresh): Figure[] {
@@ -181,8 +181,8 @@ async function untilFresh(
   const { fromMs, load } = fresh
   const since = () => performance.now() - killedMs
   const usedBefore = Object.entries(parts).map(([name, pid]) => ({ name, pid, seconds: cpuSecondsOfTree(pid) }))
-  const [acceptedMs, firstMs, allMs] = await Promise.all([
-    load.send(ingest.port).then(since),
+  const [{ acceptedMs, loadSeconds }, firstMs, allMs] = await Promise.all([
+    load.send(ingest.port).then((report) => ({ acceptedMs: since(), loadSeconds: report.cpuSeconds })),
     untilRows(stack, devices, { fromMs, rows: 1 }).then(since),
     untilRows(stack, devices, { fromMs, rows: devices.length }).then(since),
   ])
@@ -190,7 +190,7 @@ async function untilFresh(
     name,
     cpuSecondsOfTree(pid) - seconds,
   ])
-  return { acceptedMs, firstMs, allMs, cpuSeconds }
+  return { acceptedMs, firstMs, allMs, cpuSeconds: [...cpuSeconds, ['load', loadSeconds]] }
 }
 
 const requestOf = ({ token }: ReportingDevice, samples: readonly Sample[]): string =>
