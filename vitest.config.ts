@@ -6,7 +6,7 @@ const never = ['**/node_modules/**', '**/dist/**', 'test/faults/**', 'test/attac
 /** Tests that need neither Postgres nor QuestDB. A file that needs one and is listed here fails at once. */
 const unitTests = [
   'libs/{adapters,core,telemetry}/**/*.test.ts',
-  'libs/telemetry-log/{checkpoint-file,kafka-checkpoints,dead-letters,kafka-failure,kafka-settings,lock,partition,partitioned-log,segment-log}.test.ts',
+  'libs/telemetry-log/{checkpoint-file,kafka-checkpoints,dead-letters,kafka-failure,kafka-reader,kafka-settings,lock,partition,partitioned-log,segment-log}.test.ts',
   'libs/postgres/hosts.test.ts',
   'libs/http/open-tracing.test.ts',
   'libs/questdb/{copy-choice,h3-index,servers}.test.ts',

@@ -126,6 +126,29 @@ describe('the telemetry log on Kafka', () => {
     await log.close()
   }, 120_000)
 
+  test('readers of one partition read all of it in order while one of them reads ahead', async () => {
+    const settings = newSettings()
+    const log = openKafkaLog(settings)
+    const reports = 60
+    const body = 'x'.repeat(50_000)
+    for (let index = 0; index < reports; index++) await log.append(batch(1, `${index}:${body}`))
+    const partition = await openKafkaPartition(settings, partitionOf(deviceOf(1), partitions))
+    const main = partition.openMainReader({ from: 0, maxBufferedBytes: 500_000 })
+    const ahead = partition.openReader({ from: 0, maxBufferedBytes: 500_000 })
+    const numbersOf = (batches: LoggedBatch[]) => batches.map((one) => Number(one.body.toString().split(':')[0]))
+    const found: Record<'main' | 'ahead', number[]> = { main: [], ahead: [] }
+    await until('both have read the partition', async () => {
+      found.ahead.push(...numbersOf(ahead.read(reports, 150_000)))
+      found.main.push(...numbersOf(main.read(reports, 50_000)))
+      return main.position() >= reports && ahead.position() >= reports
+    })
+    const all = Array.from({ length: reports }, (_, index) => index)
+    expect(found).toEqual({ main: all, ahead: all })
+    main.close()
+    ahead.close()
+    await log.close()
+  }, 120_000)
+
   test('a record that is not a report is skipped, reported with its bytes, and its samples count as lost', async () => {
     const settings = newSettings()
     const log = openKafkaLog(settings)

@@ -24,6 +24,7 @@ export async function openKafkaPartition(settings: KafkaSettings, partition: num
   let highWatermark = end
   let recordBytes = assumedRecordBytes
   let main: KafkaReader | undefined
+  const readers = new Set<KafkaReader>()
   let waiting: { beyond: LogPosition; end: () => void } | undefined
 
   function follow({ records, highWatermark: newest }: Fetched): void {
@@ -34,15 +35,38 @@ export async function openKafkaPartition(settings: KafkaSettings, partition: num
 
   const isReadable = (beyond: LogPosition) => (main?.bufferedPosition() ?? 0) > beyond
 
-  const open = (options: KafkaReaderOptions) =>
-    openKafkaReader(openKafkaFetcher(settings, partition), {
-      ...options,
-      onFetched(fetched) {
-        follow(fetched)
-        options.onFetched?.(fetched)
-        if (waiting && isReadable(waiting.beyond)) waiting.end()
+  function open(options: KafkaReaderOptions): KafkaReader {
+    const fetcher = openKafkaFetcher(settings, partition)
+    const reader = openKafkaReader(
+      {
+        ...fetcher,
+        fetch: async (from, maxBytes) => fetchedBefore(from) ?? fetcher.fetch(from, maxBytes),
+        close() {
+          readers.delete(reader)
+          return fetcher.close()
+        },
       },
-    })
+      {
+        ...options,
+        onFetched(fetched) {
+          follow(fetched)
+          options.onFetched?.(fetched)
+          if (waiting && isReadable(waiting.beyond)) waiting.end()
+        },
+      },
+    )
+    readers.add(reader)
+    return reader
+  }
+
+  /** Returns records that another reader has fetched, so that a backlog that is also read ahead is fetched once. */
+  function fetchedBefore(from: LogPosition): Fetched | undefined {
+    for (const reader of readers) {
+      const found = reader.buffered(from)
+      if (found) return found
+    }
+    return undefined
+  }
 
   return {
     beginning,

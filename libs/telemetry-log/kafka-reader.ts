@@ -23,6 +23,8 @@ export type KafkaReaderOptions = {
 export type KafkaReader = TelemetryLogReader & {
   /** The position before which all records are in the buffer or read. */
   bufferedPosition(): LogPosition
+  /** Returns the records from a position on, without a gap, that were fetched and not read yet. Undefined if there are none. */
+  buffered(from: LogPosition): Fetched | undefined
 }
 
 const mebibyte = 1024 ** 2
@@ -121,6 +123,13 @@ export function openKafkaReader(fetcher: KafkaFetcher, options: KafkaReaderOptio
     isLoading: (until) => position < until && !closing.signal.aborted,
     position: () => position,
     bufferedPosition: () => fetchPosition,
+    buffered(from) {
+      const start = buffer.findIndex((record) => record.position === from)
+      if (start < 0) return undefined
+      const gap = buffer.findIndex((record, index) => index >= start && record.position !== from + index - start)
+      const records = buffer.slice(start, gap < 0 ? undefined : gap)
+      return { records, nextPosition: from + records.length, highWatermark: undefined }
+    },
     seek(target) {
       // Until the next read, nothing is fetched: the position may move again.
       isWanted = false
