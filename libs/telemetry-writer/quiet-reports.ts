@@ -6,7 +6,7 @@ export type QuietReports = {
   /**
    * Reads ahead of `passed`, everything before which is processed, up to `tail` and within limits. Returns reports to
    * process before the rest of the backlog: a device's reports come in order, and none comes before an unprocessed one of
-   * the same device.
+   * the same device. Returns none if no device with a large backlog was found.
    */
   take(passed: LogPosition, tail: LogPosition): LoggedBatch[]
   /** Closes the file that was read ahead once it is passed: a deleted segment keeps its disk space while it is open. */
@@ -79,6 +79,11 @@ export function createQuietReports(ahead: TelemetryLogReader, limits: Partial<Qu
     return dropped
   }
 
+  function isAnyLoud(): boolean {
+    for (const { loudUntil } of devices.values()) if (loudUntil > 0) return true
+    return false
+  }
+
   /** Forgets reports that were processed in the order of the log. */
   function forget(passed: LogPosition): void {
     for (const [deviceId, waiting] of devices) {
@@ -110,6 +115,8 @@ export function createQuietReports(ahead: TelemetryLogReader, limits: Partial<Qu
       forget(passed)
       if (processed.size >= reports) return []
       readAhead(passed, tail)
+      // The reports wait for each other, not for a loud device. Taking some first would only cause more flushes.
+      if (!isAnyLoud()) return []
       const taken: LoggedBatch[] = []
       let bytes = 0
       for (const [deviceId, waiting] of devices) {
