@@ -65,9 +65,9 @@ const chunkBytes = 2 * 1024 ** 2
 const preparedTogether = 500
 /** The event loop handles network events after this many bytes of reports. */
 const sliceBytes = 256 * 1024
-/** With more bytes waiting, or when this far behind the end of the log, reports of quiet devices are processed first. */
-const quietFirstBytes = 1024 ** 2
-const quietFirstMs = 1_000
+/** With more bytes waiting, or after this time without reaching the end of the log, the writer is behind. */
+const behindBytes = 1024 ** 2
+const behindMs = 1_000
 const quietEveryMs = 500
 const generationMs = 60_000
 const idleWaitMs = 1_000
@@ -90,6 +90,10 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   let stopping = false
   const startTail = tail.position()
   const isBacklogged = () => tail.waitingBytes(takenPosition) > backlogBytes
+  function isBehind(): boolean {
+    const waitingBytes = tail.waitingBytes(takenPosition)
+    return waitingBytes >= behindBytes || (waitingBytes > 0 && performance.now() - caughtUpAtMs >= behindMs)
+  }
 
   const rows = createRowBatch()
   const reports = createDeviceReports()
@@ -173,9 +177,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
    */
   async function processQuiet(): Promise<void> {
     const nowMs = performance.now()
-    const waitingBytes = tail.waitingBytes(takenPosition)
-    const isBehind = waitingBytes >= quietFirstBytes || (waitingBytes > 0 && nowMs - caughtUpAtMs >= quietFirstMs)
-    if (!isBehind || nowMs - quietAtMs < quietEveryMs) return
+    if (nowMs - quietAtMs < quietEveryMs || !isBehind()) return
     const batches = quiet.take(takenPosition, tail.position())
     quietAtMs = nowMs
     if (batches.length === 0) return
@@ -218,7 +220,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         if (batches.length > 0) await process(batches)
         quiet.follow(takenPosition)
         await flushes.flushWhenDue()
-        if (takenPosition >= startTail && !isBacklogged()) await silent.loadSome()
+        if (takenPosition >= startTail && !isBehind()) await silent.loadSome()
         await realignment.run()
         states.packIdle(performance.now())
         if (batches.length === 0) {
