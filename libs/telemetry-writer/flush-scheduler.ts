@@ -22,7 +22,7 @@ export type FlushScheduler = {
 export type FlushSchedulerParts = {
   rows: RowBatch
   store: RowStore
-  /** True while so many bytes wait in the log that the size and not the time determines when rows are sent. */
+  /** True while so many bytes wait in the log that larger and fewer flushes store them sooner. */
   isBacklogged: () => boolean
   /** Called when a flush starts, with its rows. What it returns is called when they are stored. */
   onFlush: (tables: readonly BatchRows[]) => (stored: readonly SampleCounts[]) => void
@@ -67,16 +67,16 @@ export function createFlushScheduler({ rows, store, isBacklogged, onFlush }: Flu
 
   function dueInMs(): number | undefined {
     if (firstAddedAtMs === undefined) return undefined
-    const betweenMs = rows.rowCount() >= manyRows ? pauseMs.manyRows : pauseMs.fewRows
+    // In a backlog, a flush delays the reports that wait. Rows of a restarted writer should be visible soon nevertheless.
+    const isSoon = rows.rowCount() >= manyRows && !isBacklogged()
+    const betweenMs = isSoon ? pauseMs.manyRows : pauseMs.fewRows
     return Math.max(firstAddedAtMs + flushAfterMs, lastFlushAtMs + betweenMs) - performance.now()
   }
 
   function isDue(): boolean {
     const waitMs = dueInMs()
     if (waitMs === undefined) return false
-    const backlogged = isBacklogged()
-    if (rows.largestBytes() >= (backlogged ? backlogFlushBytes : flushBytes)) return true
-    return !backlogged && waitMs <= 0
+    return waitMs <= 0 || rows.largestBytes() >= (isBacklogged() ? backlogFlushBytes : flushBytes)
   }
 
   return {

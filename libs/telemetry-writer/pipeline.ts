@@ -58,7 +58,7 @@ export type PipelineParts = {
   onFailure: OnFailure
 }
 
-/** If more bytes than this wait in the log, the size and not the time determines when rows are sent. */
+/** If more bytes than this wait in the log, rows are sent in fewer and larger flushes. */
 const backlogBytes = 4 * 1024 ** 2
 const chunkBytes = 2 * 1024 ** 2
 /** After a restart, each of these reports has a state of 7 KB, which garbage collection copies unless it is packed soon. */

@@ -1,0 +1,37 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createFlushScheduler } from './flush-scheduler.ts'
+import { createRowBatch, fates } from './row-batch.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+const origin = { deviceId: 'd', organizationId: 'o', receivedAtMs: 0 }
+
+/** Adds 3,000 rows ten times a second for some seconds. Returns the seconds at which rows are sent. */
+async function sentAt(seconds: number, isBacklogged: boolean): Promise<number[]> {
+  const rows = createRowBatch()
+  const sent: number[] = []
+  let atMs = 0
+  const store = {
+    async store() {
+      sent.push(atMs / 1_000)
+      return { stored: 0, replaced: 0, deadLettered: 0 }
+    },
+  }
+  const flushes = createFlushScheduler({ rows, store, isBacklogged: () => isBacklogged, onFlush: () => () => {} })
+  for (; atMs < seconds * 1_000; atMs += 100, vi.advanceTimersByTime(100)) {
+    for (let row = 0; row < 3_000; row++) rows.append('system', { tsMs: atMs + row }, origin, fates.stored, 'fresh')
+    flushes.noteAdded()
+    await flushes.flushWhenDue()
+    await flushes.inProgress()
+  }
+  return sent
+}
+
+test('many rows are sent twice a second', async () => {
+  expect(await sentAt(2, false)).toEqual([0.1, 0.6, 1.1, 1.6])
+})
+
+test('rows of a backlog are sent less often, but within three seconds', async () => {
+  expect(await sentAt(6, true)).toEqual([0.1, 2.9, 5.7])
+})
