@@ -1,4 +1,4 @@
-import { idList } from '#questdb/id-list'
+import { idList, idQuery } from '#questdb/id-list'
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
 import { type Kind, kinds } from '#telemetry/fields'
 
@@ -9,21 +9,43 @@ import { type Kind, kinds } from '#telemetry/fields'
 export async function readNewestTimes(
   questdb: QuestdbSql,
   deviceIds: readonly string[],
-  { sinceMs, receivedBeforeMs }: { sinceMs: number; receivedBeforeMs: number },
+  range: { sinceMs: number; receivedBeforeMs: number },
 ): Promise<{ deviceId: string; kind: Kind; tsMs: number }[]> {
-  const { list, ids } = idList(deviceIds, 3)
   const found = await Promise.all(
     kinds.map(async (kind) => {
-      // QuestDB reads the index of each device backwards and stops at its first row. max(ts) would read a day of rows.
-      const rows = await questdb.queryArrays<[string, number]>(
-        `SELECT device_id, ts FROM ${kind} WHERE ts > $1 AND received_at < $2 AND device_id IN (${list})
-          LATEST ON ts PARTITION BY device_id`,
-        [timestampParameter(sinceMs), timestampParameter(receivedBeforeMs), ...ids],
-      )
+      const rows = await readNewestOfKind(questdb, kind, deviceIds, range)
       return rows.map(([deviceId, tsMs]) => ({ deviceId, kind, tsMs }))
     }),
   )
   return found.flat()
+}
+
+async function readNewestOfKind(
+  questdb: QuestdbSql,
+  kind: Kind,
+  deviceIds: readonly string[],
+  { sinceMs, receivedBeforeMs }: { sinceMs: number; receivedBeforeMs: number },
+): Promise<[deviceId: string, tsMs: number][]> {
+  const { query, value } = idQuery(deviceIds, 2)
+  // QuestDB reads the index of each device backwards and stops at its first row. max(ts) would read a day of rows. A condition
+  // on another column must not be next to LATEST ON: QuestDB 9.3.4 then returns rows of other devices, or ends with SIGSEGV
+  // (https://github.com/questdb/questdb/pull/7334).
+  const newest = await questdb.queryArrays<[string, number, number]>(
+    `SELECT device_id, ts, received_at FROM ${kind} WHERE ts > $1 AND device_id IN (${query})
+      LATEST ON ts PARTITION BY device_id`,
+    [timestampParameter(sinceMs), value],
+  )
+  const before = newest.filter(([, , receivedAtMs]) => receivedAtMs < receivedBeforeMs)
+  const rows = before.map(([deviceId, tsMs]): [string, number] => [deviceId, tsMs])
+  if (before.length === newest.length) return rows
+  // The few devices whose newest row is one of a report that is processed again.
+  const later = newest.filter(([, , receivedAtMs]) => receivedAtMs >= receivedBeforeMs).map(([deviceId]) => deviceId)
+  const few = idList(later, 3)
+  const older = await questdb.queryArrays<[string, number]>(
+    `SELECT device_id, max(ts) FROM ${kind} WHERE ts > $1 AND received_at < $2 AND device_id IN (${few.list})`,
+    [timestampParameter(sinceMs), timestampParameter(receivedBeforeMs), ...few.ids],
+  )
+  return [...rows, ...older]
 }
 
 /** Which of a device's sample times between two moments (both included) are stored, from reports received before. */

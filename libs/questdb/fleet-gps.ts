@@ -104,7 +104,7 @@ type SignalColumns = [
   lon: Maybe<number>,
 ]
 
-// The filter is in a sub-query, because QuestDB ignores conditions on columns without an index next to LATEST ON.
+// The conditions are in a sub-query: next to LATEST ON, QuestDB ignores or spoils those on columns without an index.
 function newestOf(
   table: 'location' | 'cellular',
   columns: string,

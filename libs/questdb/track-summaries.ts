@@ -1,5 +1,5 @@
 import { type StoredDwell, type TrackQuery, trackFilter } from '#questdb/device-tracks'
-import { idList } from '#questdb/id-list'
+import { idQuery } from '#questdb/id-list'
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
 import type { TimeRange } from '#telemetry/device-alignment'
 import type { OpenDwellSummary } from '#telemetry/dwell'
@@ -48,14 +48,39 @@ export async function readLastPositions(
   deviceIds: readonly string[],
   { beforeMs, receivedBeforeMs }: { beforeMs: number; receivedBeforeMs: number },
 ): Promise<Map<string, StoredPosition>> {
-  const { list, ids } = idList(deviceIds, 3)
-  // QuestDB reads the index of each device backwards and stops at its first row.
-  const rows = await questdb.queryArrays<[string, number, number, number]>(
-    `SELECT device_id, ts, lat, lon FROM location
-      WHERE ts < $1 AND received_at < $2 AND device_id IN (${list}) AND usable LATEST ON ts PARTITION BY device_id`,
-    [timestampParameter(beforeMs), timestampParameter(receivedBeforeMs), ...ids],
+  const { query, value } = idQuery(deviceIds, 2)
+  // No condition on another column is next to LATEST ON, for the reason in `readNewestTimes`.
+  const newest = await questdb.queryArrays<[string, number, number, number, boolean, number]>(
+    `SELECT device_id, ts, lat, lon, usable, received_at FROM location
+      WHERE ts < $1 AND device_id IN (${query}) LATEST ON ts PARTITION BY device_id`,
+    [timestampParameter(beforeMs), value],
   )
-  return new Map(rows.map(([deviceId, tsMs, lat, lon]) => [deviceId, { tsMs, lat, lon }]))
+  const positions = new Map<string, StoredPosition>()
+  await Promise.all(
+    newest.map(async ([deviceId, tsMs, lat, lon, usable, receivedAtMs]) => {
+      const isWanted = usable && receivedAtMs < receivedBeforeMs
+      const position = isWanted
+        ? { tsMs, lat, lon }
+        : await readLastPosition(questdb, deviceId, { beforeMs: tsMs, receivedBeforeMs })
+      if (position) positions.set(deviceId, position)
+    }),
+  )
+  return positions
+}
+
+/** The same of one device, whose newest row is no usable fix or was received later. */
+async function readLastPosition(
+  questdb: QuestdbSql,
+  deviceId: string,
+  { beforeMs, receivedBeforeMs }: { beforeMs: number; receivedBeforeMs: number },
+): Promise<StoredPosition | undefined> {
+  const rows = await questdb.queryArrays<[number, number, number]>(
+    `SELECT ts, lat, lon FROM location
+      WHERE device_id = $1 AND ts < $2 AND received_at < $3 AND usable ORDER BY ts DESC LIMIT 1`,
+    [deviceId, timestampParameter(beforeMs), timestampParameter(receivedBeforeMs)],
+  )
+  const [row] = rows
+  return row && { tsMs: row[0], lat: row[1], lon: row[2] }
 }
 
 /** The last dwell of a device. `open`: its state when it was written; undefined if it had ended. */
@@ -87,10 +112,11 @@ export async function readLastDwells(
   range: TimeRange,
 ): Promise<Map<string, LastDwell>> {
   const { where, values } = trackFilter(deviceIds, range)
+  // A device has few dwells in a day, so a sub-query for the conditions costs little.
   const rows = await questdb.query<LastDwellRow>(
     `SELECT device_id, ts, received_at, departed_at, last_inside_at, anchor_lat, anchor_lon, accuracy_m, lat, lon, radius_m,
             fix_count, gap
-       FROM dwell WHERE ${where} AND NOT withdrawn LATEST ON ts PARTITION BY device_id`,
+       FROM (SELECT * FROM dwell WHERE ${where} AND NOT withdrawn) LATEST ON ts PARTITION BY device_id`,
     values,
   )
   return new Map(rows.map((row) => [row.device_id, lastDwellOf(row)]))
