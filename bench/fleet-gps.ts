@@ -46,7 +46,7 @@ export const fleetGps: Bench = {
 async function measure(stack: BenchStack, size: Size): Promise<Figure[]> {
   const { devices, rounds, targetMs } = size
   const fleet = await seedRegistry(stack, devices)
-  await seedDeviceTable(stack.questdb, fleet)
+  await seedDeviceTable(stack, fleet)
   for (let ago = size.minutes; ago >= 1; ago--) await seedMinute(stack.questdb, fleet, Date.now() - ago * minuteMs)
   await seeded(stack.questdb)
   await refreshCoverage(stack.questdb, 10 * minuteMs)

@@ -21,7 +21,7 @@ export const latestHistory: Bench = {
         : { devices: 100_000, minutes: 15, samplesPerSecond: 10_000 }
       const size = { ...usual, devices: devices ?? usual.devices, minutes: minutes ?? usual.minutes }
       const fleet = await seedRegistry(stack, size.devices)
-      await seedDeviceTable(stack.questdb, fleet)
+      await seedDeviceTable(stack, fleet)
       for (let ago = size.minutes; ago >= 1; ago--) await seedMinute(stack.questdb, fleet, Date.now() - ago * minuteMs)
       const busy = await seedBusyDevice(stack, fleet)
       await seeded(stack.questdb)

@@ -14,6 +14,7 @@ import type { Bench, Figure } from './report.ts'
 import { type ServedApi, serveApi } from './served-api.ts'
 import { type AppProcess, type BenchStack, startIngestProcess, withBenchStack } from './stack.ts'
 import { sendReports } from './steady-load.ts'
+import { timed } from './timed.ts'
 import { pathCpuFigures } from './whole-path.ts'
 
 const intervalS = 300
@@ -117,14 +118,4 @@ async function section(name: string, work: () => Promise<Figure[]>): Promise<Fig
   ])
   for (const figure of figures) console.error(`  ${figure.name}: ${figure.value}`)
   return figures
-}
-
-/** Prints how long a part of the run takes. */
-async function timed<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-  const startMs = performance.now()
-  try {
-    return await work()
-  } finally {
-    console.error(`${name}: ${Math.round((performance.now() - startMs) / secondMs)} s`)
-  }
 }

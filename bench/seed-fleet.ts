@@ -1,4 +1,4 @@
-import type { Pool } from '#postgres/pool'
+import type { Queryable } from '#postgres/pool'
 
 const statements = {
   organizations: `
@@ -33,7 +33,7 @@ const searchIndexes = {
 const chunk = 100_000
 
 /** Fills an empty database with `devices` routers, distributed evenly over `organizations`. */
-export async function seedFleet(pool: Pool, size: { organizations: number; devices: number }): Promise<void> {
+export async function seedFleet(pool: Queryable, size: { organizations: number; devices: number }): Promise<void> {
   await withoutSearchIndexes(pool, async () => {
     await pool.query(statements.organizations, [size.organizations])
     for (let from = 1; from <= size.devices; from += chunk) {
@@ -46,7 +46,7 @@ export async function seedFleet(pool: Pool, size: { organizations: number; devic
 }
 
 /** Drops the inverted indexes of devices and creates them again after `insert`, which is faster for a bulk load. */
-export async function withoutSearchIndexes(pool: Pool, insert: () => Promise<void>): Promise<void> {
+export async function withoutSearchIndexes(pool: Queryable, insert: () => Promise<void>): Promise<void> {
   for (const name of Object.keys(searchIndexes)) await pool.query(`DROP INDEX ${name}`)
   await insert()
   for (const sql of Object.values(searchIndexes)) await pool.query(`SET LOCAL statement_timeout = 0; ${sql}`)

@@ -25,24 +25,38 @@ export async function seedRegistry({ pool }: BenchStack, devices: number): Promi
   return { organizationId, deviceIds: rows.map(({ id }) => id) }
 }
 
-const idsAtOnce = 2_000
+const rowsPerImport = 100_000
 const appliedWithinMs = 10 * 60_000
 
 const aroundCity = (n: number) => ({ lat: 51.5 + (n % 317) * 0.002, lon: -8.9 + (n % 311) * 0.003 })
 
-/** Inserts the devices and their positions into QuestDB, so that SQL can generate their rows. */
-export async function seedDeviceTable(questdb: QuestdbSql, fleet: SeededFleet, placeOf = aroundCity): Promise<void> {
-  await questdb.query(
-    'CREATE TABLE bench_device (n INT, id SYMBOL CAPACITY 131072, lat DOUBLE, lon DOUBLE, h3_10 LONG, h3_5 LONG)',
+/** Stores the devices and their positions in QuestDB, so that SQL can generate their rows. */
+export async function seedDeviceTable(stack: BenchStack, fleet: SeededFleet, placeOf = aroundCity): Promise<void> {
+  await stack.questdb.query(
+    'CREATE TABLE bench_device (n INT, id VARCHAR, lat DOUBLE, lon DOUBLE, h3_10 LONG, h3_5 LONG)',
   )
-  const tuples = fleet.deviceIds.map((id, n) => {
-    const { lat, lon } = placeOf(n)
-    const h3 = latLngToCell(lat, lon, 10)
-    return `(${n}, '${id}', ${lat}, ${lon}, ${BigInt(`0x${h3}`)}, ${BigInt(`0x${cellToParent(h3, 5)}`)})`
-  })
-  for (let start = 0; start < tuples.length; start += idsAtOnce) {
-    await questdb.query(`INSERT INTO bench_device VALUES ${tuples.slice(start, start + idsAtOnce).join(', ')}`)
+  for (let start = 0; start < fleet.deviceIds.length; start += rowsPerImport) {
+    const lines = fleet.deviceIds.slice(start, start + rowsPerImport).map((id, index) => {
+      const { lat, lon } = placeOf(start + index)
+      const h3 = latLngToCell(lat, lon, 10)
+      return [start + index, id, lat, lon, BigInt(`0x${h3}`), BigInt(`0x${cellToParent(h3, 5)}`)].join()
+    })
+    await importCsv(stack, 'bench_device', ['n,id,lat,lon,h3_10,h3_5', ...lines].join('\n'))
   }
+}
+
+/** QuestDB reads CSV many times as fast as statements with the same rows. */
+async function importCsv({ environment }: BenchStack, table: string, csv: string): Promise<void> {
+  const { QUESTDB_URL, QUESTDB_USER, QUESTDB_PASSWORD } = environment
+  const form = new FormData()
+  form.append('data', new Blob([csv]))
+  const answer = await fetch(`${QUESTDB_URL}/imp?name=${table}&forceHeader=true&atomicity=abort&fmt=json`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${QUESTDB_USER}:${QUESTDB_PASSWORD}`)}` },
+    body: form,
+  })
+  const { status, rowsRejected } = (await answer.json()) as { status: string; rowsRejected?: number }
+  if (status !== 'OK' || rowsRejected !== 0) throw new Error(`QuestDB did not import ${table}: ${status}`)
 }
 
 /**
