@@ -12,8 +12,10 @@ import { applySchema } from '#questdb/schema'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { startPostgres } from '../apps/stack/engines/postgres.ts'
 import { freePort } from '../apps/stack/engines/process.ts'
-import { startQuestdb } from '../apps/stack/engines/questdb.ts'
+import { type QuestdbEngine, startQuestdb } from '../apps/stack/engines/questdb.ts'
+import { type PartEvent, type Supervised, supervise } from '../apps/stack/supervise.ts'
 import { registerDevice } from '../test/support/registered-device.ts'
+import { keepLogs } from './kept-logs.ts'
 import { stopChild } from './processes.ts'
 
 /** Real engines in a temporary folder and the real services, for one benchmark run. */
@@ -21,7 +23,8 @@ export type BenchStack = {
   pool: Pool
   questdb: QuestdbSql
   environment: Record<string, string>
-  pids: { postgres: number; questdb: number }
+  /** The present ones: QuestDB is restarted when it ends, as by `npm start`. */
+  pids: { readonly postgres: number; readonly questdb: number }
   close: () => Promise<void>
 }
 
@@ -44,15 +47,11 @@ async function openBenchStack({ questdbHeapBytes }: EngineOptions): Promise<Benc
   const dir = await mkdtemp(join(tmpdir(), 'routerfleet-bench-'))
   // If root runs this, Postgres runs as another user, who needs access to this folder.
   await chmod(dir, 0o711)
-  const [postgres, engine] = await Promise.all([
+  const [postgres, server] = await Promise.all([
     startPostgres({ dir: join(dir, 'postgres'), durable: true }),
-    startQuestdb({
-      dir: join(dir, 'questdb'),
-      cacheDir: '.cache',
-      javaHome: process.env.JAVA_HOME,
-      heapBytes: questdbHeapBytes,
-    }),
+    keepQuestdb(join(dir, 'questdb'), questdbHeapBytes),
   ])
+  const engine = server.current()
   await migrate(postgres.url)
   const pool = openPool(postgres.url, { applicationName: 'bench' })
   const questdb = openQuestdbSql(engine.pgUrl, { applicationName: 'bench', maxConnections: 4 })
@@ -71,13 +70,34 @@ async function openBenchStack({ questdbHeapBytes }: EngineOptions): Promise<Benc
       CONFIG_SECRETS_KEY: randomBytes(32).toString('base64'),
       LOG_LEVEL: 'error',
     },
-    pids: { postgres: postgres.pid, questdb: engine.pid },
+    pids: {
+      postgres: postgres.pid,
+      get questdb() {
+        return server.current().pid
+      },
+    },
     close: async () => {
       await Promise.all([pool.end(), questdb.end()])
-      await Promise.all([postgres.stop(), engine.stop()])
+      await Promise.all([postgres.stop(), server.stop()])
       await rm(dir, { recursive: true, force: true })
     },
   }
+}
+
+/** Starts QuestDB, and starts it again when it ends. Prints how it ended and where its log is kept. */
+async function keepQuestdb(dir: string, heapBytes: number | undefined): Promise<Supervised<QuestdbEngine>> {
+  const ports = { http: await freePort(), pg: await freePort() }
+  const { JAVA_HOME: javaHome } = process.env
+  return supervise(
+    (signal) => startQuestdb({ dir, cacheDir: '.cache', javaHome, heapBytes, ports, signal }),
+    (event) => void eventText(dir, event).then(console.error, console.error),
+  )
+}
+
+async function eventText(dir: string, event: PartEvent): Promise<string> {
+  if (event.kind === 'restarted') return 'QuestDB runs again.'
+  if (event.kind === 'refused') return `QuestDB does not start: ${event.reason}`
+  return `QuestDB ${event.how}. Its log is in ${await keepLogs(dir)}.`
 }
 
 export type AppOptions = { environment?: Record<string, string>; nodeArguments?: string[]; port?: number }
