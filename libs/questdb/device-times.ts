@@ -2,6 +2,8 @@ import { idList, idQuery } from '#questdb/id-list'
 import { type QuestdbSql, timestampParameter } from '#questdb/sql'
 import { type Kind, kinds } from '#telemetry/fields'
 
+const hourMs = 3_600_000
+
 /**
  * The newest stored sample time of each device and kind since `sinceMs`, from reports received before
  * `receivedBeforeMs`. Devices and kinds without one are left out.
@@ -35,17 +37,32 @@ async function readNewestOfKind(
       LATEST ON ts PARTITION BY device_id`,
     [timestampParameter(sinceMs), value],
   )
-  const before = newest.filter(([, , receivedAtMs]) => receivedAtMs < receivedBeforeMs)
-  const rows = before.map(([deviceId, tsMs]): [string, number] => [deviceId, tsMs])
-  if (before.length === newest.length) return rows
-  // The few devices whose newest row is one of a report that is processed again.
-  const later = newest.filter(([, , receivedAtMs]) => receivedAtMs >= receivedBeforeMs).map(([deviceId]) => deviceId)
-  const few = idList(later, 3)
-  const older = await questdb.queryArrays<[string, number]>(
-    `SELECT device_id, max(ts) FROM ${kind} WHERE ts > $1 AND received_at < $2 AND device_id IN (${few.list})`,
-    [timestampParameter(sinceMs), timestampParameter(receivedBeforeMs), ...few.ids],
+  const [before, later] = [[], []] as [[string, number][], [string, number][]]
+  for (const [deviceId, tsMs, receivedAtMs] of newest)
+    (receivedAtMs < receivedBeforeMs ? before : later).push([deviceId, tsMs])
+  if (later.length === 0) return before
+  // The newest row of these is one of a report that is processed again. The one before it is rarely much older.
+  const recentMs = Math.max(sinceMs, Math.min(...later.map(([, tsMs]) => tsMs)) - hourMs)
+  const ids = later.map(([deviceId]) => deviceId)
+  const recent = await readLatestOf(questdb, kind, ids, { sinceMs: recentMs, receivedBeforeMs })
+  const found = new Set(recent.map(([deviceId]) => deviceId))
+  const rest = ids.filter((deviceId) => !found.has(deviceId))
+  const older = rest.length > 0 ? await readLatestOf(questdb, kind, rest, { sinceMs, receivedBeforeMs }) : []
+  return [...before, ...recent, ...older]
+}
+
+/** Reads all rows in the range, unlike LATEST ON. */
+async function readLatestOf(
+  questdb: QuestdbSql,
+  kind: Kind,
+  deviceIds: readonly string[],
+  { sinceMs, receivedBeforeMs }: { sinceMs: number; receivedBeforeMs: number },
+): Promise<[deviceId: string, tsMs: number][]> {
+  const { list, ids } = idList(deviceIds, 3)
+  return questdb.queryArrays<[string, number]>(
+    `SELECT device_id, max(ts) FROM ${kind} WHERE ts > $1 AND received_at < $2 AND device_id IN (${list})`,
+    [timestampParameter(sinceMs), timestampParameter(receivedBeforeMs), ...ids],
   )
-  return [...rows, ...older]
 }
 
 /** Which of a device's sample times between two moments (both included) are stored, from reports received before. */

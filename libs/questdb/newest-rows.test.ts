@@ -47,6 +47,9 @@ test('finds the newest row of each device when the search begins within a day', 
       [third, timeOf(rounds - 2, 2)],
     ]),
   )
+  // More than an hour before the newest row.
+  await storeRows(questdb, 'system', [{ tsMs: endMs + 2 * 3_600_000, deviceId: first, organizationId }])
+  expect((await newest(endMs)).get(first)).toBe(timeOf(rounds - 1, 0))
   expect(await newest(sinceMs)).toEqual(new Map())
 })
 
