@@ -1,7 +1,8 @@
 import { isUuid } from '#core/ids'
 import { ofDevices } from '#questdb/device-list'
-import { ancestorBits, finestResolution, longOfH3 } from '#questdb/h3-index'
+import { ancestorBits, longOfH3 } from '#questdb/h3-index'
 import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
+import { finestResolution } from '#telemetry/ancestor-cell'
 
 /** Which votes to count. */
 export type VoteFilter = {

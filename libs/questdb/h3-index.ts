@@ -1,3 +1,5 @@
+import { ancestorOf, finestResolution } from '#telemetry/ancestor-cell'
+
 /** The resolution of the areas that are stored beside each vote, as `h3_5`. */
 export const areaResolution = 5
 
@@ -18,17 +20,10 @@ export function ancestorBits(resolution: number): { kept: bigint; set: bigint } 
   return { kept: (1n << 63n) - 1n - ((0b1111n << 52n) | unused), set: (BigInt(resolution) << 52n) | unused }
 }
 
-/** The resolution of the cells that are stored. */
-export const finestResolution = 10
-
-/**
- * The different cells of a coarser resolution that contain these cells, which have resolution 10 or coarser. A route has
- * thousands, and this takes a tenth of the time of h3-js.
- */
-export function enclosingCells(cells: readonly string[], resolution: number): string[] {
-  const { kept, set } = ancestorBits(resolution)
-  return [...new Set(cells.map((h3) => (BigInt(`0x${h3}`) & kept) | set))].map((cell) => cell.toString(16))
-}
+/** The different cells of a coarser resolution that contain these cells, which have resolution 10 or coarser. */
+export const enclosingCells = (cells: readonly string[], resolution: number): string[] => [
+  ...new Set(cells.map((h3) => ancestorOf(h3, resolution))),
+]
 
 /** The areas that contain these cells, as decimal text. */
 export const areasOf = (cells: readonly string[]): string[] => enclosingCells(cells, areaResolution).map(longOfH3)

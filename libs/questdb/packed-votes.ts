@@ -184,6 +184,6 @@ function placeCells(chains: readonly Chain[]): { cells: string[]; placeOf: Uint1
 function childrenOf(h3: string, level: number): [first: number, end: number] {
   const size = 8 ** level
   // Unused digits are all ones.
-  const last = Number((BigInt(`0x${h3}`) >> 15n) & BigInt(childCells - 1))
+  const last = (Number.parseInt(h3.slice(-6), 16) >> 15) & (childCells - 1)
   return [Math.floor(last / size) * size, Math.floor(last / size) * size + size]
 }

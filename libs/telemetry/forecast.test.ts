@@ -55,6 +55,17 @@ const group = fc.record<CellVotes>({
   votes: fc.integer({ min: 1, max: 40 }),
 })
 
+it('places a segment in the cell of its middle and in the cells around it', () => {
+  const [lats, lons] = [fc.double({ min: -90, max: 90, noNaN: true }), fc.double({ min: -180, max: 180, noNaN: true })]
+  fc.assert(
+    fc.property(lats, lons, (lat, lon) => {
+      const finest = latLngToCell(lat, lon, 10)
+      const around = [9, 8, 7].map((resolution) => cellToParent(finest, resolution))
+      expect(placeSegments([{ fromM: 0, toM: 1, lat, lon }])).toMatchObject([{ cells: [finest, ...around] }])
+    }),
+  )
+})
+
 it('uses the finest cell with five votes, otherwise the finest cell with any vote', () => {
   const cells = placeSegments([{ fromM: 0, toM: 1, lat, lon }])[0]?.cells ?? []
   expect(sourceCell(cells, tally([votes(here, { votes: 5 })]))).toEqual({ h3: here, h3Resolution: 10 })

@@ -1,4 +1,5 @@
-import { cellToParent, latLngToCell } from 'h3-js'
+import { latLngToCell } from 'h3-js'
+import { ancestorOf, finestResolution } from './ancestor-cell.ts'
 import { type Confidence, confidenceOf } from './coverage.ts'
 import { enoughVotes } from './dead-zones.ts'
 import { type Quality, signalQuality } from './quality.ts'
@@ -8,7 +9,8 @@ import type { Spread } from './signal-mixture.ts'
 import { clearlyBestPlmn, type SignalTally } from './signal-tally.ts'
 
 /** Resolutions of the cells that can describe a segment, finest first. */
-export const forecastResolutions = [10, 9, 8, 7] as const
+export const forecastResolutions = [finestResolution, 9, 8, 7] as const
+const [, ...coarserResolutions] = forecastResolutions
 
 /** Tallies of cells by H3 index, of all forecast resolutions. */
 export type CellTallies = ReadonlyMap<string, SignalTally>
@@ -49,10 +51,10 @@ export type PlacedSegment = RouteSegment & { cells: readonly string[] }
 export function placeSegments(segments: readonly RouteSegment[]): PlacedSegment[] {
   const known = new Map<string, readonly string[]>()
   return segments.map((segment) => {
-    const finest = latLngToCell(segment.lat, segment.lon, forecastResolutions[0])
+    const finest = latLngToCell(segment.lat, segment.lon, finestResolution)
     let cells = known.get(finest)
     if (!cells) {
-      cells = forecastResolutions.map((resolution, level) => (level === 0 ? finest : cellToParent(finest, resolution)))
+      cells = [finest, ...coarserResolutions.map((resolution) => ancestorOf(finest, resolution))]
       known.set(finest, cells)
     }
     return { ...segment, cells }

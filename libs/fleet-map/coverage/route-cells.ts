@@ -7,6 +7,7 @@ import type { Reader } from '#questdb/readers'
 import { votersOfCells } from '#questdb/route-voters'
 import { signalTallies } from '#questdb/signal-tallies'
 import type { QuestdbSql } from '#questdb/sql'
+import { finestResolution } from '#telemetry/ancestor-cell'
 import { enoughVotes } from '#telemetry/dead-zones'
 import {
   type CellForecast,
@@ -31,34 +32,57 @@ export type RouteCells = {
   forecasts(reader: Reader, votes: RouteVotes, chains: readonly Chain[]): Promise<ReadonlyMap<string, CountedForecast>>
 }
 
+/** Forecasts of points in one coarsest cell, by finest cell. */
+type KnownArea = Map<string, CountedForecast>
+
 // The views lag by a minute and a half. Routes change point by point while they are drawn.
 const lifeMs = 60_000
-// About 1 KB each.
+// Points, of about 1 KB each.
 const maxKnown = 50_000
 
 /** Forecasts of points, shared by all routes with the same filters. */
 export function createRouteCells({ clock }: { clock: Clock }): RouteCells {
-  const known = new LRUCache<string, CountedForecast>({ ttl: lifeMs, perf: { now: clock }, max: maxKnown })
+  // By area, because looking up thousands of points one by one takes several times as long. The first forecast of an area
+  // determines when all of them are read again.
+  const known = new LRUCache<string, KnownArea>({
+    ...{ ttl: lifeMs, perf: { now: clock }, noUpdateTTL: true },
+    maxSize: maxKnown,
+    sizeCalculation: (area) => area.size,
+  })
+  const keep = (key: string, chains: readonly Chain[], found: ReadonlyMap<string, CountedForecast>): void => {
+    for (const [coarsest, within] of byArea(chains)) {
+      const area = new Map(known.get(`${key} ${coarsest}`))
+      for (const [finest = ''] of within) {
+        const forecast = found.get(finest)
+        if (forecast) area.set(finest, forecast)
+      }
+      known.set(`${key} ${coarsest}`, area)
+    }
+  }
   return {
     async forecasts({ questdb, heavy }, { key, filters }, chains) {
       const forecasts = new Map<string, CountedForecast>()
       const missing: Chain[] = []
-      for (const chain of chains) {
-        const finest = chain[0] ?? ''
-        const forecast = known.get(`${key} ${finest}`)
-        if (forecast) forecasts.set(finest, forecast)
-        else missing.push(chain)
+      for (const [coarsest, within] of byArea(chains)) {
+        const area = known.get(`${key} ${coarsest}`)
+        for (const chain of within) {
+          const [finest = ''] = chain
+          const forecast = area?.get(finest)
+          if (forecast) forecasts.set(finest, forecast)
+          else missing.push(chain)
+        }
       }
       if (missing.length === 0) return forecasts
       const from = await filters()
-      for (const [finest, forecast] of await heavy(() => readForecasts(questdb, from, missing))) {
-        known.set(`${key} ${finest}`, forecast)
-        forecasts.set(finest, forecast)
-      }
+      const found = await heavy(() => readForecasts(questdb, from, missing))
+      keep(key, missing, found)
+      for (const [finest, forecast] of found) forecasts.set(finest, forecast)
       return forecasts
     },
   }
 }
+
+const byArea = (chains: readonly Chain[]) => Map.groupBy(chains, (chain) => chain.at(-1) ?? '')
 
 async function readForecasts(
   questdb: QuestdbSql,
@@ -97,8 +121,6 @@ async function readForecasts(
 
 const finestCells = (chains: readonly Chain[]): ToldCell[] =>
   [...new Set(chains.map(([finest = '']) => finest))].map((h3) => ({ h3, h3Resolution: finestResolution }))
-
-const [finestResolution] = forecastResolutions
 
 /** Counts votes in QuestDB: those of every finest cell, and of the coarser ones where the finest has too few votes. */
 async function countTallies(
