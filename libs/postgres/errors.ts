@@ -13,8 +13,9 @@ export const isForeignKeyViolation = (error: unknown, constraint: string): boole
 // connections; 57P: shutdown.
 const unavailable =
   /^(?:08...|25006|40001|40P01|57P0[123]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)$/
+// "read timeout": of the driver, or of QuestDB when a table changes for too long.
 const messages =
-  /timeout expired|timeout exceeded when trying to connect|Query read timeout|Connection terminated|not queryable/
+  /timeout expired|timeout exceeded when trying to connect|read timeout|Connection terminated|not queryable/
 
 /** True when the database is unreachable or overloaded, or the transaction lost a conflict. A later attempt may succeed. */
 export const isUnavailable = (error: unknown): boolean =>

@@ -9,6 +9,8 @@ export const questdbTuning: Record<string, string> = {
   // Only our schema creates tables and columns: QuestDB rejects an invalid line instead of adding a column.
   QDB_LINE_AUTO_CREATE_NEW_TABLES: 'false',
   QDB_LINE_AUTO_CREATE_NEW_COLUMNS: 'false',
+  // A query gives up when it cannot read a table that changes for this long. Default: 1 s, which busy cores exceed.
+  QDB_CAIRO_SPIN_LOCK_TIMEOUT: '10s',
   ...smallPages(),
   ...smallCompilers(),
   ...workers(),
