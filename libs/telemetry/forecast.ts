@@ -65,11 +65,12 @@ export function placeSegments(segments: readonly RouteSegment[]): PlacedSegment[
  * Returns the finest of these cells with enough votes. Without one, the finest with any votes. Undefined if none has any.
  */
 export function sourceCell(cells: readonly string[], tallies: CellTallies): ToldCell | undefined {
-  const votesOf = (h3: string) => tallies.get(h3)?.samples ?? 0
-  const index = [enoughVotes, 1].map((least) => cells.findIndex((h3) => votesOf(h3) >= least)).find((at) => at >= 0)
-  const h3 = index === undefined ? undefined : cells[index]
-  const h3Resolution = index === undefined ? undefined : forecastResolutions[index]
-  return h3 === undefined || h3Resolution === undefined ? undefined : { h3, h3Resolution }
+  for (const least of [enoughVotes, 1]) {
+    const index = cells.findIndex((cell) => (tallies.get(cell)?.samples ?? 0) >= least)
+    const [h3, h3Resolution] = [cells[index], forecastResolutions[index]]
+    if (h3 !== undefined && h3Resolution !== undefined) return { h3, h3Resolution }
+  }
+  return undefined
 }
 
 /** The forecast of each segment. `forecasts` has the forecast of each finest cell. */

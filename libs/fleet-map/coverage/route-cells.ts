@@ -37,7 +37,7 @@ type KnownArea = Map<string, CountedForecast>
 
 // The views lag by a minute and a half. Routes change point by point while they are drawn.
 const lifeMs = 60_000
-// Points, of about 1 KB each.
+// Points, of about 1 KB each, and areas.
 const maxKnown = 50_000
 
 /** Forecasts of points, shared by all routes with the same filters. */
@@ -47,7 +47,7 @@ export function createRouteCells({ clock }: { clock: Clock }): RouteCells {
   const known = new LRUCache<string, KnownArea>({
     ...{ ttl: lifeMs, perf: { now: clock }, noUpdateTTL: true },
     maxSize: maxKnown,
-    sizeCalculation: (area) => area.size,
+    sizeCalculation: (area) => 1 + area.size,
   })
   const keep = (key: string, chains: readonly Chain[], found: ReadonlyMap<string, CountedForecast>): void => {
     for (const [coarsest, within] of byArea(chains)) {
