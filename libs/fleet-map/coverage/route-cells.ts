@@ -45,7 +45,9 @@ export function createRouteCells({ clock }: { clock: Clock }): RouteCells {
   // By area, because looking up thousands of points one by one takes several times as long. The first forecast of an area
   // determines when all of them are read again.
   const known = new LRUCache<string, KnownArea>({
-    ...{ ttl: lifeMs, perf: { now: clock }, noUpdateTTL: true },
+    ttl: lifeMs,
+    perf: { now: clock },
+    noUpdateTTL: true,
     maxSize: maxKnown,
     sizeCalculation: (area) => 1 + area.size,
   })

@@ -20,7 +20,7 @@ export async function readNewest(questdb: QuestdbSql, map: OrganizationMap, rang
     positions: () => fleetPositions(questdb, map.organizationId, range),
     signals: () => fleetSignals(questdb, map.organizationId, range),
   }
-  // A whole window has rows of all devices. One statement at a time ends in half the time, of which each has a limit.
+  // A whole window has rows of all devices: two such statements would compete for the same cores, and each has a time limit.
   const isWindow = range.receivedSinceMs === undefined && range.deviceIds === undefined
   const [positions, signals] = isWindow
     ? [await read.positions(), await read.signals()]

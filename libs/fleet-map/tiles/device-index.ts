@@ -56,7 +56,7 @@ export function createDeviceIndex(
   const overview = createOverview()
   let expiredToS: number | undefined
   let { members } = filter
-  /** By map: ordinals of devices that changed since the last read. */
+  /** By map: ordinals of devices with changes that are not applied yet. */
   const changed = maps.map(() => new Set<number>())
   let applying: NodeJS.Timeout | undefined
   const unwatch = maps.map(({ map }, index) =>

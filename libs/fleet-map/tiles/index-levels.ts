@@ -44,10 +44,12 @@ export function createIndexLevels(table: DeviceTable): IndexLevels {
     changes = changes.slice(applied - dropped)
     dropped = applied
   }
-  const apply = async (behind: Kept): Promise<void> => {
+  const apply = async (name: string, behind: Kept): Promise<void> => {
     const missing = changes.slice(behind.applied - dropped)
+    // If one fails, the level has only some of them, so it is made anew at its next use.
+    kept.delete(name)
     await forEachInSlices(missing, ({ row, before, after }) => behind.level.change(row, before, after))
-    behind.applied += missing.length
+    kept.set(name, { ...behind, applied: noted() })
     dropApplied()
   }
   const fill = async (level: Level): Promise<void> => {
@@ -64,8 +66,7 @@ export function createIndexLevels(table: DeviceTable): IndexLevels {
     async read({ name, create }, nowMs) {
       const known = kept.get(name)
       if (known) {
-        known.usedMs = nowMs
-        await apply(known)
+        await apply(name, { ...known, usedMs: nowMs })
         return known.level as ReturnType<typeof create>
       }
       const level = create()
@@ -74,8 +75,8 @@ export function createIndexLevels(table: DeviceTable): IndexLevels {
       return level
     },
     async catchUp() {
-      const behind = [...kept.values()].find(({ applied }) => applied < noted())
-      if (behind) await apply(behind)
+      const behind = [...kept].find(([, { applied }]) => applied < noted())
+      if (behind) await apply(...behind)
       return behind !== undefined
     },
     forget(nowMs) {
