@@ -1,6 +1,6 @@
 import { isUuid } from '#core/ids'
 import { ofDevices } from '#questdb/device-list'
-import { ancestorBits, longOfH3 } from '#questdb/h3-index'
+import { ancestorBits, finestRange, longOfH3 } from '#questdb/h3-index'
 import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 import { finestResolution } from '#telemetry/ancestor-cell'
 
@@ -115,11 +115,23 @@ type Bind = (value: SqlValue) => string
 function conditions(filter: VoteFilter, bind: Bind): string {
   // A literal, because QuestDB filters a bound symbol on one thread only.
   const all = [`org_id = ${literalId(filter.organizationId)}`]
-  if (filter.areas) all.push(`h3_5 IN (${filter.areas.map((area) => BigInt(area)).join(', ')})`)
-  if (filter.cells) all.push(inCells(filter.cells))
+  const { areas, cells } = filter
+  if (cells && cells.h3.length > 0 && cells.h3.length <= rangesAtMost) all.push(inRanges(cells))
+  else {
+    if (areas) all.push(`h3_5 IN (${areas.map((area) => BigInt(area)).join(', ')})`)
+    if (cells) all.push(inCells(cells))
+  }
   if (filter.rat !== undefined) all.push(`rat = ${bind(filter.rat)}`)
   if (filter.plmn !== undefined) all.push(`plmn = ${bind(filter.plmn)}`)
   return all.join(' AND ')
+}
+
+// QuestDB compiles comparisons, which makes a few of them twice as fast as a list.
+const rangesAtMost = 4
+
+const inRanges = ({ h3 }: CellSet): string => {
+  const ranges = h3.map(finestRange).map(({ first, last }) => `(h3_10 >= ${first} AND h3_10 <= ${last})`)
+  return `(${ranges.join(' OR ')})`
 }
 
 const inCells = ({ resolution, h3 }: CellSet): string =>

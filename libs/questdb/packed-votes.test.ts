@@ -6,8 +6,9 @@ import { readPackedVotes } from '#questdb/packed-votes'
 import { applySchema } from '#questdb/schema'
 import { signalTallies } from '#questdb/signal-tallies'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
-import { emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
+import { addTally, emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
 import { votesIn } from '#test/coverage-rows'
+import { votesByLevel } from '#test/level-counts'
 import { questdbConnection } from '#test/questdb'
 import { applied, refreshCoverage, storeRows } from '#test/telemetry-rows'
 
@@ -24,20 +25,10 @@ const neighbours = (lat: number, lon: number) => cellToChildren(cellToParent(lat
 const hoursAgo = (hours: number) => Date.now() - hours * 3_600_000
 
 /** Votes by level, in an order that does not depend on how they were read. */
-function countsOf({ samples, inService, rsrp, sinr, byRat, byPlmn }: SignalTally): unknown {
-  const levels = (lists: readonly (readonly number[])[]) => {
-    const votes = new Map<number, number>()
-    for (const bins of lists) {
-      for (let at = 0; at < bins.length; at += 2) {
-        votes.set(bins[at] ?? 0, (votes.get(bins[at] ?? 0) ?? 0) + (bins[at + 1] ?? 0))
-      }
-    }
-    return [...votes].sort(([a], [b]) => a - b)
-  }
-  const parts = (named: SignalTally['byRat']) =>
-    [...named].map(([name, part]) => [name, countsOf({ ...emptySignalTally(), ...part })]).sort()
-  return { samples, inService, rsrp: levels(rsrp), sinr: levels(sinr), byRat: parts(byRat), byPlmn: parts(byPlmn) }
-}
+const countsOf = ({ samples, inService, groups, sinr }: SignalTally): unknown => [
+  ...[samples, inService, votesByLevel(sinr)],
+  groups.map(({ rat, plmn, votes, rsrp }) => JSON.stringify([rat, plmn, votes, votesByLevel(rsrp)])).sort(),
+]
 
 /** Reads packed votes. Returns the tallies around all points. */
 async function packedTallies(filters: readonly VoteFilter[], cells: readonly string[], maxRows?: number) {
@@ -45,7 +36,12 @@ async function packedTallies(filters: readonly VoteFilter[], cells: readonly str
   const packed = await readPackedVotes(questdb, filters, cells.map(chainOf), maxRows)
   for (const area of packed.areas) {
     await area.addUp((_chain, around) => {
-      for (const [h3, tally] of around) tallies.set(h3, tally)
+      // The tallies of `around` are valid during the call only.
+      for (const [h3, tally] of around) {
+        const copy = emptySignalTally()
+        addTally(copy, tally)
+        tallies.set(h3, copy)
+      }
     })
   }
   return { tallies, omitted: packed.omitted.map(([h3]) => h3) }

@@ -1,17 +1,16 @@
 import { forEachInSlices } from '#core/slices'
 import { parentCell, type Source, type VoteFilter, voteParts } from '#questdb/coverage-source'
 import { areasOf, longOfH3 } from '#questdb/h3-index'
-import { childCells, createUnpacker, packedRow, type Unpack, type UnpackedRows } from '#questdb/packed-rows'
+import { childCells, createVoteTable, packedRow, type VoteTable } from '#questdb/packed-rows'
 import type { QuestdbSql } from '#questdb/sql'
 import { type Chain, chainTallies } from '#telemetry/route-tallies'
-import { addOperatorVotes, addSinrVotes, emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
+import type { SignalTally } from '#telemetry/signal-tally'
 
 // More rows are counted faster by QuestDB. A row takes about 9 bytes of text.
 const rowsAtOnce = 500_000
 // Points of one statement.
 const pointsAtOnce = 5_000
 
-const noService = 'none'
 const coarsestResolution = 7
 
 /** The points in one coarsest cell, which is in `h3`. */
@@ -30,7 +29,7 @@ export type PackedArea = {
   chains: readonly Chain[]
   /**
    * Adds up the votes in slices. Calls `use` for each point with the tally of its finest cell, and those of the coarser ones
-   * if the finest has too few votes.
+   * if the finest has too few votes; they are valid during the call. Areas of one route must be added up one after the other.
    */
   addUp(use: (chain: Chain, tallies: ReadonlyMap<string, SignalTally>) => void): Promise<void>
 }
@@ -45,22 +44,22 @@ export async function readPackedVotes(
   chains: readonly Chain[],
   maxRows = rowsAtOnce,
 ): Promise<PackedVotes> {
-  const unpack = createUnpacker()
+  const table = createVoteTable()
   const parts = await Promise.all(
     partsOf(chains).map(async (part) => ({ part, groups: await readPart(questdb, filters, part, maxRows) })),
   )
   return {
     omitted: parts.flatMap(({ part, groups }) => (groups ? [] : part.flatMap((around) => around.chains))),
-    areas: parts.flatMap(({ part, groups }) => (groups ? packedAreas(part, groups, unpack) : [])),
+    areas: parts.flatMap(({ part, groups }) => (groups ? packedAreas(part, groups, table) : [])),
   }
 }
 
-function packedAreas(part: readonly Around[], groups: readonly PackedColumns[], unpack: Unpack): PackedArea[] {
+function packedAreas(part: readonly Around[], groups: readonly PackedColumns[], table: VoteTable): PackedArea[] {
   const groupsOf = Map.groupBy(groups, ([cell]) => cell)
   return part.map(({ h3, chains }) => ({
     chains,
     async addUp(use) {
-      const tallies = await tallyAround(chains, groupsOf.get(longOfH3(h3)) ?? [], unpack)
+      const tallies = await tallyAround(chains, groupsOf.get(longOfH3(h3)) ?? [], table)
       await forEachInSlices(chains, (chain) => use(chain, tallies))
     },
   }))
@@ -134,32 +133,24 @@ async function packedGroups(
 async function tallyAround(
   chains: readonly Chain[],
   groups: readonly PackedColumns[],
-  unpack: Unpack,
+  table: VoteTable,
 ): Promise<Map<string, SignalTally>> {
   const { cells, placeOf } = placeCells(chains)
+  // Votes of one operator may come from several sources.
+  const byOperator = [...Map.groupBy(groups, ([, rat, plmn]) => JSON.stringify([rat, plmn])).values()]
+  table.clear(
+    cells.length,
+    byOperator.map(([group]) => ({ rat: group?.[1] ?? null, plmn: group?.[2] ?? null })),
+  )
+  await forEachInSlices(byOperator.entries(), ([operator, texts]) => {
+    for (const [, , , , packed] of texts) table.add(operator, packed, placeOf)
+  })
   const tallies = new Map<string, SignalTally>()
-  await forEachInSlices(groups, ([, rat, plmn, , packed]) => {
-    unpack(packed, placeOf, (place, unpacked) => {
-      const h3 = cells[place] ?? ''
-      let tally = tallies.get(h3)
-      if (!tally) {
-        tally = emptySignalTally()
-        tallies.set(h3, tally)
-      }
-      addUnpacked(tally, rat, plmn, unpacked)
-    })
+  cells.forEach((h3, place) => {
+    const tally = table.tally(place)
+    if (tally) tallies.set(h3, tally)
   })
   return chainTallies(chains, tallies)
-}
-
-function addUnpacked(
-  tally: SignalTally,
-  rat: string | null,
-  plmn: string | null,
-  { votes, rsrp, sinr }: UnpackedRows,
-): void {
-  addOperatorVotes(tally, { rat, plmn, votes, rsrp })
-  if (rat !== noService) addSinrVotes(tally, sinr)
 }
 
 /**

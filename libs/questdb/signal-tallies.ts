@@ -47,7 +47,7 @@ async function addCells(
   }
   for (const { h3, sinrBin, votes } of sinrVotes) {
     const tally = tallies.get(h3)
-    if (tally) addSinrVotes(tally, [sinrBin, votes])
+    if (tally) addSinrVotes(tally, sinrBin, votes)
   }
 }
 

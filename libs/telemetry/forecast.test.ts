@@ -25,7 +25,7 @@ function tally(groups: readonly CellVotes[]): CellTallies {
       const known = tallies.get(h3) ?? emptySignalTally()
       tallies.set(h3, known)
       addVoteGroup(known, group)
-      if (group.sinrBin !== undefined) addSinrVotes(known, [group.sinrBin, group.votes])
+      if (group.sinrBin !== undefined) addSinrVotes(known, group.sinrBin, group.votes)
     }
   }
   return tallies

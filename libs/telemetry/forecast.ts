@@ -6,7 +6,7 @@ import { type Quality, signalQuality } from './quality.ts'
 import type { RouteSegment } from './route-path.ts'
 import { type BlendedSignal, blendSignal, votesThatStandAlone } from './signal-blend.ts'
 import type { Spread } from './signal-mixture.ts'
-import { clearlyBestPlmn, type SignalTally } from './signal-tally.ts'
+import { clearlyBestPlmn, isServed, type OperatorVotes, ratOf, type SignalTally } from './signal-tally.ts'
 
 /** Resolutions of the cells that can describe a segment, finest first. */
 export const forecastResolutions = [finestResolution, 9, 8, 7] as const
@@ -100,8 +100,8 @@ export function forecastCell(cells: readonly string[], tallies: CellTallies): Ce
   const isAlone = (tallies.get(cells[0] ?? '')?.samples ?? 0) >= votesThatStandAlone
   const chain = (isAlone ? cells.slice(0, 1) : cells).map((h3) => tallies.get(h3))
   const blend = blendSignal(chain, cells.indexOf(source.h3))
-  const isServed = blend.serviceRatio > 0
-  const signal = { rat: isServed ? 'lte' : 'none', rsrpDbm: blend.rsrpDbm.p50, sinrDb: blend.sinrDb.p50 }
+  const rat = blend.serviceRatio > 0 ? 'lte' : 'none'
+  const signal = { rat, rsrpDbm: blend.rsrpDbm.p50, sinrDb: blend.sinrDb.p50 }
   return {
     ...source,
     samples: tally.samples,
@@ -127,11 +127,11 @@ const nothingKnown: Omit<CellForecast, 'h3'> = {
   byPlmn: {},
 }
 
-const ratsOf = ({ byRat }: BlendedSignal, tally: SignalTally): CellForecast['byRat'] =>
+const ratsOf = ({ byRat }: BlendedSignal, { groups }: SignalTally): CellForecast['byRat'] =>
   Object.fromEntries(
     [...byRat].map(([rat, { share, rsrpDbm }]) => [
       rat,
-      { samples: tally.byRat.get(rat)?.samples ?? 0, share, rsrpDbm },
+      { samples: votesOf(groups, (group) => isServed(group.rat) && ratOf(group) === rat), share, rsrpDbm },
     ]),
   )
 
@@ -140,7 +140,13 @@ function operatorsOf({ byPlmn }: BlendedSignal, tally: SignalTally): CellForecas
   return Object.fromEntries(
     [...byPlmn].map(([plmn, { serviceRatio, rsrpDbm }]) => [
       plmn,
-      { samples: tally.byPlmn.get(plmn)?.samples ?? 0, serviceRatio, rsrpDbm, best: plmn === best },
+      { samples: votesOf(tally.groups, (group) => group.plmn === plmn), serviceRatio, rsrpDbm, best: plmn === best },
     ]),
   )
+}
+
+function votesOf(groups: readonly OperatorVotes[], includes: (group: OperatorVotes) => boolean): number {
+  let votes = 0
+  for (const group of groups) if (includes(group)) votes += group.votes
+  return votes
 }

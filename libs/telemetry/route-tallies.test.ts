@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { cellToChildren, cellToParent, latLngToCell } from 'h3-js'
 import { expect, it } from 'vitest'
+import { votesByLevel } from '#test/level-counts'
 import { chainTallies } from './route-tallies.ts'
 import { addVoteGroup, emptySignalTally, type SignalTally, type VoteGroup } from './signal-tally.ts'
 
@@ -28,12 +29,10 @@ function tallyBy(votes: readonly (VoteGroup & { h3: string })[], cellOf: (h3: st
   return tallies
 }
 
-/** A tally with its lists in an order that does not depend on how it was added up. */
-const inOrder = ({ samples, inService, rsrp, byRat, byPlmn }: SignalTally): unknown => [
-  ...[samples, inService, rsrp.map((bins) => bins.join(' ')).sort()],
-  ...[byRat, byPlmn].map((parts) =>
-    [...parts].map(([name, part]) => [name, inOrder({ ...emptySignalTally(), ...part })]).sort(),
-  ),
+/** A tally with its groups in an order that does not depend on how it was added up. */
+const inOrder = ({ samples, inService, groups }: SignalTally): unknown => [
+  ...[samples, inService],
+  groups.map(({ rat, plmn, votes, rsrp }) => JSON.stringify([rat, plmn, votes, votesByLevel(rsrp)])).sort(),
 ]
 
 it('adds up every cell of the chains that a forecast needs', () => {

@@ -1,6 +1,7 @@
 import { addTo } from '#core/counts'
-import { type BinVotes, massOf, type Spread, spreadOf } from './signal-mixture.ts'
-import type { SignalTally, TalliedPart } from './signal-tally.ts'
+import { totalVotes } from './level-counts.ts'
+import { createMixture, type Spread } from './signal-mixture.ts'
+import { isServed, type OperatorVotes, ratOf, type SignalTally } from './signal-tally.ts'
 
 /** The cells around one point, from the finest resolution to the coarsest; undefined where a cell has no votes. */
 export type CellChain = readonly (SignalTally | undefined)[]
@@ -28,15 +29,7 @@ const coarserVotes = 1
 const siblings: Readonly<Record<string, string>> = { lte: 'nr-nsa', 'nr-nsa': 'lte' }
 const siblingWeight = 0.5
 
-/** The weight of each vote of a cell that holds this many, at `level` of a chain in which the cell at `base` counts. */
-function voteWeight(votes: number, level: number, base: number): number {
-  if (level < base || votes === 0) return 0
-  return level === base ? 1 : Math.min(1, coarserVotes / votes)
-}
-
-/** The weight of each RSRP or SINR of a cell. All those of the finest cell count, without being added up first. */
-const levelWeight = (lists: readonly BinVotes[] | undefined, level: number): number =>
-  level === 0 ? 1 : voteWeight(massOf(lists), level, 0)
+const mixture = createMixture()
 
 /**
  * Expected signal at a point, from weighted histograms. For RSRP and SINR every vote of the finest cell counts, and
@@ -45,32 +38,52 @@ const levelWeight = (lists: readonly BinVotes[] | undefined, level: number): num
  */
 export function blendSignal(chain: CellChain, base: number): BlendedSignal {
   const byPlmn = new Map<string, BlendedPart>()
-  for (const plmn of plmnsOf(chain)) {
-    byPlmn.set(
-      plmn,
-      blendPart(
-        chain.map((tally) => tally?.byPlmn.get(plmn)),
-        base,
-      ),
-    )
+  for (const tally of chain) {
+    if (!tally) continue
+    for (const { plmn } of tally.groups) {
+      if (plmn !== null && !byPlmn.has(plmn)) byPlmn.set(plmn, blendPart(chain, base, plmn))
+    }
   }
   const whole = blendPart(chain, base)
-  const { p10, p50 } = spreadOf(
-    chain.map((tally, level) => ({ lists: tally?.sinr, weight: levelWeight(tally?.sinr, level) })),
-  )
-  return { ...whole, sinrDb: { p10, p50 }, byRat: blendRats(chain, base, whole.serviceRatio), byPlmn }
+  return { ...whole, sinrDb: blendSinr(chain), byRat: blendRats(chain, base, whole.serviceRatio), byPlmn }
 }
 
-function blendPart(parts: readonly (TalliedPart | undefined)[], base: number): BlendedPart {
+/** The weight of each vote of a cell that holds this many, at `level` of a chain in which the cell at `base` counts. */
+function voteWeight(votes: number, level: number, base: number): number {
+  if (level < base || votes === 0) return 0
+  return level === base ? 1 : Math.min(1, coarserVotes / votes)
+}
+
+/** Blends the votes of an operator, or all votes. */
+function blendPart(chain: CellChain, base: number, plmn?: string): BlendedPart {
   let [votes, served] = [0, 0]
-  parts.forEach((part, level) => {
-    if (!part) return
-    const weight = voteWeight(part.samples, level, base)
-    votes += part.samples * weight
-    served += part.inService * weight
+  chain.forEach((tally, level) => {
+    if (!tally) return
+    let [samples, inService, measured] = [0, 0, 0]
+    for (const group of tally.groups) {
+      if (plmn !== undefined && group.plmn !== plmn) continue
+      samples += group.votes
+      if (isServed(group.rat)) inService += group.votes
+      if (level > 0) measured += totalVotes(group.rsrp)
+    }
+    const weight = voteWeight(samples, level, base)
+    votes += samples * weight
+    served += inService * weight
+    // All measurements of the finest cell count, without being added up first.
+    const levelWeight = level === 0 ? 1 : voteWeight(measured, level, 0)
+    for (const group of tally.groups) {
+      if (plmn === undefined || group.plmn === plmn) mixture.add(group.rsrp, levelWeight)
+    }
   })
-  const rsrpDbm = spreadOf(parts.map((part, level) => ({ lists: part?.rsrp, weight: levelWeight(part?.rsrp, level) })))
-  return { serviceRatio: votes === 0 ? 0 : served / votes, rsrpDbm }
+  return { serviceRatio: votes === 0 ? 0 : served / votes, rsrpDbm: mixture.take() }
+}
+
+function blendSinr(chain: CellChain): BlendedSignal['sinrDb'] {
+  chain.forEach((tally, level) => {
+    if (tally) mixture.add(tally.sinr, level === 0 ? 1 : voteWeight(totalVotes(tally.sinr), level, 0))
+  })
+  const { p10, p50 } = mixture.take()
+  return { p10, p50 }
 }
 
 function blendRats(chain: CellChain, base: number, serviceRatio: number): BlendedSignal['byRat'] {
@@ -79,35 +92,32 @@ function blendRats(chain: CellChain, base: number, serviceRatio: number): Blende
   chain.forEach((tally, level) => {
     if (!tally) return
     const weight = voteWeight(tally.inService, level, base)
-    for (const [rat, { samples }] of tally.byRat) {
-      addTo(votesOf, rat, samples * weight)
-      total += samples * weight
+    for (const group of tally.groups) {
+      if (!isServed(group.rat)) continue
+      addTo(votesOf, ratOf(group), group.votes * weight)
+      total += group.votes * weight
     }
   })
-  return new Map(
-    [...votesOf]
-      .filter(([, votes]) => votes > 0)
-      .map(([rat, votes]) => [rat, { share: (votes / total) * serviceRatio, rsrpDbm: blendRatRsrp(chain, rat) }]),
-  )
+  const blended: BlendedSignal['byRat'] = new Map()
+  for (const [rat, votes] of votesOf) {
+    if (votes > 0) blended.set(rat, { share: (votes / total) * serviceRatio, rsrpDbm: blendRatRsrp(chain, rat) })
+  }
+  return blended
 }
 
 function blendRatRsrp(chain: CellChain, rat: string): Spread {
   const sibling = siblings[rat]
-  return spreadOf(
-    chain.flatMap((tally, level) => {
-      const own = tally?.byRat.get(rat)?.rsrp
-      const other = sibling === undefined ? undefined : tally?.byRat.get(sibling)?.rsrp
-      const weight = level === 0 ? 1 : voteWeight(massOf(own) + massOf(other) * siblingWeight, level, 0)
-      return [
-        { lists: own, weight },
-        { lists: other, weight: weight * siblingWeight },
-      ]
-    }),
-  )
-}
-
-function plmnsOf(chain: CellChain): Set<string> {
-  const plmns = new Set<string>()
-  for (const tally of chain) if (tally) for (const plmn of tally.byPlmn.keys()) plmns.add(plmn)
-  return plmns
+  const weightOf = (group: OperatorVotes) => {
+    if (!isServed(group.rat)) return 0
+    const name = ratOf(group)
+    return name === rat ? 1 : name === sibling ? siblingWeight : 0
+  }
+  chain.forEach((tally, level) => {
+    if (!tally) return
+    let measured = 0
+    if (level > 0) for (const group of tally.groups) measured += totalVotes(group.rsrp) * weightOf(group)
+    const weight = level === 0 ? 1 : voteWeight(measured, level, 0)
+    for (const group of tally.groups) mixture.add(group.rsrp, weight * weightOf(group))
+  })
+  return mixture.take()
 }

@@ -1,82 +1,70 @@
 import { bestPlmn } from './coverage.ts'
-import { type BinVotes, spreadOf } from './signal-mixture.ts'
+import { addLevels, countLevel, emptyLevelCounts, type LevelCounts } from './level-counts.ts'
+import { createMixture } from './signal-mixture.ts'
 
 /** Votes of one cell that agree in RAT, operator and RSRP; `rsrpBin` is in whole dBm. */
 export type VoteGroup = { rat: string | null; plmn: string | null; rsrpBin: number | null; votes: number }
 
-/** Votes of one RAT or operator. Only votes with service have an RSRP. A cell and its parts share the lists of `rsrp`. */
-export type TalliedPart = { samples: number; inService: number; rsrp: BinVotes[] }
+/** Votes of one cell that agree in RAT and operator, with the levels of RSRP of those with service. */
+export type OperatorVotes = { rat: string | null; plmn: string | null; votes: number; rsrp: LevelCounts }
 
-/** The votes of a cell, by RAT and operator. RATs are those with service; `rsrp` and `sinr` hold service votes only. */
-export type SignalTally = TalliedPart & {
-  sinr: BinVotes[]
-  byRat: Map<string, TalliedPart>
-  byPlmn: Map<string, TalliedPart>
-}
-
-const emptyPart = (): TalliedPart => ({ samples: 0, inService: 0, rsrp: [] })
-
-export const emptySignalTally = (): SignalTally => ({
-  ...emptyPart(),
-  sinr: [],
-  byRat: new Map(),
-  byPlmn: new Map(),
-})
+/** The votes of a cell. A pair of RAT and operator occurs once. `sinr` has the levels of votes with service. */
+export type SignalTally = { samples: number; inService: number; groups: OperatorVotes[]; sinr: LevelCounts }
 
 const noService = 'none'
 const unknownRat = 'unknown'
 
-/** Votes that agree in RAT and operator, with those of them that have an RSRP. */
-export type OperatorVotes = { rat: string | null; plmn: string | null; votes: number; rsrp: BinVotes }
+export const emptySignalTally = (): SignalTally => ({ samples: 0, inService: 0, groups: [], sinr: emptyLevelCounts() })
 
-/** Adds votes to the tally of their cell. A vote without a RAT counts as RAT `unknown`, as in coverage. */
+export const isServed = (rat: string | null): boolean => rat !== noService
+
+/** The RAT under which votes with service are counted. Without a RAT it is `unknown`, as in coverage. */
+export const ratOf = ({ rat }: OperatorVotes): string => rat ?? unknownRat
+
+/** Adds votes of one level to the tally of their cell. */
 export function addVoteGroup(tally: SignalTally, { rat, plmn, rsrpBin, votes }: VoteGroup): void {
-  addOperatorVotes(tally, { rat, plmn, votes, rsrp: rsrpBin === null ? [] : [rsrpBin, votes] })
+  const { rsrp } = countVotes(tally, rat, plmn, votes)
+  if (rsrpBin !== null && isServed(rat)) countLevel(rsrp, rsrpBin, votes)
 }
 
-/** `addVoteGroup` for all votes of a RAT and operator at once. */
-export function addOperatorVotes(tally: SignalTally, { rat, plmn, votes, rsrp }: OperatorVotes): void {
-  const inService = rat === noService ? 0 : votes
-  const part = { samples: votes, inService, rsrp: inService > 0 && rsrp.length > 0 ? [rsrp] : [] }
-  addToPart(tally, part)
-  if (inService > 0) addToPart(partOf(tally.byRat, rat ?? unknownRat), part)
-  if (plmn !== null) addToPart(partOf(tally.byPlmn, plmn), part)
-}
+/** Adds votes with service by their SINR in whole dB. */
+export const addSinrVotes = (tally: SignalTally, sinrBin: number, votes: number): void =>
+  countLevel(tally.sinr, sinrBin, votes)
 
 /** Adds all votes of another cell. */
 export function addTally(tally: SignalTally, other: SignalTally): void {
-  addToPart(tally, other)
-  for (const bins of other.sinr) tally.sinr.push(bins)
-  for (const [rat, part] of other.byRat) addToPart(partOf(tally.byRat, rat), part)
-  for (const [plmn, part] of other.byPlmn) addToPart(partOf(tally.byPlmn, plmn), part)
+  for (const { rat, plmn, votes, rsrp } of other.groups) addLevels(countVotes(tally, rat, plmn, votes).rsrp, rsrp)
+  addLevels(tally.sinr, other.sinr)
 }
 
-/** Adds service votes by their SINR. */
-export function addSinrVotes(tally: SignalTally, sinr: BinVotes): void {
-  if (sinr.length > 0) tally.sinr.push(sinr)
-}
-
-function partOf(parts: Map<string, TalliedPart>, key: string): TalliedPart {
-  let part = parts.get(key)
-  if (!part) {
-    part = emptyPart()
-    parts.set(key, part)
+/** Counts votes without their levels, and returns their group. */
+function countVotes(tally: SignalTally, rat: string | null, plmn: string | null, votes: number): OperatorVotes {
+  let group = tally.groups.find((known) => known.rat === rat && known.plmn === plmn)
+  if (!group) {
+    group = { rat, plmn, votes: 0, rsrp: emptyLevelCounts() }
+    tally.groups.push(group)
   }
-  return part
+  group.votes += votes
+  tally.samples += votes
+  if (isServed(rat)) tally.inService += votes
+  return group
 }
 
-function addToPart(part: TalliedPart, added: TalliedPart): void {
-  part.samples += added.samples
-  part.inService += added.inService
-  for (const bins of added.rsrp) part.rsrp.push(bins)
-}
+const mixture = createMixture()
 
 /** The operator at least 3 dB better at the median than every other one, as in coverage; null if there is none. */
-export const clearlyBestPlmn = ({ byPlmn }: SignalTally): string | null =>
-  bestPlmn(
-    [...byPlmn].map(([plmn, { inService, rsrp }]) => ({
-      plmn,
-      samples: inService,
-      median: spreadOf([{ lists: rsrp, weight: 1 }]).p50,
-    })),
+export function clearlyBestPlmn({ groups }: SignalTally): string | null {
+  const operators = [...new Set(groups.map(({ plmn }) => plmn))].filter((plmn) => plmn !== null)
+  if (operators.length < 2) return null
+  return bestPlmn(
+    operators.map((plmn) => {
+      let samples = 0
+      for (const group of groups) {
+        if (group.plmn !== plmn || !isServed(group.rat)) continue
+        samples += group.votes
+        mixture.add(group.rsrp, 1)
+      }
+      return { plmn, samples, median: mixture.take().p50 }
+    }),
   )
+}

@@ -35,7 +35,7 @@ function learn(drives: readonly PlacedDrive[]): Map<string, SignalTally> {
       const tally = tallies.get(h3) ?? emptySignalTally()
       tallies.set(h3, tally)
       addVoteGroup(tally, { ...vote, rsrpBin: vote.rsrpDbm === null ? null : dbBin(vote.rsrpDbm), votes: 1 })
-      if (vote.sinrDb !== null && hasService(vote)) addSinrVotes(tally, [dbBin(vote.sinrDb), 1])
+      if (vote.sinrDb !== null && hasService(vote)) addSinrVotes(tally, dbBin(vote.sinrDb), 1)
     }
   }
   return tallies
