@@ -51,7 +51,11 @@ export async function mapFigures(api: ServedApi, fleet: MillionFleet, rounds: nu
   const cases: Case[] = [
     { name: 'map: bbox of a city', path: (round) => scope + drawn + box(round), rounds },
     { name: 'map: tag and bbox', path: (round) => `${scope}${drawn}&tag=night${box(round)}`, rounds },
-    { name: 'map: group and bbox', path: (round) => `${scope}${drawn}&groupId=${fleet.groupId}${box(round)}`, rounds },
+    {
+      name: 'map: group and bbox',
+      path: (round) => `${scope}${drawn}&groupId=${fleet.groupId}${box(round)}`,
+      rounds: 5,
+    },
     { name: 'map: clusters of all devices at zoom 5', path: () => `${scope}${drawn}&cluster=true&zoom=5`, rounds: 5 },
     {
       name: 'coverage of all devices at zoom 5',

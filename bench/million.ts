@@ -7,6 +7,7 @@ import { type MillionFleet, seedMillion } from './million-fleet.ts'
 import { restartFigures, steadyFigures } from './million-ingest.ts'
 import { groupJobFigures } from './million-jobs.ts'
 import { pageFigures } from './million-page.ts'
+import { panningFigures } from './million-panning.ts'
 import { mapFigures, registryFigures } from './million-reads.ts'
 import { tileFigures } from './million-tiles.ts'
 import { ownMegabytes, stopChild } from './processes.ts'
@@ -23,19 +24,33 @@ const secondMs = 1_000
 /** QuestDB keeps the ids of a million devices in its heap, for each table; 460 MB of old objects were seen. */
 const questdbHeapBytes = 2 * 1024 ** 3
 
-type Size = { devices: number; memoryDevices: number; rounds: number; steadyS: number; warmS: number }
-const quickSize: Size = { devices: 20_000, memoryDevices: 10_000, rounds: 10, steadyS: 15, warmS: 0 }
-const fullSize: Size = { devices: 1_000_000, memoryDevices: 40_000, rounds: 100, steadyS: 60, warmS: intervalS }
+type Size = {
+  devices: number
+  memoryDevices: number
+  rounds: number
+  steadyS: number
+  warmS: number
+  panMinutes: number
+}
+const quickSize: Size = { devices: 20_000, memoryDevices: 10_000, rounds: 10, steadyS: 15, warmS: 0, panMinutes: 0.25 }
+const fullSize: Size = {
+  devices: 1_000_000,
+  memoryDevices: 40_000,
+  rounds: 100,
+  steadyS: 60,
+  warmS: intervalS,
+  panMinutes: 1,
+}
 
 /** What a fleet of a million devices costs on one machine. */
 export const million: Bench = {
   name: 'million',
   byNameOnly: true,
   about:
-    'One organization of 1,000,000 devices on one machine. Each device reports one sample of each kind every five minutes during all measurements. The memory of a device is measured in processes of their own, without databases (--devices N: another number of devices; --quick: 20,000).',
-  async run({ quick, devices }) {
+    'One organization of 1,000,000 devices on one machine. Each device reports one sample of each kind every five minutes during all measurements. The memory of a device is measured in processes of their own, without databases (--devices N: another number of devices; --quick: 20,000; --minutes N: minutes of panning in the page).',
+  async run({ quick, devices, minutes }) {
     const usual = quick ? quickSize : fullSize
-    const size = { ...usual, devices: devices ?? usual.devices }
+    const size = { ...usual, devices: devices ?? usual.devices, panMinutes: minutes ?? usual.panMinutes }
     const memory = await section('memory of a device', () => memoryFigures(size.memoryDevices))
     const served = await withBenchStack((stack) => onOneMachine(stack, size), { questdbHeapBytes })
     const path = await section('CPU of ingest and writer for a row', () => withBenchStack(pathCpuFigures))
@@ -90,6 +105,7 @@ async function readFigures(stack: BenchStack, api: ServedApi, fleet: MillionFlee
     ['map', () => mapFigures(api, fleet, rounds)],
     ['tiles', () => tileFigures(api, organizationId, few)],
     ['page', () => pageFigures(api, few)],
+    ['panning', () => panningFigures(api, size.panMinutes)],
     ['registry', () => registryFigures(api, fleet, rounds)],
     ['group job', () => groupJobFigures(stack, api, fleet, rounds * 50)],
   ]

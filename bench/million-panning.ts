@@ -1,0 +1,74 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CDPSession, Page } from 'playwright-core'
+import { noChromium, openChromium } from '../test/browser/chromium.ts'
+import { openReader } from '../test/browser/reader.ts'
+import type { Figure } from './report.ts'
+import type { ServedApi } from './served-api.ts'
+
+const minuteMs = 60_000
+const center = { x: 640, y: 400 }
+/** Wheel movements per round: from the whole fleet to streets and back. */
+const zoomSteps = 8
+const dragsPerZoom = 3
+const pauseMs = 400
+
+/** The memory of the page while a person moves the map and zooms between the whole fleet and streets. */
+export async function panningFigures(api: ServedApi, minutes: number): Promise<Figure[]> {
+  const browser = await openChromium()
+  if (!browser) return [{ name: `panning: ${noChromium}`, value: '–' }]
+  try {
+    const reader = await openReader(browser, `http://127.0.0.1:${api.port}/`, { key: api.key })
+    await reader.seesMap()
+    const session = await reader.page.context().newCDPSession(reader.page)
+    const before = await usedMegabytes(session)
+    const endMs = performance.now() + minutes * minuteMs
+    let [most, moves] = [before, 0]
+    while (performance.now() < endMs) {
+      moves += await zoomAndPan(reader.page)
+      most = Math.max(most, await usedMegabytes(session))
+    }
+    const after = await usedMegabytes(session)
+    return [
+      {
+        name: `page: memory in Chromium after ${minutes} minutes of panning, ${moves} movements`,
+        value: `${after} MB after a garbage collection, ${most} MB at most; ${before} MB at the start`,
+        target: '< 300 MB',
+      },
+      { name: 'page: errors in the console meanwhile', value: String(reader.problems.length), target: '0' },
+    ]
+  } finally {
+    await browser.close()
+  }
+}
+
+/** Zooms in at a random point, step by step, and drags the map at each step. Then zooms out again. */
+async function zoomAndPan(page: Page): Promise<number> {
+  let moves = 0
+  for (const direction of [-1, 1]) {
+    for (let step = 0; step < zoomSteps; step++) {
+      await page.mouse.move(near(center.x), near(center.y))
+      await page.mouse.wheel(0, direction * 400)
+      await pause(pauseMs)
+      for (let drag = 0; drag < dragsPerZoom; drag++) {
+        await page.mouse.move(center.x, center.y)
+        await page.mouse.down()
+        await page.mouse.move(near(center.x), near(center.y), { steps: 10 })
+        await page.mouse.up()
+        await pause(pauseMs)
+      }
+      moves += 1 + dragsPerZoom
+    }
+  }
+  return moves
+}
+
+const near = (middle: number) => middle + (Math.random() - 0.5) * 300
+
+/** Objects of JavaScript and the page, and the memory of arrays, as Chromium counts them. */
+async function usedMegabytes(session: CDPSession): Promise<number> {
+  await session.send('HeapProfiler.collectGarbage')
+  // Chromium also returns the two parts that the types do not have.
+  const usage: Record<string, number> = await session.send('Runtime.getHeapUsage')
+  const { usedSize = 0, embedderHeapUsedSize = 0, backingStorageSize = 0 } = usage
+  return Math.round((usedSize + embedderHeapUsedSize + backingStorageSize) / 1e6)
+}
