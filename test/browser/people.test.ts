@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
 import { startIdentityProvider, type TestIdentityProvider } from '#test/identity-provider'
-import { type ProductProcess, startProductProcess } from '#test/product-process'
+import { isOnCluster, type ProductProcess, startProductProcess } from '#test/product-process'
 import { freePort } from '../../apps/stack/engines/process.ts'
 import { violations } from './axe.ts'
 import type { ReaderOptions } from './reader.ts'
@@ -26,7 +26,8 @@ const openPage = browserPages({
   start: async () => {
     const port = await freePort()
     provider = await startIdentityProvider(`http://127.0.0.1:${port}`, users)
-    product = await startProductProcess(['--no-demo', '--port', String(port)], {
+    const options = ['--no-demo', '--port', String(port), ...(isOnCluster ? ['--cluster'] : [])]
+    product = await startProductProcess(options, {
       ...provider.environment,
       OIDC_PROVIDER_NAME: 'Example login',
     })
