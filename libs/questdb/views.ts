@@ -14,7 +14,7 @@ const coverageVotes: View = {
       SELECT ts, org_id, device_id, h3_10, h3_5, last(ts) voted_at, last(rat) rat, last(plmn) plmn,
              last(rsrp_dbm) rsrp_dbm, last(sinr_db) sinr_db
       FROM cellular WHERE h3_10 IS NOT NULL SAMPLE BY 1m
-    ), INDEX (device_id CAPACITY 64) PARTITION BY DAY TTL ${ttlDays} DAYS`,
+    ), INDEX (device_id CAPACITY 16) PARTITION BY DAY TTL ${ttlDays} DAYS`,
 }
 
 /**
