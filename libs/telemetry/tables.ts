@@ -91,9 +91,9 @@ export const tables: Record<TableName, Table> = { ...kindTables, dwell: dwellTab
 
 const keyColumns = [
   'ts TIMESTAMP',
-  // A device's rows are few in a part of a day: small index blocks, or the index outgrows the data it finds. Of 200,000 devices,
-  // each commit wrote more index than rows with blocks of 64. QuestDB increases the capacity of the symbol as ids are added. A larger one from the start would cost each installation: every open reader of a table reserves 4 bytes
-  // of the Java heap for each id of the capacity.
+  // A device's rows are few in a part of a day: small index blocks, or each commit of a large fleet writes more index than rows.
+  // QuestDB increases the capacity of the symbol as ids are added. A larger one from the start would cost each installation:
+  // every open reader of a table reserves 4 bytes of the Java heap for each id of the capacity.
   'device_id SYMBOL CAPACITY 131072 CACHE INDEX CAPACITY 16',
   'org_id SYMBOL CAPACITY 4096 CACHE',
 ]
