@@ -7,7 +7,7 @@ import type { BoundingBox, Point } from '#telemetry/geo'
 export type DeviceFilter = {
   bbox?: BoundingBox | undefined
   /** A place. */
-  area?: Pick<AreaTest, 'contains'> | undefined
+  area?: Pick<AreaTest, 'contains' | 'bounds'> | undefined
   /** The device must have all of these tags. */
   tags?: readonly string[] | undefined
   /** The devices of a group. */

@@ -4,6 +4,7 @@ import type { DeviceFilter } from '#fleet-map/filter'
 import { type Found, findCandidates, type MapWindow, selectDevices } from '#fleet-map/gps/selection'
 import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/organization-map'
 import { createRevisions } from '#fleet-map/revisions'
+import type { BoundingBox } from '#telemetry/geo'
 
 const windowMs = 60 * 60_000
 const startMs = Date.UTC(2026, 0, 5)
@@ -37,12 +38,14 @@ function apply(map: OrganizationMap, { minute, what, device, value }: Change): v
     map.applyRegistry([{ deviceId, organizationId: 'o', name: 'R', status: 'online', tags, ownedFromMs: null }])
   } else if (what === 'remove') map.remove([deviceId])
   else if (what === 'locate') {
-    const state = { tsMs, ts, lat: value, lon: value, fix: null, accuracyM: null, speedMps: null, headingDeg: null }
+    const state = { ...noFix, tsMs, ts, lat: value, lon: value }
     map.applyLocations([{ deviceId, state }])
   } else if (what === 'measure') {
     map.applySignals([{ deviceId, state: { ...noSignal, tsMs, ts, rat: value > 1 ? 'lte' : 'nr-sa' } }])
   } else map.replaceDwells([{ deviceId, state: { arrivedAtMs: tsMs, arrivedAt: ts, lat: value, lon: 0, radiusM: 1 } }])
 }
+
+const noFix = { fix: null, accuracyM: null, speedMps: null, headingDeg: null }
 
 const noSignal = {
   ...{ rat: null, plmn: null, operatorName: null, rsrpDbm: null, rsrqDb: null, sinrDb: null, rssiDbm: null },
@@ -132,4 +135,26 @@ test('a delta of a large map visits few devices', () => {
   const { devices } = selectDevices(windows, { filter: {}, limit: 100, seen, nowMs, collectIds: false })
   expect(devices.map(({ device }) => device.entry.deviceId)).toEqual(['device-4', 'device-17'])
   expect(visited).toBe(0)
+})
+
+test('a box visits the devices in it, wherever they were before', () => {
+  const map = createOrganizationMap('o', createRevisions())
+  map.applyRegistry(
+    Array.from({ length: 1_000 }, (_, index) => ({
+      ...{ deviceId: `device-${index}`, organizationId: 'o', name: 'R', status: 'online', tags: [], ownedFromMs: null },
+    })),
+  )
+  const inBox = (bbox: BoundingBox) => [...map.devicesWithin(bbox)].map(({ entry }) => entry.deviceId)
+  const locate = (deviceId: string, tsMs: number, lat: number, lon: number) =>
+    map.applyLocations([{ deviceId, state: { ...noFix, tsMs, ts: new Date(tsMs).toISOString(), lat, lon } }])
+  locate('device-999', startMs, 10, 20)
+  locate('device-7', startMs, 10, 179.5)
+  locate('device-8', startMs, -20, 20)
+  expect(inBox([19, 9, 21, 11])).toEqual(['device-999'])
+  expect(inBox([179, 9, -179, 11])).toEqual(['device-7'])
+  locate('device-8', startMs + 1, 10.5, 20)
+  expect(inBox([19, 9, 21, 11])).toEqual(['device-8', 'device-999'])
+  locate('device-8', startMs + 2, 50, 20)
+  map.remove(['device-999'])
+  expect(inBox([19, 9, 21, 11])).toEqual([])
 })

@@ -75,7 +75,11 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
     const { organizationId } = map
     const seenFromMs = seen && fromMs - (request.nowMs - seen.timeMs)
     for (const id of base?.goneFrom(map) ?? []) matchingIds?.delete(id)
-    const visited = base?.newsOf(map, fromMs) ?? visitedAgain(map, fromMs, request, index) ?? candidates(map, filter)
+    const visited =
+      base?.newsOf(map, fromMs) ??
+      visitedAgain(map, fromMs, request, index) ??
+      // A reader also learns which devices have left the box.
+      candidates(map, seen ? { deviceIds: filter.deviceIds } : filter)
     for (const device of visited) {
       const shown = shownDevice(device, fromMs)
       const { deviceId } = device.entry
@@ -142,9 +146,13 @@ function visitedAgain(
   return news.length === 0 ? kept : [...new Set([...kept, ...news])].sort((a, b) => a.ordinal - b.ordinal)
 }
 
-/** The devices that a filter can select, in the order of the map. A filter by id visits no other devices. */
-function candidates(map: OrganizationMap, { deviceIds }: DeviceFilter): Iterable<DeviceState> {
-  if (!deviceIds) return map.devices()
+/** The devices that a filter can select, in the order of the map. A filter by id or by box visits no other devices. */
+function candidates(
+  map: OrganizationMap,
+  { deviceIds, bbox, area }: Pick<DeviceFilter, 'deviceIds' | 'bbox' | 'area'>,
+): Iterable<DeviceState> {
+  const box = bbox ?? area?.bounds
+  if (!deviceIds) return box ? map.devicesWithin(box) : map.devices()
   const found = [...new Set(deviceIds)].flatMap((deviceId) => map.device(deviceId) ?? [])
   return found.sort((a, b) => a.ordinal - b.ordinal)
 }

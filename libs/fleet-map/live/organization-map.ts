@@ -1,10 +1,12 @@
 import { createBuckets } from '#fleet-map/live/buckets'
 import { createChangeOrder } from '#fleet-map/live/change-order'
 import type { DeviceState, RegistryEntry } from '#fleet-map/live/device-state'
+import { createPositionColumns } from '#fleet-map/live/position-columns'
 import { createSharedWords, type SharedWords } from '#fleet-map/live/shared-words'
 import type { Revisions } from '#fleet-map/revisions'
 import type { OngoingDwellRow } from '#questdb/dwells'
 import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
+import type { BoundingBox } from '#telemetry/geo'
 
 type Located<State> = { deviceId: string; state: State }
 
@@ -13,6 +15,8 @@ export type OrganizationMap = {
   readonly organizationId: string
   /** Devices in the order in which they were added. */
   devices(): IterableIterator<DeviceState>
+  /** The devices whose last position is in a box, in the same order. */
+  devicesWithin(box: BoundingBox): Iterable<DeviceState>
   device(deviceId: string): DeviceState | undefined
   /** The device with this ordinal; undefined after it was removed. */
   deviceAt(ordinal: number): DeviceState | undefined
@@ -52,6 +56,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
   const watchers = new Set<(ordinal: number) => void>()
   const shared = createSharedWords()
   const changes = createChangeOrder()
+  const positions = createPositionColumns()
   /** Positions (twice the ordinal) and signals (one more) by the minute of their time. */
   const heardIn = createBuckets()
   /** Ordinals of devices with an ongoing dwell. */
@@ -88,6 +93,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
     const { ordinal } = device
     byOrdinal[ordinal] = undefined
     changes.remove(ordinal)
+    positions.remove(ordinal)
     for (const item of [2 * ordinal, 2 * ordinal + 1]) heardIn.remove(item)
     dwelling.delete(ordinal)
     announce(device)
@@ -116,6 +122,12 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
   return {
     organizationId,
     devices: () => devices.values(),
+    *devicesWithin(box) {
+      for (const ordinal of positions.within(box)) {
+        const device = byOrdinal[ordinal]
+        if (device) yield device
+      }
+    },
     device: (deviceId) => devices.get(deviceId),
     deviceAt: (ordinal) => byOrdinal[ordinal],
     size: () => devices.size,
@@ -173,6 +185,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
         (device) => device.location,
         (device, location) => {
           device.location = { ...location, fix: shared.word(location.fix) }
+          positions.set(device.ordinal, location)
           heardIn.place(2 * device.ordinal, minuteOf(location.tsMs))
         },
       ),
