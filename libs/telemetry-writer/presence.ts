@@ -15,8 +15,11 @@ export type Presence = {
 /** With many devices, the last-seen time of each is written at most this often. */
 const quietMs = 15_000
 const fewDevices = 2_000
-/** A report is usually stored within this time after it was accepted. With many devices, both are written together. */
-const storedWithinMs = 10_000
+/**
+ * A report is usually stored within this time after it was accepted, also while a restarted writer restores its states. With
+ * many devices, both are written together. With Kafka, the writer writes both, and this process then has nothing to change.
+ */
+const storedWithinMs = 30_000
 /** Devices per transaction. After an outage, all devices in one transaction would exceed its time limit. */
 const writtenTogether = 5_000
 

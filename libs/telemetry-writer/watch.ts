@@ -1,5 +1,6 @@
 import type { Logger } from '#http/request-log'
 import type { QuestdbSql } from '#questdb/sql'
+import { paceViews } from '#questdb/view-pace'
 import { readServerStart, readWalTables, resumeWal, type WalTable } from '#questdb/wal-tables'
 import { tables as telemetryTables } from '#telemetry/tables'
 import type { LogPosition } from '#telemetry-log/log'
@@ -19,24 +20,26 @@ export type Watch = {
 }
 
 const resumeEveryMs = 30_000
+const paceEveryMs = 60_000
 
 /**
- * Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. `resumes`: whether to
- * resume suspended tables. One of several writers does it.
+ * Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. `maintains`: whether to
+ * resume suspended tables, and to set how often views are refreshed. One of several writers does it.
  */
 export function createWatch(parts: {
   questdb: QuestdbSql
   storedPosition: () => LogPosition
-  resumes: boolean
+  maintains: boolean
   logger: Logger
 }): Watch {
-  const { questdb, storedPosition, resumes, logger } = parts
+  const { questdb, storedPosition, maintains, logger } = parts
   let suspended = new Map<string, number>()
   let waiting: { position: LogPosition; transactions: Map<string, number> } | undefined
   let appliedPosition = 0
   let startedAtMs: number | undefined
   let restarted = false
   let lookedAtMs = 0
+  let pacedAtMs = 0
 
   async function resume(tables: readonly WalTable[], nowMs: number): Promise<void> {
     const next = new Map<string, number>()
@@ -47,11 +50,19 @@ export function createWatch(parts: {
         continue
       }
       next.set(table.name, nowMs)
-      if (!resumes) continue
+      if (!maintains) continue
       logger.error({ table: table.name, cause: table.error }, 'QuestDB has suspended a table; resuming it')
       await resumeWal(questdb, table).catch(() => {})
     }
     suspended = next
+  }
+
+  async function pace(nowMs: number): Promise<void> {
+    if (nowMs - pacedAtMs < paceEveryMs) return
+    pacedAtMs = nowMs
+    await paceViews(questdb).catch((error: unknown) =>
+      logger.warn({ error }, 'the refreshes of views were not checked'),
+    )
   }
 
   function follow(all: readonly WalTable[], position: LogPosition): void {
@@ -79,6 +90,7 @@ export function createWatch(parts: {
       await resume(tables, Date.now())
       follow(tables, position)
       lookedAtMs = Date.now()
+      if (maintains) await pace(lookedAtMs)
     },
     suspendedTables: () => suspended.size,
     appliedPosition: () => appliedPosition,

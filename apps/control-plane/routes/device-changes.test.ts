@@ -180,6 +180,45 @@ describe('automatic status', () => {
     expect(await statusOf(organization, id)).toBe('online')
   })
 
+  test('marks a router as offline by its present reporting interval, also if it was longer when it was checked', async () => {
+    const organization = await api.newOrganization()
+    const [{ id }, other] = [await create(organization), await create(organization, 'SN-2')]
+    const { pool } = api.services
+    const report = (deviceId: string, ageMs: number) =>
+      applyDeviceReports({ pool }, [{ deviceId, organizationId: organization.id, seenAtMs: Date.now() - ageMs }])
+    for (const deviceId of [id, other.id])
+      for (const ageMs of [100 * minute, 40 * minute]) await report(deviceId, ageMs)
+    await sweepOffline({ pool }, { checkedTogether: 1 })
+    expect([await statusOf(organization, id), await statusOf(organization, other.id)]).toEqual(['online', 'online'])
+    for (let ageMs = 39 * minute; ageMs >= 20 * minute; ageMs -= minute) await report(id, ageMs)
+    await sweepOffline({ pool }, { checkedTogether: 1 })
+    expect([await statusOf(organization, id), await statusOf(organization, other.id)]).toEqual(['offline', 'online'])
+  })
+
+  test('a report changes no column of an index, and is not written twice', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const { pool } = api.services
+    const seenAtMs = Date.now()
+    const location = { lat: 51.9, lon: -8.5, tsMs: seenAtMs }
+    const report = (more: object) =>
+      applyDeviceReports({ pool }, [{ deviceId: id, organizationId: organization.id, seenAtMs, ...more }])
+    const indexed = await pool.query(`
+      SELECT attname FROM pg_attribute a JOIN pg_index i ON i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey)
+       WHERE a.attrelid = 'device'::regclass`)
+    const row = async () => (await pool.query('SELECT *, xmin::text FROM device WHERE id = $1', [id])).rows[0]
+    await report({})
+    const before = await row()
+    await report({ seenAtMs: seenAtMs + minute, location, fault: null, firmware: '4.3' })
+    const after = await row()
+    for (const { attname } of indexed.rows) expect(after[attname]).toEqual(before[attname])
+    for (const again of [{}, { location }, { seenAtMs: seenAtMs + minute, fault: null }, { firmware: '4.3' }])
+      await report(again)
+    expect((await row()).xmin).toBe(after.xmin)
+    await report({ firmware: '4.4' })
+    expect((await row()).firmware).toBe('4.4')
+  })
+
   test('text that cannot be stored blocks neither its device nor the others of the batch', async () => {
     const [one, other] = [await api.newOrganization(), await api.newOrganization()]
     const [odd, plain] = [await create(one), await create(other)]

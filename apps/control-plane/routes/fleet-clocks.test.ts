@@ -44,6 +44,38 @@ test('a process whose clock is ahead detects that a device was deleted', async (
   live.close()
 })
 
+test('a change of a transaction that ends after later changes is in the next read', async () => {
+  const { organization, deviceId } = await organizationWithDevice()
+  const { pool, readers } = api.services
+  const live = createLiveMaps({ pool, readers, clock: Date.now, revisions: createRevisions() })
+  const read = () => live.read(organization.id, Date.now() - tenMinutesMs, readers.of('test'))
+  const map = await read()
+  const rename = (token: string, id: string, name: string) =>
+    api.call('PATCH', `/devices/${id}`, { token, json: { name } })
+  const slow = await pool.connect()
+  await slow.query('BEGIN')
+  await slow.query("UPDATE device SET name = 'Slow' WHERE id = $1", [deviceId])
+  await slow.query(
+    `INSERT INTO audit_entry (id, organization_id, actor, action, subject_type, subject_id)
+     VALUES ($1, $2, 'test', 'device.updated', 'device', $3)`,
+    [newId(), organization.id, deviceId],
+  )
+  const other = await api.call('POST', '/devices', {
+    token: organization.key,
+    json: { organizationId: organization.id, serial: newId(), name: 'Other', model: 'R1', tags: [] },
+  })
+  for (const name of ['Second', 'Third']) {
+    await rename(organization.key, other.body.id, name)
+    await read()
+    expect([map.device(deviceId)?.entry.name, map.device(other.body.id)?.entry.name]).toEqual(['Router', name])
+  }
+  await slow.query('COMMIT')
+  slow.release()
+  await read()
+  expect(map.device(deviceId)?.entry.name).toBe('Slow')
+  live.close()
+})
+
 test('a read with a longer window returns telemetry that arrived since the previous read', async () => {
   const { organization, deviceId } = await organizationWithDevice()
   const { pool, readers } = api.services

@@ -27,8 +27,8 @@ type Cause = { actor: string; reason: string; requestId?: string }
 
 /**
  * Stores a batch of reports: last seen, firmware, position, estimated reporting interval and the resulting status. Uses one
- * statement for the whole batch. Disabled devices do not change. Each change of status is audited and published in the same
- * transaction. Returns the changes.
+ * statement for the whole batch. Disabled devices do not change, and a report that was stored before is not written again.
+ * Each change of status is audited and published in the same transaction. Returns the changes.
  *
  * Characters that the database cannot store are replaced, so that a single device cannot block the batch.
  *
@@ -90,30 +90,42 @@ export function foldReport(a: DeviceReport, b: DeviceReport): DeviceReport {
   }
 }
 
+/** When a device counts as offline if it does not report again. */
+const offlineAt = (seenAt: string, intervalS: string) =>
+  `${seenAt} + GREATEST(interval '5 minutes', make_interval(secs => 3 * COALESCE(${intervalS}, 0)))`
+
 // A fault ends with a system sample without fault. The error of a failed config job ends with any report without fault.
+// Indexed columns rarely change here, so that Postgres updates a row without its indexes, which would take most of the time.
 const applyReportsSql = `
   WITH report AS (
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::boolean[], $6::text[],
                          $7::float8[], $8::float8[], $9::timestamptz[])
       AS r(device_id, organization_id, seen_at, firmware, has_health, fault, lat, lon, fix_at)
   ), target AS (
-    SELECT d.id, d.status AS status_before, r.*, d.last_seen_at AS seen_before,
-           r.fix_at IS NOT NULL AND (d.last_fix_at IS NULL OR r.fix_at > d.last_fix_at) AS moves,
-           CASE WHEN r.fault IS NOT NULL THEN 'error'
-                WHEN d.status = 'error' AND d.fault IS NOT NULL AND NOT r.has_health THEN 'error'
-                ELSE 'online' END AS status_after
+    SELECT d.id, d.status AS status_before, r.*, after.*
       FROM device d JOIN report r ON r.device_id = d.id AND r.organization_id = d.organization_id
+     CROSS JOIN LATERAL (
+       SELECT r.fix_at IS NOT NULL AND (d.last_fix_at IS NULL OR r.fix_at > d.last_fix_at) AS moves,
+              CASE WHEN r.fault IS NOT NULL THEN 'error'
+                   WHEN d.status = 'error' AND d.fault IS NOT NULL AND NOT r.has_health THEN 'error'
+                   ELSE 'online' END AS status_after,
+              CASE WHEN d.last_seen_at IS NULL OR r.seen_at <= d.last_seen_at THEN d.reporting_interval_s
+                   WHEN d.reporting_interval_s IS NULL
+                     THEN EXTRACT(epoch FROM LEAST(r.seen_at - d.last_seen_at, interval '1 hour'))
+                   ELSE LEAST(GREATEST(EXTRACT(epoch FROM r.seen_at - d.last_seen_at), d.reporting_interval_s * 0.8),
+                              d.reporting_interval_s * 1.5, 86400) END AS interval_s
+     ) AS after
      WHERE d.status <> 'disabled'
+       AND (d.last_seen_at IS NULL OR r.seen_at > d.last_seen_at OR moves OR status_after <> d.status
+            OR r.firmware <> COALESCE(d.firmware, '') OR (r.has_health AND r.fault IS DISTINCT FROM d.fault))
      ORDER BY d.id FOR UPDATE OF d
   ), stored AS (
     UPDATE device d
        SET status = t.status_after,
            last_seen_at = GREATEST(d.last_seen_at, t.seen_at),
-           reporting_interval_s = CASE
-             WHEN t.seen_before IS NULL OR t.seen_at <= t.seen_before THEN d.reporting_interval_s
-             WHEN d.reporting_interval_s IS NULL THEN EXTRACT(epoch FROM LEAST(t.seen_at - t.seen_before, interval '1 hour'))
-             ELSE LEAST(GREATEST(EXTRACT(epoch FROM t.seen_at - t.seen_before), d.reporting_interval_s * 0.8),
-                        d.reporting_interval_s * 1.5, 86400) END,
+           reporting_interval_s = t.interval_s,
+           -- Earlier only after the interval has become shorter.
+           offline_check_at = LEAST(d.offline_check_at, ${offlineAt('t.seen_at', 't.interval_s')}),
            firmware = COALESCE(t.firmware, d.firmware),
            fault = CASE WHEN t.has_health THEN t.fault ELSE d.fault END,
            last_lat = CASE WHEN t.moves THEN t.lat ELSE d.last_lat END,
@@ -125,27 +137,43 @@ const applyReportsSql = `
 
 /**
  * Marks online devices as offline that have not reported for three of their reporting intervals and for at least 5 minutes.
- * Changes at most `limit` devices and skips locked rows; call again while it returns `limit` changes.
+ * Skips locked rows. Returns the changes.
+ *
+ * Checks a device when it would be offline had it not reported since its last check, and not after each report: the time of the
+ * check is indexed, and the time of the last report is not.
  */
-export function sweepOffline(
+export async function sweepOffline(
   { pool }: Pick<SystemContext, 'pool'>,
-  { limit = 1_000 }: { limit?: number } = {},
+  { checkedTogether = 1_000 }: { checkedTogether?: number } = {},
 ): Promise<StatusChange[]> {
+  const changes: StatusChange[] = []
+  for (;;) {
+    const checked = await checkSome(pool, checkedTogether)
+    changes.push(...checked.filter(({ to }) => to === 'offline'))
+    if (checked.length < checkedTogether) return changes
+  }
+}
+
+/** Checks the online devices that are due, at most `limit`. Returns all that were checked. */
+function checkSome(pool: SystemContext['pool'], limit: number): Promise<StatusChange[]> {
   return transaction(pool, async (connection) => {
     const { rows } = await connection.query<ChangedRow>(
-      `WITH silent AS (
-         SELECT id, status FROM device
-          WHERE status = 'online' AND last_seen_at < now() - interval '5 minutes'
-            AND last_seen_at < now() - make_interval(secs => 3 * COALESCE(reporting_interval_s, 0))
-          ORDER BY last_seen_at LIMIT $1 FOR UPDATE SKIP LOCKED
+      `WITH due AS (
+         SELECT id, status,
+                COALESCE(${offlineAt('last_seen_at', 'reporting_interval_s')}, now() + interval '5 minutes') AS offline_at
+           FROM device WHERE status = 'online' AND offline_check_at <= now()
+          ORDER BY offline_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
        )
-       UPDATE device d SET status = 'offline' FROM silent WHERE d.id = silent.id
-       RETURNING d.id, d.organization_id, silent.status AS status_before, d.status AS status_after`,
+       UPDATE device d
+          SET status = CASE WHEN offline_at < now() THEN 'offline' ELSE d.status END, offline_check_at = offline_at
+         FROM due WHERE d.id = due.id
+       RETURNING d.id, d.organization_id, due.status AS status_before, d.status AS status_after`,
       [limit],
     )
-    const changes = rows.map(toChange)
+    const checked = rows.map(toChange)
+    const changes = checked.filter(({ from, to }) => from !== to)
     await publishStatusChanges(connection, changes, { actor: 'system', reason: 'silent' })
-    return changes
+    return checked
   })
 }
 
