@@ -1,3 +1,4 @@
+import { mapInSlices } from '#core/slices'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 import { signalQuality } from '#telemetry/quality'
 
@@ -50,7 +51,7 @@ export async function fleetPositions(
 ): Promise<DeviceRow<PositionRow>[]> {
   const columns = 'device_id, ts, lat, lon, fix, accuracy_m, speed_mps, heading_deg'
   const rows = await questdb.queryArrays<PositionColumns>(...newestOf('location', columns, organizationId, range))
-  return rows.map(([deviceId, tsMs, lat, lon, fix, accuracyM, speedMps, headingDeg]) => ({
+  return mapInSlices(rows, ([deviceId, tsMs, lat, lon, fix, accuracyM, speedMps, headingDeg]) => ({
     deviceId,
     state: { tsMs, ts: new Date(tsMs).toISOString(), lat, lon, fix, accuracyM, speedMps, headingDeg },
   }))
@@ -77,7 +78,7 @@ export async function fleetSignals(
   const columns =
     'device_id, ts, rat, plmn, operator_name, rsrp_dbm, rsrq_db, sinr_db, nr_rsrp_dbm, rssi_dbm, alignment, align_error_m, aligned_lat, aligned_lon'
   const rows = await questdb.queryArrays<SignalColumns>(...newestOf('cellular', columns, organizationId, range))
-  return rows.map((row) => {
+  return mapInSlices(rows, (row) => {
     const [deviceId, tsMs, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, rssiDbm, ...aligned] = row
     const [alignment, alignErrorM, lat, lon] = aligned
     const { quality, qualityBasis } = signalQuality({ rat, rsrpDbm, sinrDb, rssiDbm })

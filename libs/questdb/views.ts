@@ -1,5 +1,17 @@
 /** A materialized view. It is created if it is missing and rebuilt if its text changed. */
-export type View = { name: string; create: (ttlDays: number) => string }
+export type View = {
+  name: string
+  /** A time at which it is refreshed. */
+  refreshedAt: string
+  create: (ttlDays: number) => string
+}
+
+/** How often a view is refreshed. Views of large fleets are refreshed less often: see `paceViews`. */
+export const refreshSql = ({ refreshedAt }: Pick<View, 'refreshedAt'>, minutes: number): string =>
+  `EVERY ${minutes}m START '${refreshedAt}'`
+
+const votesRefreshed = { refreshedAt: '2026-01-01T00:00:00.000000Z' }
+const hoursRefreshed = { refreshedAt: '2026-01-01T00:00:20.000000Z' }
 
 /**
  * One vote per device, H3 cell and UTC minute: the row with the latest ts, whatever its RAT or PLMN, no service
@@ -8,9 +20,10 @@ export type View = { name: string; create: (ttlDays: number) => string }
  */
 const coverageVotes: View = {
   name: 'coverage_vote_1m',
+  ...votesRefreshed,
   create: (ttlDays) => `
     CREATE MATERIALIZED VIEW IF NOT EXISTS coverage_vote_1m WITH BASE cellular
-    REFRESH EVERY 1m START '2026-01-01T00:00:00.000000Z' AS (
+    REFRESH ${refreshSql(votesRefreshed, 1)} AS (
       SELECT ts, org_id, device_id, h3_10, h3_5, last(ts) voted_at, last(rat) rat, last(plmn) plmn,
              last(rsrp_dbm) rsrp_dbm, last(sinr_db) sinr_db
       FROM cellular WHERE h3_10 IS NOT NULL SAMPLE BY 1m
@@ -23,22 +36,28 @@ const coverageVotes: View = {
  */
 const coverageHours: View = {
   name: 'coverage_1h',
+  ...hoursRefreshed,
   create: (ttlDays) => `
     CREATE MATERIALIZED VIEW IF NOT EXISTS coverage_1h WITH BASE coverage_vote_1m
-    REFRESH EVERY 1m START '2026-01-01T00:00:20.000000Z' AS (
+    REFRESH ${refreshSql(hoursRefreshed, 1)} AS (
       SELECT ts, org_id, h3_10, h3_5, rat, plmn, floor(rsrp_dbm + 0.5) rsrp_bin, floor(sinr_db + 0.5) sinr_bin,
              count() votes, max(voted_at) last_at
       FROM coverage_vote_1m SAMPLE BY 1h
     ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
 }
 
-/** The devices that voted in a cell in an hour, to count distinct devices. */
+/**
+ * The devices that voted in a cell in an hour, to count distinct devices. The times of their first and last vote tell exactly
+ * who voted in a window that begins or ends within the hour.
+ */
 const coverageDevices: View = {
   name: 'coverage_device_1h',
+  ...hoursRefreshed,
   create: (ttlDays) => `
     CREATE MATERIALIZED VIEW IF NOT EXISTS coverage_device_1h WITH BASE coverage_vote_1m
-    REFRESH EVERY 1m START '2026-01-01T00:00:20.000000Z' AS (
-      SELECT ts, org_id, device_id, h3_10, h3_5, rat, plmn, count() votes FROM coverage_vote_1m SAMPLE BY 1h
+    REFRESH ${refreshSql(hoursRefreshed, 1)} AS (
+      SELECT ts, org_id, device_id, h3_10, h3_5, rat, plmn, count() votes, min(voted_at) first_at, max(voted_at) last_at
+      FROM coverage_vote_1m SAMPLE BY 1h
     ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
 }
 

@@ -58,6 +58,25 @@ test('a device that is loaded again and again is not packed', async () => {
   expect(states.of(deviceId)).toBe(before)
 })
 
+test('a device that reports rarely is packed right after its report, and stays unpacked when it reports often', async () => {
+  const { states, deviceId, report, rest } = await loadedDevice()
+  report(0)
+  rest(100)
+  states.packIdle(400 * secondMs)
+  const visiting = states.of(deviceId)
+  states.packIdle(400.1 * secondMs)
+  // The next reports may be loaded before the last ones are complete.
+  expect(states.of(deviceId)).toBe(visiting)
+  for (const second of [400.2, 400.3]) states.packIdle(second * secondMs)
+  const soonAgain = states.of(deviceId)
+  expect(soonAgain).not.toBe(visiting)
+  expect(soonAgain.seen).toEqual(visiting.seen)
+  for (const second of [400.4, 400.5, 401]) states.packIdle(second * secondMs)
+  expect(states.of(deviceId)).toBe(soonAgain)
+  rest(402)
+  expect(states.of(deviceId)).not.toBe(soonAgain)
+})
+
 test('a device with rows to realign is packed only when they are realigned', async () => {
   const { states, deviceId, report, rest } = await loadedDevice()
   report(0)

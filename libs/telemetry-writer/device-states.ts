@@ -9,6 +9,8 @@ import { beginTracks, recoverTracks } from './recover-tracks.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
 export type DeviceStates = {
+  /** The number of devices in memory: those that reported in the last hour. */
+  size(): number
   /** Loads the states of these devices; from the database if they are not in memory. */
   load(devices: ReadonlyMap<string, DeviceClass>, receivedBeforeMs: number): Promise<void>
   /**
@@ -28,9 +30,9 @@ export type DeviceStates = {
    */
   settle(nowMs: number, most: number): [string, DeviceState][]
   /**
-   * Packs states that were not loaded for 15 to 30 s, or sooner after many were read from the database. Packs some at each
-   * call. `monotonicMs`: the time of the call. States that `of` has returned must not be used afterwards, unless they have
-   * something to realign.
+   * Packs the states of devices that report rarely when they were not loaded since the last call but one, and others when they
+   * were not loaded for 15 to 30 s, or sooner after many were read from the database. Packs some at each call. `monotonicMs`: the
+   * time of the call. States that `of` has returned must not be used afterwards, unless they have something to realign.
    */
   packIdle(monotonicMs: number): void
   /** Removes devices that were not used for an hour and have nothing to realign, except those that were just loaded. */
@@ -43,7 +45,9 @@ const idleMs = 60 * 60 * 1_000
 const loadBatch = 500
 /**
  * A state that is not loaded for this time, or up to twice as long, is packed. Packing and unpacking take up to a third of the
- * time of a report, so devices that report more often stay unpacked.
+ * time of a report, so devices that report more often stay unpacked. A state that was packed for longer is packed again at
+ * once: a tenth of a million states of 7 KB, each replaced every few minutes, took more than half of the time of a writer for
+ * garbage collection.
  */
 const packAfterMs = 15_000
 /** States of one call. It takes about 20 ms. */
@@ -53,6 +57,8 @@ const packBatch = 2_000
  * Unpacked, they would take 7 KB each, and garbage collection would copy them several times.
  */
 const packAfterLoaded = 1_000
+
+type RestingState = PackedState & { packedAtMs: number }
 
 /**
  * States of recently active devices. A state is packed between two reports, because most devices report every few minutes.
@@ -64,30 +70,50 @@ export function createDeviceStates(
   onFailure: (deviceId: string, error: unknown) => void,
 ): DeviceStates {
   const packer = createStatePacker()
-  /** States that were loaded since the last turn of `packIdle`. Each device is in one of the three maps. */
+  /** States that were loaded since the last turn of `packIdle`. Each device is in one of the five maps. */
   let states = new Map<string, DeviceState>()
   /** States that were not loaded since then and are packed next. */
   let idle = new Map<string, DeviceState>()
-  const packed = new Map<string, PackedState>()
+  /** States of devices that report rarely, which were loaded since the last call of `packIdle`. */
+  let visiting = new Map<string, DeviceState>()
+  /** Those that were loaded before it, and not since. */
+  let leaving = new Map<string, DeviceState>()
+  const packed = new Map<string, RestingState>()
   let turnedAtMs = Number.NEGATIVE_INFINITY
+  let calledAtMs = Number.NEGATIVE_INFINITY
   let loadedSinceTurn = 0
 
   /** Returns the state of a device in memory. Unpacks it if necessary. */
   function find(deviceId: string): DeviceState | undefined {
-    const recent = states.get(deviceId)
+    const recent = states.get(deviceId) ?? visiting.get(deviceId)
     if (recent) return recent
     const resting = packed.get(deviceId)
-    const state = resting ? packer.unpack(resting) : idle.get(deviceId)
+    if (resting) {
+      const state = packer.unpack(resting)
+      packed.delete(deviceId)
+      const isFrequent = calledAtMs - resting.packedAtMs < packAfterMs
+      ;(isFrequent ? states : visiting).set(deviceId, state)
+      return state
+    }
+    const state = idle.get(deviceId) ?? leaving.get(deviceId)
     // Realignment takes turns in the order of the maps, so devices with work keep their place.
     if (!state || hasWork(state.track)) return state
-    packed.delete(deviceId)
+    if (leaving.delete(deviceId)) visiting.set(deviceId, state)
+    else states.set(deviceId, state)
     idle.delete(deviceId)
-    states.set(deviceId, state)
     return state
+  }
+  /** Packs a state, unless it has work that must stay in memory. */
+  function rest(deviceId: string, state: DeviceState, packedAtMs: number): void {
+    const resting = packer.pack(state)
+    if (resting) packed.set(deviceId, { ...resting, packedAtMs })
+    else states.set(deviceId, state)
   }
   const unpacked = function* (): Generator<[string, DeviceState]> {
     yield* idle
     yield* states
+    yield* leaving
+    yield* visiting
   }
 
   async function loadSome(
@@ -121,6 +147,7 @@ export function createDeviceStates(
   }
 
   return {
+    size: () => states.size + idle.size + visiting.size + leaving.size + packed.size,
     async load(devices, receivedBeforeMs) {
       const missing = [...devices].filter(([deviceId]) => !find(deviceId))
       for (let start = 0; start < missing.length; start += loadBatch) {
@@ -135,8 +162,7 @@ export function createDeviceStates(
     },
     async renew(deviceId, deviceClass) {
       const state = find(deviceId)
-      states.delete(deviceId)
-      idle.delete(deviceId)
+      for (const each of [states, idle, visiting, leaving]) each.delete(deviceId)
       // Reports of a device may be processed in another order than they were received.
       const receivedBeforeMs = (state?.usedAtMs ?? Date.now()) + 1
       await loadSome([[deviceId, deviceClass]], receivedBeforeMs)
@@ -149,7 +175,7 @@ export function createDeviceStates(
       return state
     },
     hasWork(deviceId) {
-      const state = states.get(deviceId) ?? idle.get(deviceId)
+      const state = states.get(deviceId) ?? idle.get(deviceId) ?? visiting.get(deviceId) ?? leaving.get(deviceId)
       return state !== undefined && hasWork(state.track)
     },
     dirty() {
@@ -175,13 +201,15 @@ export function createDeviceStates(
       return settling
     },
     packIdle(monotonicMs) {
+      calledAtMs = monotonicMs
+      for (const [deviceId, state] of leaving) rest(deviceId, state, monotonicMs)
+      leaving = visiting
+      visiting = new Map()
       let left = packBatch
       for (const [deviceId, state] of idle) {
         if (left-- === 0) return
         idle.delete(deviceId)
-        const resting = packer.pack(state)
-        if (resting) packed.set(deviceId, resting)
-        else states.set(deviceId, state)
+        rest(deviceId, state, monotonicMs)
       }
       if (monotonicMs - turnedAtMs < packAfterMs && loadedSinceTurn < packAfterLoaded) return
       turnedAtMs = monotonicMs

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers())
 const origin = { deviceId: 'd', organizationId: 'o', receivedAtMs: 0 }
 
 /** Adds 3,000 rows ten times a second for some seconds. Returns the seconds at which rows are sent. */
-async function sentAt(seconds: number, isBacklogged: boolean): Promise<number[]> {
+async function sentAt(seconds: number, { isBehind = false, devices = 1_000 }): Promise<number[]> {
   const rows = createRowBatch()
   const sent: number[] = []
   let atMs = 0
@@ -18,7 +18,14 @@ async function sentAt(seconds: number, isBacklogged: boolean): Promise<number[]>
       return { stored: 0, replaced: 0, deadLettered: 0 }
     },
   }
-  const flushes = createFlushScheduler({ rows, store, isBacklogged: () => isBacklogged, onFlush: () => () => {} })
+  const flushes = createFlushScheduler({
+    rows,
+    store,
+    isBacklogged: () => isBehind,
+    isBehind: () => isBehind,
+    devices: () => devices,
+    onFlush: () => () => {},
+  })
   for (; atMs < seconds * 1_000; atMs += 100, vi.advanceTimersByTime(100)) {
     for (let row = 0; row < 3_000; row++) rows.append('system', { tsMs: atMs + row }, origin, fates.stored, 'fresh')
     flushes.noteAdded()
@@ -29,9 +36,15 @@ async function sentAt(seconds: number, isBacklogged: boolean): Promise<number[]>
 }
 
 test('many rows are sent twice a second', async () => {
-  expect(await sentAt(2, false)).toEqual([0.1, 0.6, 1.1, 1.6])
+  expect(await sentAt(2, {})).toEqual([0.1, 0.6, 1.1, 1.6])
 })
 
-test('rows of a backlog are sent less often, but within three seconds', async () => {
-  expect(await sentAt(6, true)).toEqual([0.1, 2.9, 5.7])
+test('many rows of a large fleet are sent less often, but within three seconds', async () => {
+  expect(await sentAt(4, { devices: 100_000 })).toEqual([0.1, 1.1, 2.1, 3.1])
+  // Not later, because 4 MiB are sent at once.
+  expect(await sentAt(6, { devices: 1_000_000 })).toEqual([0.1, 2.7, 5.3])
+})
+
+test('rows of a writer that is behind are sent less often, but within three seconds', async () => {
+  expect(await sentAt(6, { isBehind: true })).toEqual([0.1, 2.9, 5.7])
 })

@@ -24,6 +24,10 @@ export type FlushSchedulerParts = {
   store: RowStore
   /** True while so many bytes wait in the log that larger and fewer flushes store them sooner. */
   isBacklogged: () => boolean
+  /** True while the writer does not keep up, for example because it restores states. Fewer flushes let it catch up sooner. */
+  isBehind: () => boolean
+  /** The number of devices that report. */
+  devices: () => number
   /** Called when a flush starts, with its rows. What it returns is called when they are stored. */
   onFlush: (tables: readonly BatchRows[]) => (stored: readonly SampleCounts[]) => void
 }
@@ -35,6 +39,8 @@ const flushAfterMs = 100
  */
 const pauseMs = { fewRows: 2_750, manyRows: 500 }
 const manyRows = 2_000
+/** Each commit writes the index of the devices again, so a commit of a large fleet costs more, and there are fewer of them. */
+const devicesPerPauseMs = 100
 const flushBytes = 4 * 1024 ** 2
 const backlogFlushBytes = 16 * 1024 ** 2
 
@@ -42,7 +48,14 @@ const backlogFlushBytes = 16 * 1024 ** 2
  * Decides when collected rows are sent, and sends them. One flush is in progress at a time, so that a later row of the
  * same key also arrives later; the next rows are collected meanwhile.
  */
-export function createFlushScheduler({ rows, store, isBacklogged, onFlush }: FlushSchedulerParts): FlushScheduler {
+export function createFlushScheduler({
+  rows,
+  store,
+  isBacklogged,
+  isBehind,
+  devices,
+  onFlush,
+}: FlushSchedulerParts): FlushScheduler {
   // Monotonic times: the wall clock may be set back.
   let firstAddedAtMs: number | undefined
   let lastFlushAtMs = Number.NEGATIVE_INFINITY
@@ -67,9 +80,10 @@ export function createFlushScheduler({ rows, store, isBacklogged, onFlush }: Flu
 
   function dueInMs(): number | undefined {
     if (firstAddedAtMs === undefined) return undefined
-    // In a backlog, a flush delays the reports that wait. Rows of a restarted writer should be visible soon nevertheless.
-    const isSoon = rows.rowCount() >= manyRows && !isBacklogged()
-    const betweenMs = isSoon ? pauseMs.manyRows : pauseMs.fewRows
+    // A flush delays the reports that wait. Rows of a restarted writer should be visible soon nevertheless.
+    const isSoon = rows.rowCount() >= manyRows && !isBehind()
+    const soonMs = Math.max(pauseMs.manyRows, devices() / devicesPerPauseMs)
+    const betweenMs = isSoon ? Math.min(soonMs, pauseMs.fewRows) : pauseMs.fewRows
     return Math.max(firstAddedAtMs + flushAfterMs, lastFlushAtMs + betweenMs) - performance.now()
   }
 

@@ -106,6 +106,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     rows,
     store,
     isBacklogged,
+    isBehind,
+    devices: states.size,
     onFlush(tables) {
       for (const { reasons } of tables) sent.add(reasons)
       const position = takenPosition

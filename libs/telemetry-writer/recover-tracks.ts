@@ -14,7 +14,8 @@ const lookBackMs = 20 * 60_000
 
 /** While QuestDB reads one group, the tracks of another are restored. */
 const groupsAtOnce = 2
-const groupSize = 256
+/** As many as a statement takes. */
+const groupSize = maxIds
 
 export type Recovery = {
   receivedBeforeMs: number

@@ -11,7 +11,7 @@ import { countCellularRows, countFixReports, readLastDwells } from '#questdb/tra
 import { distinctFixes } from '#telemetry/distinct-fixes'
 import type { DwellPolicy, OpenDwellSummary } from '#telemetry/dwell'
 import { undecidedFromMs } from '#telemetry/dwell-detector'
-import { groupsOf, limitsAlone, limitsTogether, sharesOf } from './recovery-shares.ts'
+import { groupsOf, limitsAlone, limitsTogether, sharesOf, withSimilarTimes } from './recovery-shares.ts'
 import { type WithinDwell, withinDwell } from './within-dwell.ts'
 
 /**
@@ -20,6 +20,8 @@ import { type WithinDwell, withinDwell } from './within-dwell.ts'
  */
 export type Share = {
   deviceIds: readonly string[]
+  /** The recent fixes. Undefined if there are too many to read those of all devices together. */
+  reports: ReadonlyMap<string, StoredFixReport[]> | undefined
   open: ReadonlyMap<string, OpenDwellSummary>
   openSinceMs: ReadonlyMap<string, number>
 }
@@ -41,8 +43,10 @@ export type StoredPast = {
 
 /** A dwell that began earlier is found when the track is rebuilt. */
 const longestDwellMs = 24 * 60 * 60_000
-/** Data is read from the first of the times of these devices, so few devices with similar times. */
+/** The fixes of dwells are read from the first arrival of these devices, so few devices with similar arrivals. */
 const readTogether = 64
+/** RF rows are read from the first of the times of devices. They may differ by this. */
+const similarWithinMs = 2 * 60_000
 /** A dwell with more pages of fixes is rebuilt when its device is quiet. */
 const dwellPages = 20
 
@@ -54,11 +58,15 @@ export async function planShares(
 ): Promise<Share[]> {
   // A dwell that continued later has been written again, so it only tells how far to look back.
   const lastDay = { fromMs: recent.fromMs - longestDwellMs, toMs: recent.fromMs - 1 }
-  const [fixes, rows, dwells] = await Promise.all([
-    countFixReports(questdb, deviceIds, recent),
+  const [read, rows, dwells] = await Promise.all([
+    readFixReports(questdb, deviceIds, recent, { limit: limitsTogether.fixes + 1 }),
     countCellularRows(questdb, deviceIds, recent),
     readLastDwells(questdb, deviceIds, lastDay),
   ])
+  const amounts = new Map([...read].map(([deviceId, found]) => [deviceId, found.length]))
+  const isRead = amounts.values().reduce((sum, amount) => sum + amount, 0) <= limitsTogether.fixes
+  const reports = isRead ? read : undefined
+  const fixes = isRead ? amounts : await countFixReports(questdb, deviceIds, recent)
   const open = new Map<string, OpenDwellSummary>()
   const openSinceMs = new Map<string, number>()
   for (const [deviceId, { arrivedAtMs, lastInsideAtMs, receivedAtMs, open: summary }] of dwells) {
@@ -70,7 +78,7 @@ export async function planShares(
   const none = { rows: 0, cellsCharacters: 0 }
   const sharesWith = (ids: readonly string[], older: ReadonlyMap<string, number>): Share[] =>
     sharesOf(ids, (id) => ({ ...(rows.get(id) ?? none), fixes: (fixes.get(id) ?? 0) + (older.get(id) ?? 0) })).map(
-      (share) => ({ deviceIds: share, open, openSinceMs }),
+      (share) => ({ deviceIds: share, reports, open, openSinceMs }),
     )
   const moving = deviceIds.filter((deviceId) => !openSinceMs.has(deviceId))
   const shares = sharesWith(moving, new Map())
@@ -99,7 +107,7 @@ export async function readShare(
   // More than was counted, because rows may have arrived since.
   const fixesPage = { limit: 2 * limitsTogether.fixes }
   const [reports, ofDwells] = await Promise.all([
-    readFixReports(questdb, deviceIds, recent, fixesPage),
+    share.reports ?? readFixReports(questdb, deviceIds, recent, fixesPage),
     standing.length === 0
       ? undefined
       : readFixReports(questdb, standing, dwellRange(standing, openSinceMs, recent), fixesPage),
@@ -138,8 +146,7 @@ async function readMovableRows(
   recent: TrackQuery,
 ): Promise<Map<string, StoredCellularRow[]>> {
   const found = new Map<string, StoredCellularRow[]>()
-  movableFromMs.sort(([, a], [, b]) => a - b)
-  for (const group of groupsOf(movableFromMs, readTogether)) {
+  for (const group of withSimilarTimes(movableFromMs, similarWithinMs)) {
     const range = { ...recent, fromMs: group[0]?.[1] ?? recent.fromMs }
     const ids = group.map(([deviceId]) => deviceId)
     // More than was counted, because rows may have arrived since.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { limitsAlone, limitsTogether, type RecoveryAmount, sharesOf } from './recovery-shares.ts'
+import { limitsAlone, limitsTogether, type RecoveryAmount, sharesOf, withSimilarTimes } from './recovery-shares.ts'
 
 const nothing: RecoveryAmount = { fixes: 0, rows: 0, cellsCharacters: 0 }
 const names = (count: number) => Array.from({ length: count }, (_, index) => `device-${index}`)
@@ -25,3 +25,25 @@ test.each(['fixes', 'rows', 'cellsCharacters'] as const)(
     expect(sharesOf(['a', 'loud', 'b'], (id) => (id === 'loud' ? amount : nothing))).toEqual([['a', 'b'], ['loud']])
   },
 )
+
+test('devices are grouped by times that are close to the first of their group', () => {
+  expect(
+    withSimilarTimes(
+      [
+        ['late', 250],
+        ['first', 0],
+        ['second', 100],
+        ['third', 101],
+      ],
+      100,
+    ),
+  ).toEqual([
+    [
+      ['first', 0],
+      ['second', 100],
+    ],
+    [['third', 101]],
+    [['late', 250]],
+  ])
+  expect(withSimilarTimes([], 100)).toEqual([])
+})

@@ -58,3 +58,18 @@ export function groupsOf<Item>(items: readonly Item[], size: number): Item[][] {
   for (let start = 0; start < items.length; start += size) groups.push(items.slice(start, start + size))
   return groups
 }
+
+/** Divides devices into groups whose times differ by at most `withinMs`, each in order of time. */
+export function withSimilarTimes(devices: readonly [deviceId: string, timeMs: number][], withinMs: number) {
+  const groups: [deviceId: string, timeMs: number][][] = []
+  let firstMs = Number.NEGATIVE_INFINITY
+  for (const device of devices.toSorted(([, a], [, b]) => a - b)) {
+    const group = groups.at(-1)
+    if (group && device[1] - firstMs <= withinMs) group.push(device)
+    else {
+      groups.push([device])
+      firstMs = device[1]
+    }
+  }
+  return groups
+}

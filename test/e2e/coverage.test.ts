@@ -149,6 +149,32 @@ test('the start of a window counts single votes, not whole hours', async () => {
   expect(candidates).toContainEqual(items)
 })
 
+test('a window of the past counts the votes and devices between its ends, also where these are within an hour', async () => {
+  const { organization, newDevice } = await fleet()
+  const hourStartMs = Math.floor(Date.now() / hourMs) * hourMs - 8 * hourMs
+  const rows: StoredRow[] = []
+  for (let device = 0; device < 8; device++) {
+    // Each device drives for 34 minutes, so that some vote only before or only after an end of a window, in the same hour.
+    rows.push(...drive(organization.id, await newDevice(), 10 + device, 120, hourStartMs + device * 34 * minuteMs))
+  }
+  await store(rows)
+  await refreshCoverage(api.questdb)
+  const windows = [
+    [-10, 150],
+    [17, 137],
+    [60, 180],
+    [25, 100],
+    [70, 110],
+  ] as const
+  for (const [fromMinute, toMinute] of windows) {
+    const [fromMs, toMs] = [hourStartMs + fromMinute * minuteMs, hourStartMs + toMinute * minuteMs]
+    const range = `from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`
+    const { items } = await coverage(organization.key, `${range}&h3Resolution=9`)
+    const between = rows.filter(({ tsMs }) => tsMs >= fromMs && tsMs < toMs)
+    expect(items).toEqual(expected(between, 9))
+  }
+})
+
 test('votes without service count: a tunnel has a low service ratio, not a gap', async () => {
   const { organization, newDevice } = await fleet()
   const deviceId = await newDevice()

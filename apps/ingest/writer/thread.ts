@@ -45,7 +45,7 @@ const decode = createDecodeReport(settings.decoding)
 const watch = createWatch({
   questdb: sql,
   storedPosition: () => checkpoints.current().position,
-  resumes: partition === 0,
+  maintains: partition === 0,
   logger,
 })
 const ending = new AbortController()

@@ -1,4 +1,5 @@
 import type { Clock } from '#core/clock'
+import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import { voteFilters } from '#fleet-map/coverage/vote-filters'
 import { contains } from '#fleet-map/filter'
 import { cacheBytes, maxCells } from '#fleet-map/memory-limits'
@@ -20,8 +21,7 @@ type CoverageRequest = {
   organizations: readonly OrganizationWindow[]
   h3Resolution: number | undefined
   bbox: BoundingBox | undefined
-  groupId: string | undefined
-  members: ReadonlySet<string> | undefined
+  group: EffectiveGroup | undefined
   tags: readonly string[] | undefined
   rat: string | undefined
   plmn: string | undefined
@@ -42,7 +42,7 @@ export const createCoverageLists = (sources: Sources): CoverageLists =>
     longestLifeMs,
     maxBytes: cacheBytes.coverageLists,
     itemBytes: cellBytes,
-    keyOf: ({ members: _members, reader: _reader, ...request }) => JSON.stringify(request),
+    keyOf: ({ group, reader: _reader, ...request }) => JSON.stringify({ groupId: group?.id, ...request }),
     // An index contains the resolution, so a new resolution replaces all cells.
     identify: (cell) => cell.h3,
     contentOf: (cell) => JSON.stringify(cell),

@@ -1,5 +1,5 @@
 import type { FleetContext } from '#fleet/context'
-import { groupMembers } from '#fleet-map/access'
+import { queriedGroup } from '#fleet-map/access'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
 import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { CoverageQuery } from '#fleet-map/queries'
@@ -11,12 +11,12 @@ import type { Reader } from '#questdb/readers'
 /** The coverage of the caller's organizations, all that is known of each cell. Throws 404 and 403. */
 export async function readCoverage(ctx: FleetContext, fleet: FleetMaps, reader: Reader, query: CoverageQuery) {
   const scope = await openCoverage(ctx, query)
-  const members = await groupMembers(ctx, scope.found, query.groupId)
-  const { bbox, groupId, tag, rat, plmn, zoom } = query
+  const group = await queriedGroup(ctx, scope.found, query.groupId)
+  const { bbox, tag, rat, plmn, zoom } = query
   const { organizations } = scope
   const h3Resolution = query.h3Resolution ?? (zoom === undefined ? undefined : resolutionForZoom(zoom))
   const list = await fleet.coverage.read(
-    { reader, organizations, h3Resolution, bbox, groupId, members, tags: tag, rat, plmn },
+    { reader, organizations, h3Resolution, bbox, group, tags: tag, rat, plmn },
     reader.signal,
   )
   return {

@@ -1,14 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import { addTo } from '#core/counts'
-import { type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
+import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
 import type { Pool } from '#postgres/pool'
 import { deadCells, zoneOperators, zoneVoters } from '#questdb/dead-cells'
 import type { Reader } from '#questdb/readers'
 import { type DeadZone, joinDeadZones, rankOperators } from '#telemetry/dead-zones'
-
-/** A request for dead zones. `groupId` replaces `members` in the key of a list. */
-type DeadZoneRequest = VoteRequest & { groupId: string | undefined }
 
 /** All dead zones of a request at `madeMs`, worst first. */
 type DeadZoneList = { madeMs: number; zones: DeadZone[] }
@@ -17,9 +14,9 @@ export type ZoneDetails = { devices: number; worstPlmn: string | null; bestPlmn:
 
 export type DeadZoneLists = {
   /** A list that is at most 25 s old. For a later page: the list made at `madeMs`, counted again if it is not cached. */
-  read(reader: Reader, request: DeadZoneRequest, madeMs?: number): Promise<DeadZoneList>
+  read(reader: Reader, request: VoteRequest, madeMs?: number): Promise<DeadZoneList>
   /** Devices and operators of zones of a list, in the same order. */
-  details(reader: Reader, request: DeadZoneRequest, zones: readonly DeadZone[], madeMs: number): Promise<ZoneDetails[]>
+  details(reader: Reader, request: VoteRequest, zones: readonly DeadZone[], madeMs: number): Promise<ZoneDetails[]>
 }
 
 // With the lag of the views, data is at most two minutes old.
@@ -40,7 +37,7 @@ export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock 
   })
   const newest = new LRUCache<string, Promise<DeadZoneList>>({ ttl: freshMs, perf, max: maxRequests })
 
-  const make = async (reader: Reader, key: string, request: DeadZoneRequest, madeMs: number) => {
+  const make = async (reader: Reader, key: string, request: VoteRequest, madeMs: number) => {
     // Finish the list even if this caller disconnects, because other callers wait for it.
     const { questdb, heavy } = reader.detached()
     const filters = await voteFilters({ pool, questdb }, request, madeMs)
@@ -79,8 +76,6 @@ export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock 
     },
   }
 }
-
-const keyOf = ({ members: _members, ...request }: DeadZoneRequest): string => JSON.stringify(request)
 
 type Operators = Awaited<ReturnType<typeof zoneOperators>>[number]
 

@@ -1,5 +1,5 @@
 import type { FleetContext } from '#fleet/context'
-import { groupMembers } from '#fleet-map/access'
+import { queriedGroup } from '#fleet-map/access'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
 import type { ZoneDetails } from '#fleet-map/coverage/dead-zone-lists'
 import { contains } from '#fleet-map/filter'
@@ -24,9 +24,9 @@ export async function listDeadZones(
 ) {
   const position = after === undefined ? undefined : (JSON.parse(after) as Position)
   const scope = await openCoverage(ctx, query)
-  const members = await groupMembers(ctx, scope.found, query.groupId)
-  const { bbox, groupId, tag: tags, plmn, limit } = query
-  const request = { organizations: scope.organizations, groupId, members, tags, plmn }
+  const group = await queriedGroup(ctx, scope.found, query.groupId)
+  const { bbox, tag: tags, plmn, limit } = query
+  const request = { organizations: scope.organizations, group, tags, plmn }
   const madeMs = position && Math.max(position.madeMs, ctx.clock() - cursorHoldsMs)
   const list = await fleet.deadZones.read(reader, request, madeMs)
   const found = list.zones.filter(

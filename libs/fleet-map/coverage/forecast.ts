@@ -10,9 +10,6 @@ import { forecastSegments, placeSegments } from '#telemetry/forecast'
 import { summarizeForecast } from '#telemetry/forecast-summary'
 import { pathLengthM, routeSegments } from '#telemetry/route-path'
 
-// In a window of at least this length, counting devices by whole hours is accurate enough.
-const longWindowMs = 86_400_000
-
 /** Forecasts the signal along a route from the samples of the caller's organizations. Throws 404 and 403. */
 export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: Reader, request: ForecastRequest) {
   const { path, everyM, plmn } = request
@@ -27,10 +24,7 @@ export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: 
   const chains = [...new Set(segments.map(({ cells }) => cells))]
   const votes = {
     key: JSON.stringify([organizations, plmn ?? null]),
-    filters: async () => {
-      const found = await voteFilters({ pool: ctx.pool, questdb: reader.questdb }, { organizations, plmn }, nowMs)
-      return found.map((filter) => ({ ...filter, voterHours: nowMs - filter.fromMs >= longWindowMs }))
-    },
+    filters: () => voteFilters({ pool: ctx.pool, questdb: reader.questdb }, { organizations, plmn }, nowMs),
   }
   const forecasts = await fleet.routeCells.forecasts(reader, votes, chains)
   await nextSlice()

@@ -1,5 +1,5 @@
 import type { FleetContext } from '#fleet/context'
-import { groupMembers } from '#fleet-map/access'
+import { queriedGroup } from '#fleet-map/access'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
 import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { SignalTrendQuery } from '#fleet-map/queries'
@@ -8,11 +8,11 @@ import type { Reader } from '#questdb/readers'
 /** The signal of the caller's organizations over time and by operator. Throws 404 and 403. */
 export async function readSignalTrend(ctx: FleetContext, fleet: FleetMaps, reader: Reader, query: SignalTrendQuery) {
   const scope = await openCoverage(ctx, query)
-  const { groupId, tag: tags, rat, plmn } = query
-  const members = await groupMembers(ctx, scope.found, groupId)
+  const { tag: tags, rat, plmn } = query
+  const group = await queriedGroup(ctx, scope.found, query.groupId)
   const { organizations } = scope
   const { madeMs, stepMs, steps, operators } = await fleet.signalTrends.read(reader, {
-    ...{ organizations, groupId, members, tags, rat, plmn },
+    ...{ organizations, group, tags, rat, plmn },
   })
   return {
     ...answerTime(scope, fleet.revisions, madeMs),

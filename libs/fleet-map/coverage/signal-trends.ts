@@ -1,14 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
-import { type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
+import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
 import type { Pool } from '#postgres/pool'
 import type { Reader } from '#questdb/readers'
 import { stepOf, type TrendStep, votesByOperator, votesByStep } from '#questdb/signal-trend'
 import { enoughVotes } from '#telemetry/dead-zones'
 import { type SignalSummary, type SignalVotes, summarizeSignal, worstSignalFirst } from '#telemetry/signal-trend'
-
-/** A request for a trend. `groupId` replaces `members` in the key of a trend. */
-type TrendRequest = VoteRequest & { groupId: string | undefined }
 
 /** The signal by time, oldest step first and without steps that have no votes, and by operator, worst first. */
 type SignalTrend = {
@@ -20,7 +17,7 @@ type SignalTrend = {
 
 export type SignalTrends = {
   /** A trend that is at most a minute old for each hour of its step: a minute, six minutes or 24 minutes. */
-  read(reader: Reader, request: TrendRequest): Promise<SignalTrend>
+  read(reader: Reader, request: VoteRequest): Promise<SignalTrend>
 }
 
 /** The longer the window, the more votes are read, and the less a new vote changes. */
@@ -32,7 +29,7 @@ const maxOperators = 100
 export function createSignalTrends({ pool, clock }: { pool: Pool; clock: Clock }): SignalTrends {
   const newest = new LRUCache<string, Promise<SignalTrend>>({ perf: { now: clock }, max: maxRequests })
 
-  const make = async (reader: Reader, request: TrendRequest, step: TrendStep): Promise<SignalTrend> => {
+  const make = async (reader: Reader, request: VoteRequest, step: TrendStep): Promise<SignalTrend> => {
     // Finish the trend even if this caller disconnects, because other callers wait for it.
     const { questdb, heavy } = reader.detached()
     const madeMs = clock()
@@ -57,8 +54,7 @@ export function createSignalTrends({ pool, clock }: { pool: Pool; clock: Clock }
 
   return {
     read(reader, request) {
-      const { members: _members, ...identity } = request
-      const key = JSON.stringify(identity)
+      const key = keyOf(request)
       const known = newest.get(key)
       if (known) return known
       const step = stepOf(Math.max(0, ...request.organizations.map(({ windowMs }) => windowMs)))

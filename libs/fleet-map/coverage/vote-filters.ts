@@ -1,3 +1,4 @@
+import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import { deviceIdsWith, latecomers } from '#fleet-map/registry'
 import { type OrganizationWindow, rangeOf } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
@@ -8,11 +9,16 @@ import type { QuestdbSql } from '#questdb/sql'
 /** The votes that a caller requests and may read. */
 export type VoteRequest = {
   organizations: readonly OrganizationWindow[]
-  members?: ReadonlySet<string> | undefined
+  group?: EffectiveGroup | undefined
   tags?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
 }
+
+const hourMs = 3_600_000
+
+/** Identifies a request while its group changes. */
+export const keyOf = ({ group, ...request }: VoteRequest): string => JSON.stringify({ groupId: group?.id, ...request })
 
 /**
  * Filters for the organizations of a request, whose windows end at `nowMs` or in the past. They have no vote and no device in common. An
@@ -20,7 +26,7 @@ export type VoteRequest = {
  */
 export async function voteFilters(
   { pool, questdb }: { pool: Pool; questdb: QuestdbSql },
-  { organizations, members, tags, rat, plmn }: VoteRequest,
+  { organizations, group, tags, rat, plmn }: VoteRequest,
   nowMs: number,
 ): Promise<VoteFilter[]> {
   const perOrganization = await Promise.all(
@@ -28,11 +34,17 @@ export async function voteFilters(
       const { organizationId, past } = organization
       const { fromMs } = rangeOf(organization, nowMs)
       const range = { fromMs, toMs: past?.toMs }
-      const deviceIds = await deviceIdsWith(pool, organizationId, { tags, members })
+      const deviceIds = await deviceIdsWith(pool, organizationId, { tags, group })
       const late = await latecomers(pool, organizationId, fromMs)
       const notBefore = late.length > 0 ? await earlyVoters(questdb, organizationId, fromMs, late) : undefined
-      return deviceLists(deviceIds).map((list) => ({ organizationId, ...range, deviceIds: list, rat, plmn, notBefore }))
+      const hasHours = isCountedByHours(range, nowMs)
+      const filter = { organizationId, ...range, hasHours, rat, plmn, notBefore }
+      return deviceLists(deviceIds).map((list) => ({ ...filter, deviceIds: list }))
     }),
   )
   return perOrganization.flat()
 }
+
+/** Whether a window begins and ends in different hours, which the hourly views have by now. */
+const isCountedByHours = ({ fromMs, toMs }: { fromMs: number; toMs: number | undefined }, nowMs: number): boolean =>
+  (toMs ?? nowMs) - fromMs >= 2 * hourMs && (toMs === undefined || nowMs - toMs >= hourMs)
