@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { filterInSlices, forEachInSlices, isSliceOver, mapInSlices, nextSlice } from '#core/slices'
+import { filterInSlices, forEachInSlices, forEachPartInSlices, isSliceOver, mapInSlices, nextSlice } from '#core/slices'
 
 /** Work that takes 0.5 ms. */
 function work(): void {
@@ -62,4 +62,16 @@ test('results are in order', async () => {
   const numbers = Array.from({ length: 500 }, (_, index) => index)
   expect(await mapInSlices(numbers, (number) => number * 2)).toEqual(numbers.map((number) => number * 2))
   expect(await filterInSlices(numbers, (number) => number % 3 === 0)).toEqual(numbers.filter((n) => n % 3 === 0))
+})
+
+test('parts of long work are complete and in order, and other work runs between them', async () => {
+  const items = Array.from({ length: 105 }, (_, index) => index)
+  const parts: (readonly number[])[] = []
+  const take = (part: readonly number[]) => {
+    parts.push(part)
+    for (const _ of part) work()
+  }
+  expect(await countTurns(forEachPartInSlices(items, 10, take))).toBeGreaterThanOrEqual(8)
+  expect(parts.flat()).toEqual(items)
+  expect(parts.map(({ length }) => length)).toEqual([...Array(10).fill(10), 5])
 })

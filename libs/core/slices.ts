@@ -48,6 +48,18 @@ export async function forEachInSlices<Item>(items: Iterable<Item>, work: (item: 
   }
 }
 
+/** Calls `work` with up to `size` consecutive items at a time, in slices. */
+export async function forEachPartInSlices<Item>(
+  items: readonly Item[],
+  size: number,
+  work: (part: readonly Item[]) => void,
+): Promise<void> {
+  for (let start = 0; start < items.length; start += size) {
+    if (isSliceOver()) await nextSlice()
+    work(items.slice(start, start + size))
+  }
+}
+
 /** `items.map(map)` in slices. */
 export async function mapInSlices<Item, Result>(items: Iterable<Item>, map: (item: Item) => Result): Promise<Result[]> {
   const results: Result[] = []

@@ -1,7 +1,7 @@
 import { ServiceError } from '#core/errors'
 import { authorize, organizationsWith } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
-import { effectiveMemberIds } from '#fleet/groups/effective-members'
+import { type EffectiveGroup, findEffectiveGroup } from '#fleet/groups/effective-members'
 import { type Plan, planNamed } from '#fleet/organizations/plans'
 import { type Feature, featureNotInPlan } from '#fleet/organizations/subscriptions'
 
@@ -39,13 +39,13 @@ export async function mappedOrganizations(
     }))
 }
 
-/** The effective members of a query's group; undefined without a group. Throws 404 if the caller cannot see the group. */
-export async function groupMembers(
+/** The group of a query; undefined without a group. Throws 404 if the caller cannot see the group. */
+export async function queriedGroup(
   ctx: Pick<FleetContext, 'pool' | 'plans'>,
   organizations: readonly MappedOrganization[],
   groupId: string | undefined,
-): Promise<Set<string> | undefined> {
+): Promise<EffectiveGroup | undefined> {
   if (groupId === undefined) return undefined
   const organizationIds = organizations.map(({ organizationId }) => organizationId)
-  return effectiveMemberIds(ctx, ctx.pool, { organizationIds, groupId })
+  return findEffectiveGroup(ctx, ctx.pool, { organizationIds, groupId })
 }

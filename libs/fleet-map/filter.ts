@@ -1,3 +1,4 @@
+import { type GroupMembers, isMember } from '#fleet-map/group-members'
 import type { DeviceState } from '#fleet-map/live/device-state'
 import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
 import type { AreaTest } from '#telemetry/area'
@@ -10,8 +11,7 @@ export type DeviceFilter = {
   area?: Pick<AreaTest, 'contains' | 'bounds'> | undefined
   /** The device must have all of these tags. */
   tags?: readonly string[] | undefined
-  /** The devices of a group. */
-  members?: ReadonlySet<string> | undefined
+  members?: GroupMembers | undefined
   deviceIds?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
@@ -44,7 +44,7 @@ export function shownDevice(device: DeviceState, fromMs: number): ShownDevice {
 export function matches({ device, location, signal }: ShownDevice, filter: DeviceFilter): boolean {
   const { bbox, area, tags, members, deviceIds, rat, plmn } = filter
   if (deviceIds && !deviceIds.includes(device.entry.deviceId)) return false
-  if (members && !members.has(device.entry.deviceId)) return false
+  if (members && !isMember(members, device.entry)) return false
   if (tags && !tags.every((tag) => device.entry.tags.includes(tag))) return false
   if (rat !== undefined && signal?.rat !== rat) return false
   if (plmn !== undefined && signal?.plmn !== plmn) return false

@@ -1,3 +1,5 @@
+import { forEachInSlices } from '#core/slices'
+import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import type { RegistryEntry } from '#fleet-map/live/device-state'
 import type { Queryable } from '#postgres/pool'
 
@@ -13,21 +15,44 @@ const entryColumns = `
 const entrySources = `
   device JOIN device_ownership owned ON owned.device_id = device.id AND owned.owned_to IS NULL`
 
-/** All devices of an organization. */
+// A statement for a million devices would reach its time limit on a busy machine.
+const entriesAtOnce = 20_000
+const beforeAllIds = '00000000-0000-0000-0000-000000000000'
+
+/** All devices of an organization, in parts: those that are changed meanwhile may be as before or after the change. */
 export async function registryEntries(db: Queryable, organizationId: string): Promise<RegistryEntry[]> {
-  const { rows } = await db.query<EntryRow & { name: string }>(
-    `SELECT device.id, ${entryColumns} FROM ${entrySources} WHERE device.organization_id = $1 ORDER BY device.id`,
-    [organizationId],
-  )
-  return rows.map((row) => entryOf(organizationId, row, row.name))
+  const entries: RegistryEntry[] = []
+  for (let after = beforeAllIds; ; ) {
+    const { rows } = await db.query<EntryRow & { name: string }>(
+      `SELECT device.id, ${entryColumns} FROM ${entrySources}
+       WHERE device.organization_id = $1 AND device.id > $2 AND owned.device_id > $2
+       ORDER BY device.id LIMIT ${entriesAtOnce}`,
+      [organizationId, after],
+    )
+    await forEachInSlices(rows, (row) => entries.push(entryOf(organizationId, row, row.name)))
+    const last = rows.at(-1)
+    if (!last || rows.length < entriesAtOnce) return entries
+    after = last.id
+  }
 }
 
 /** Milliseconds since the epoch by the database's clock, which all processes share. */
-export async function databaseNowMs(db: Queryable): Promise<number> {
-  const { rows } = await db.query<{ now_ms: number }>(
-    'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms',
+export const databaseNowMs = async (db: Queryable): Promise<number> => (await databaseMoment(db)).nowMs
+
+/** What the database contains at a moment. */
+export type DatabaseMoment = {
+  /** By the database's clock. */
+  nowMs: number
+  /** The oldest transaction that is not complete. Those before it are. */
+  oldestXid: string | undefined
+}
+
+export async function databaseMoment(db: Queryable): Promise<DatabaseMoment> {
+  const { rows } = await db.query<{ now_ms: number; oldest_xid: string }>(
+    `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms,
+            pg_snapshot_xmin(pg_current_snapshot())::text AS oldest_xid`,
   )
-  return rows[0]?.now_ms ?? 0
+  return { nowMs: rows[0]?.now_ms ?? 0, oldestXid: rows[0]?.oldest_xid }
 }
 
 /** A transaction may become visible this long after the time of its audit row. */
@@ -36,24 +61,26 @@ const visibilityDelayMs = 30_000
 export type RegistryChanges = { entries: RegistryEntry[]; departed: string[] }
 
 /**
- * The present entries of devices that were created, changed, deleted or transferred since a time of the database's clock,
- * or up to 30 s before. Every such change writes an audit row in its transaction.
+ * The present entries of devices that were created, changed, deleted or transferred since a moment. Without its `oldestXid`, also those
+ * of up to 30 s before. Every such change writes an audit row in its transaction.
  */
 export async function registryChanges(
   db: Queryable,
   organizationId: string,
-  sinceMs: number,
+  { nowMs, oldestXid }: DatabaseMoment,
 ): Promise<RegistryChanges> {
   const { rows } = await db.query<EntryRow>(
     `SELECT touched.id, present.name, present.status, present.tags, present.owned_from
      FROM (
        SELECT DISTINCT subject_id::uuid AS id FROM audit_entry
        WHERE organization_id = $1 AND id >= $2::uuid AND subject_type = 'device'
+         -- Rows of transactions that were complete then are older.
+         AND ($3::text IS NULL OR age(xmin) <= age($3::text::xid8::xid))
      ) touched
      LEFT JOIN LATERAL (
        SELECT ${entryColumns} FROM ${entrySources} WHERE device.id = touched.id AND device.organization_id = $1
      ) present ON true`,
-    [organizationId, firstIdOf(sinceMs - visibilityDelayMs)],
+    [organizationId, firstIdOf(nowMs - visibilityDelayMs), oldestXid ?? null],
   )
   const changes: RegistryChanges = { entries: [], departed: [] }
   for (const row of rows) {
@@ -70,7 +97,9 @@ export async function departedSince(
   sinceMs: number,
 ): Promise<string[]> {
   const changes = await Promise.all(
-    organizationIds.map((organizationId) => registryChanges(db, organizationId, sinceMs)),
+    organizationIds.map((organizationId) =>
+      registryChanges(db, organizationId, { nowMs: sinceMs, oldestXid: undefined }),
+    ),
   )
   return changes.flatMap(({ departed }) => departed)
 }
@@ -134,16 +163,25 @@ export async function ownershipOf(
   return intervals
 }
 
-/** Ids of the organization's devices that have all these tags and are among the members. Undefined without a filter. */
+const taggedDevicesSql = 'SELECT d.id FROM device d WHERE d.organization_id = $1 AND d.tags @> $2'
+const taggedMembersSql = `
+  ${taggedDevicesSql} AND d.tags && $3::text[]
+  UNION ALL
+  SELECT d.id FROM device_group_member explicit JOIN device d ON d.id = explicit.device_id
+   WHERE explicit.organization_id = $1 AND explicit.group_id = $4
+     AND d.organization_id = $1 AND d.tags @> $2 AND NOT d.tags && $3::text[]`
+
+/** Ids of the organization's devices that have all these tags and are effective members. Undefined without a filter. */
 export async function deviceIdsWith(
   db: Queryable,
   organizationId: string,
-  filter: { tags?: readonly string[] | undefined; members?: ReadonlySet<string> | undefined },
+  { tags, group }: { tags?: readonly string[] | undefined; group?: EffectiveGroup | undefined },
 ): Promise<string[] | undefined> {
-  if (!filter.tags && !filter.members) return undefined
-  const { rows } = await db.query<{ id: string }>(
-    'SELECT id FROM device WHERE organization_id = $1 AND tags @> $2 AND ($3::uuid[] IS NULL OR id = ANY ($3::uuid[]))',
-    [organizationId, filter.tags ?? [], filter.members ? [...filter.members] : null],
-  )
+  if (!tags && !group) return undefined
+  if (group && group.organizationId !== organizationId) return []
+  const parameters = [organizationId, tags ?? []]
+  const { rows } = await (group
+    ? db.query<{ id: string }>(taggedMembersSql, [...parameters, group.smartTags, group.id])
+    : db.query<{ id: string }>(taggedDevicesSql, parameters))
   return rows.map(({ id }) => id)
 }

@@ -71,19 +71,36 @@ describe('a shared list', () => {
   test('that takes long to make is renewed early, so that a frequent reader does not wait', async () => {
     const { lists, makings, pass } = wordLists()
     const first = lists.read('a')
-    makings[0]?.finish(['one'], 6_000)
+    makings[0]?.finish(['one'], 1_200)
     let shown = await first
     for (let making = 1; making <= 3; making++) {
       for (let beganMs = 0; makings.length === making; beganMs += 2_500) {
-        expect(beganMs).toBeLessThan(10_000)
+        expect(beganMs).toBeLessThan(20_000)
         pass(2_500)
         expect(await lists.read('a')).toBe(shown)
         await settle()
       }
-      makings[making]?.finish(['one'], 6_000)
+      makings[making]?.finish(['one'], 1_200)
       await settle()
       shown = await lists.read('a')
     }
+  })
+
+  test('that takes very long to make lives longer, so that it is not made all the time', async () => {
+    const { lists, makings, pass } = wordLists()
+    const first = lists.read('a')
+    makings[0]?.finish(['one'], 6_000)
+    const shown = await first
+    pass(90_000)
+    expect(await lists.read('a')).toBe(shown)
+    expect(makings).toHaveLength(1)
+    pass(20_000)
+    expect(await lists.read('a')).toBe(shown)
+    expect(makings).toHaveLength(2)
+    pass(5_000)
+    const next = lists.read('a')
+    makings[1]?.finish(['two'], 6_000)
+    expect((await next).entries.map(({ item }) => item)).toContain('two')
   })
 
   test('is awaited when it is made quickly', async () => {

@@ -12,9 +12,9 @@ type SharedList<Facts, Item> = { facts: Facts; entries: Stamped<Item>[] }
 
 export type SharedLists<Request, Facts, Item> = {
   /**
-   * The list for a request, shared by all callers with the same request and never older than `longestLifeMs`. Returns a
-   * list that is no longer fresh if the new list is not available at once. Throws 499 if `signal` aborts while it
-   * waits.
+   * The list for a request, shared by all callers with the same request and never older than `longestLifeMs`, unless making
+   * it takes so long that lists would be made all the time. Returns a list that is no longer fresh if the new list is not
+   * available at once. Throws 499 if `signal` aborts while it waits.
    */
   read(request: Request, signal?: AbortSignal): Promise<SharedList<Facts, Item>>
   /** Estimated bytes of the cached lists. */
@@ -37,10 +37,10 @@ type Rules<Request, Facts, Item> = {
   make(request: Request, signal: AbortSignal): Promise<{ facts: Facts; items: Item[] }>
 }
 
-type Kept<List> = { list: List; madeMs: number; freshUntilMs: number }
+type Kept<List> = { list: List; freshUntilMs: number; oldestUntilMs: number }
 
 const shortestLifeMs = 1_000
-// A list is fresh for this multiple of its cost, so that making lists uses at most a twentieth of the time.
+// A list lives for this multiple of its cost, so that making it uses about a twentieth of the time.
 const lifePerCost = 20
 // A reader with at most this pause between reads starts the next list early enough to get it within the longest life,
 // even if the next list takes twice as long.
@@ -74,12 +74,13 @@ export function createSharedLists<Request, Facts, Item>(
     const list = { facts, entries }
     const endedMs = rules.clock()
     const tookMs = endedMs - startedMs
-    const successorDueMs = startedMs + rules.longestLifeMs - readerPauseMs - successorCosts * tookMs
+    const oldestUntilMs = startedMs + Math.max(rules.longestLifeMs, tookMs * lifePerCost)
+    const successorDueMs = oldestUntilMs - readerPauseMs - successorCosts * tookMs
     const freshUntilMs = Math.max(endedMs + shortestLifeMs, Math.min(endedMs + tookMs * lifePerCost, successorDueMs))
     // Without an await in between, so that a reader of the revision also finds its entries.
     const revision = changed.length > 0 ? rules.revisions.next() : 0
     for (const entry of changed) entry.revision = revision
-    lists.set(key, { list, madeMs: startedMs, freshUntilMs })
+    lists.set(key, { list, freshUntilMs, oldestUntilMs })
     return list
   }
 
@@ -102,7 +103,7 @@ export function createSharedLists<Request, Facts, Item>(
       const known = lists.get(key)
       if (known && nowMs < known.freshUntilMs) return known.list
       const work = begun(key, request)
-      if (!known || nowMs - known.madeMs > rules.longestLifeMs) return work.join(signal)
+      if (!known || nowMs > known.oldestUntilMs) return work.join(signal)
       // If it fails, keep the previous list; the next reader retries.
       work.keep()
       const asBefore = () => known.list

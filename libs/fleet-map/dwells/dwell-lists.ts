@@ -1,6 +1,7 @@
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
 import { filterInSlices, mapInSlices } from '#core/slices'
+import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import { cacheBytes, maxDwells } from '#fleet-map/memory-limits'
 import { deviceIdsWith, ownershipOf } from '#fleet-map/registry'
 import type { Revisions } from '#fleet-map/revisions'
@@ -18,8 +19,7 @@ type DwellRequest = {
   reader: Reader
   organizations: readonly OrganizationWindow[]
   bbox: BoundingBox | undefined
-  groupId: string | undefined
-  members: ReadonlySet<string> | undefined
+  group: EffectiveGroup | undefined
   tags: readonly string[] | undefined
 }
 
@@ -43,7 +43,7 @@ export const createDwellLists = (sources: Sources): DwellLists =>
     longestLifeMs,
     maxBytes: cacheBytes.dwellLists,
     itemBytes: dwellBytes,
-    keyOf: ({ members: _members, reader: _reader, ...request }) => JSON.stringify(request),
+    keyOf: ({ group, reader: _reader, ...request }) => JSON.stringify({ groupId: group?.id, ...request }),
     identify: ({ row }) => row.id,
     contentOf: (dwell) => JSON.stringify(dwell),
     make: (request, signal) => {
@@ -54,12 +54,12 @@ export const createDwellLists = (sources: Sources): DwellLists =>
 
 async function readDwells({ pool, dwellSignals, clock }: Sources, reader: Reader, request: DwellRequest) {
   const nowMs = clock()
-  const { bbox, tags, members } = request
+  const { bbox, tags, group } = request
   const perOrganization = await Promise.all(
     request.organizations.map(async (organization) => {
       const { organizationId } = organization
       const range = { organizationId, ...rangeOf(organization, nowMs), nowMs, bbox }
-      const deviceIds = await deviceIdsWith(pool, organizationId, { tags, members })
+      const deviceIds = await deviceIdsWith(pool, organizationId, { tags, group })
       const visible: DwellRow[] = []
       for await (const page of dwellPages(reader, { ...range, deviceIds })) {
         for (const row of await visibleDwells(pool, organizationId, page)) visible.push(row)

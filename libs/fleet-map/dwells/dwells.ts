@@ -1,5 +1,5 @@
 import type { FleetContext } from '#fleet/context'
-import { groupMembers, mappedOrganizations } from '#fleet-map/access'
+import { mappedOrganizations, queriedGroup } from '#fleet-map/access'
 import { visibleDwells } from '#fleet-map/dwells/dwell-lists'
 import { dwellView } from '#fleet-map/dwells/dwell-view'
 import type { FleetMaps } from '#fleet-map/fleet-maps'
@@ -28,12 +28,12 @@ export async function listDwells(
   const nowMs = position?.nowMs ?? ctx.clock()
   const window = requestedWindow(query, nowMs, defaultMinutes)
   const organizations = await mappedOrganizations(ctx, query.orgId, ['fleetGps'])
-  const members = await groupMembers(ctx, organizations, query.groupId)
+  const group = await queriedGroup(ctx, organizations, query.groupId)
   const place = await placeFilter(ctx.pool, organizations, query.placeId)
   const { tag, deviceId } = query
   const perOrganization = await Promise.all(
     organizations.map(async ({ organizationId, historyDays }): Promise<FoundDwells> => {
-      const wanted = await deviceIdsWith(ctx.pool, organizationId, { tags: tag, members })
+      const wanted = await deviceIdsWith(ctx.pool, organizationId, { tags: tag, group })
       const range: DwellRange = {
         organizationId,
         fromMs: Math.max(window.fromMs, planStartMs(historyDays, nowMs)),

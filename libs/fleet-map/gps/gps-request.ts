@@ -1,6 +1,7 @@
 import type { FleetContext } from '#fleet/context'
-import { groupMembers, type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
+import { type MappedOrganization, mappedOrganizations, queriedGroup } from '#fleet-map/access'
 import type { DevicePosition } from '#fleet-map/gps/selection'
+import { type GroupMembers, readGroupMembers } from '#fleet-map/group-members'
 import { type PlaceFilter, placeFilter } from '#fleet-map/places/filter'
 import type { GpsQuery, Included } from '#fleet-map/queries'
 import { type Moment, parseMomentToken } from '#fleet-map/revisions'
@@ -18,7 +19,7 @@ export type GpsRequest = {
   query: GpsQuery
   include: ReadonlySet<Included>
   organizations: OrganizationView[]
-  members: ReadonlySet<string> | undefined
+  members: GroupMembers | undefined
   place: PlaceFilter | undefined
   since: Moment | undefined
   cursor: GpsCursor | undefined
@@ -34,12 +35,12 @@ export async function openGps(ctx: FleetContext, query: GpsQuery, cursor?: GpsCu
     query.orgId,
     isAskedFor('coverage') ? ['fleetGps', 'coverage'] : ['fleetGps'],
   )
-  const members = await groupMembers(ctx, found, query.groupId)
+  const group = await queriedGroup(ctx, found, query.groupId)
   return {
     query,
     include: new Set<Included>(query.include ?? defaultInclude),
     ...planWindows(found, query.sinceMinutes),
-    members,
+    members: group && (await readGroupMembers(ctx.pool, group)),
     place: await placeFilter(ctx.pool, found, query.placeId),
     since,
     cursor,
@@ -49,8 +50,7 @@ export async function openGps(ctx: FleetContext, query: GpsQuery, cursor?: GpsCu
 /** Which devices a request is about. `bbox` contains the place of the request. */
 export const scopeOf = ({ query, members, place }: GpsRequest) => ({
   bbox: query.bbox ?? place?.bounds,
-  groupId: query.groupId,
-  members,
+  group: members?.group,
   tags: query.tag,
 })
 

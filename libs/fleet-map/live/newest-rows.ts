@@ -1,3 +1,4 @@
+import { forEachPartInSlices } from '#core/slices'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import {
   type DeviceRow,
@@ -11,6 +12,7 @@ import type { QuestdbSql } from '#questdb/sql'
 
 export type NewestRows = { positions: DeviceRow<PositionRow>[]; signals: DeviceRow<SignalRow>[] }
 
+const rowsAtOnce = 500
 const maxIdsAtOnce = 500
 const maxIds = 4 * maxIdsAtOnce
 
@@ -25,8 +27,9 @@ export async function readNewest(questdb: QuestdbSql, map: OrganizationMap, rang
   const [positions, signals] = isWindow
     ? [await read.positions(), await read.signals()]
     : await Promise.all([read.positions(), read.signals()])
-  map.applyLocations(positions)
-  map.applySignals(signals)
+  // A window of a large fleet would hold up all other requests for seconds.
+  await forEachPartInSlices(positions, rowsAtOnce, map.applyLocations)
+  await forEachPartInSlices(signals, rowsAtOnce, map.applySignals)
   return { positions, signals }
 }
 

@@ -1,10 +1,12 @@
+import { sharedRuns } from '#core/shared-runs'
+import { forEachPartInSlices } from '#core/slices'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
-import { databaseNowMs, registryChanges, registryEntries } from '#fleet-map/registry'
+import { type DatabaseMoment, databaseMoment, registryChanges, registryEntries } from '#fleet-map/registry'
 import type { Pool } from '#postgres/pool'
 
 /** Applies the registered devices of an organization to its map. */
 export type RegistryFeed = {
-  /** Adds, changes and removes devices as the registry does. */
+  /** Adds, changes and removes devices as the registry does. Concurrent callers share the work. */
   refresh(): Promise<void>
   /** Devices that were registered after the first refresh and whose earlier telemetry has not been read yet. */
   newcomers(): string[]
@@ -12,24 +14,27 @@ export type RegistryFeed = {
   admit(deviceIds: readonly string[]): void
 }
 
+const entriesAtOnce = 500
+
 /** Owns up to when the registry has been applied, and the newcomers. */
 export function createRegistryFeed(pool: Pool, map: OrganizationMap): RegistryFeed {
-  /** Start of the last refresh, by the database's clock; 0 before the first. */
-  let asOfMs = 0
+  /** When the last refresh started; undefined before the first. */
+  let asOf: DatabaseMoment | undefined
   const newcomers = new Set<string>()
+  const refresh = async (): Promise<void> => {
+    const moment = await databaseMoment(pool)
+    if (asOf === undefined) {
+      await forEachPartInSlices(await registryEntries(pool, map.organizationId), entriesAtOnce, map.applyRegistry)
+    } else {
+      const changes = await registryChanges(pool, map.organizationId, asOf)
+      map.remove(changes.departed)
+      for (const { deviceId } of changes.entries) if (!map.device(deviceId)) newcomers.add(deviceId)
+      map.applyRegistry(changes.entries)
+    }
+    if (!asOf || asOf.nowMs < moment.nowMs) asOf = moment
+  }
   return {
-    async refresh() {
-      const nowMs = await databaseNowMs(pool)
-      if (asOfMs === 0) {
-        map.applyRegistry(await registryEntries(pool, map.organizationId))
-      } else {
-        const changes = await registryChanges(pool, map.organizationId, asOfMs)
-        map.remove(changes.departed)
-        for (const { deviceId } of changes.entries) if (!map.device(deviceId)) newcomers.add(deviceId)
-        map.applyRegistry(changes.entries)
-      }
-      asOfMs = Math.max(asOfMs, nowMs)
-    },
+    refresh: sharedRuns(refresh),
     newcomers: () => [...newcomers],
     admit(deviceIds) {
       for (const deviceId of deviceIds) newcomers.delete(deviceId)

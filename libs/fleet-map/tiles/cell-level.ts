@@ -1,5 +1,6 @@
-import { cellToLatLng, latLngToCell } from 'h3-js'
+import { cellToLatLng } from 'h3-js'
 import { createBuckets } from '#fleet-map/live/buckets'
+import { createCellSlots } from '#fleet-map/tiles/cell-slots'
 import { type PlacedDevice, unitsPerDegree, unknownQuality } from '#fleet-map/tiles/device-table'
 import type { Level } from '#fleet-map/tiles/level'
 import { type Tile, tileKey, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
@@ -32,17 +33,18 @@ const [count, online, offline, firstQuality] = [0, 1, 2, 3]
 const countWidth = firstQuality + unknownQuality
 
 const turnE7 = 360 * unitsPerDegree
-const cellBytes = 3 * 8 + countWidth * 4 + 1 + 80
+const farLon = 90
+// Finding a centre takes as long as finding a cell. The centre of a cell is within 30° of its devices below this latitude.
+const [sureLat, sureLonDistance] = [50, 30]
+const cellBytes = 3 * 8 + countWidth * 4 + 1
 
 /**
  * Counts per H3 cell of a resolution, updated with each change of a device. Cells are found by the tile of `bucketZoom` that
  * contains their mean position.
  */
 export function createCellLevel(resolution: number, bucketZoom: number): CellLevel {
-  const slots = new Map<string, number>()
-  const freeSlots: number[] = []
+  const slots = createCellSlots(resolution)
   const buckets = createBuckets()
-  const names: string[] = []
   let sums = new Float64Array(1_024 * sumWidth)
   let counts = new Int32Array(1_024 * countWidth)
   /** 1 if western longitudes of the cell count as more than 180°, so that means are right across the antimeridian. */
@@ -53,15 +55,15 @@ export function createCellLevel(resolution: number, bucketZoom: number): CellLev
   const countOf = (slot: number): number => counts[slot * countWidth + count] ?? 0
 
   const slotOf = ({ latE7, lonE7 }: PlacedDevice): number => {
-    const h3 = latLngToCell(latE7 / unitsPerDegree, lonE7 / unitsPerDegree, resolution)
-    const known = slots.get(h3)
-    if (known !== undefined) return known
-    const slot = freeSlots.pop() ?? names.length
-    names[slot] = h3
-    slots.set(h3, slot)
+    const [lat, lon] = [latE7 / unitsPerDegree, lonE7 / unitsPerDegree]
+    const slot = slots.slotAt(lat, lon)
     if (slot >= isFarEast.length) grow(2 * slot)
-    isFarEast[slot] = Math.abs(cellToLatLng(h3)[1]) > 90 ? 1 : 0
+    if (countOf(slot) === 0) isFarEast[slot] = isCentreFarEast(slot, lat, lon) ? 1 : 0
     return slot
+  }
+  const isCentreFarEast = (slot: number, lat: number, lon: number): boolean => {
+    const isSure = Math.abs(lat) < sureLat && Math.abs(Math.abs(lon) - farLon) > sureLonDistance
+    return Math.abs(isSure ? lon : cellToLatLng(slots.cellOf(slot))[1]) > farLon
   }
   const grow = (capacity: number): void => {
     sums = extended(sums, new Float64Array(capacity * sumWidth))
@@ -69,9 +71,7 @@ export function createCellLevel(resolution: number, bucketZoom: number): CellLev
     isFarEast = extended(isFarEast, new Uint8Array(capacity))
   }
   const free = (slot: number): void => {
-    slots.delete(names[slot] ?? '')
-    names[slot] = ''
-    freeSlots.push(slot)
+    slots.free(slot)
     buckets.remove(slot)
   }
 
@@ -110,7 +110,7 @@ export function createCellLevel(resolution: number, bucketZoom: number): CellLev
   }
 
   return {
-    cells: () => slots.size,
+    cells: slots.cells,
     change(row, before, after) {
       if (row >= slotOfRow.length) slotOfRow = extended(slotOfRow, new Int32Array(2 * row))
       const left = before && (slotOfRow[row] ?? 0) - 1
@@ -138,7 +138,7 @@ export function createCellLevel(resolution: number, bucketZoom: number): CellLev
         }),
       )
     },
-    bytes: () => slotOfRow.byteLength + isFarEast.length * cellBytes + buckets.bytes(),
+    bytes: () => slotOfRow.byteLength + isFarEast.length * cellBytes + slots.bytes() + buckets.bytes(),
   }
 }
 

@@ -34,6 +34,9 @@ function measure(map: OrganizationMap, deviceId: string, rsrpDbm: number, tsMs =
 
 const openIndex = (map: OrganizationMap, filter = {}) => createDeviceIndex([{ map, windowMs }], filter)
 
+const group = { id: 'group', name: 'Group', organizationId: 'organization', smartTags: [] }
+const membersOf = (...deviceIds: string[]) => ({ group, explicitIds: new Set(deviceIds) })
+
 const world: Tile = { z: 0, x: 0, y: 0 }
 
 /** The features of all tiles of a zoom that have devices. */
@@ -224,9 +227,17 @@ test('a filtered index follows changes of devices and of the members of the grou
   expect(await read(online)).toBe(1)
   register(map, 'a', 'online', ['bus'])
   expect(await read(online)).toBe(2)
-  const members = openIndex(map, { members: new Set(['a']) })
+  const members = openIndex(map, { members: membersOf('a') })
   expect(await read(members)).toBe(1)
-  members.setMembers(new Set(['b', 'c', 'unknown']))
+  members.setMembers(membersOf('b', 'c', 'unknown'))
+  expect(await read(members)).toBe(2)
+  const tagged = { ...membersOf('a'), group: { ...group, smartTags: ['tram'] } }
+  members.setMembers(tagged)
+  expect(await read(members)).toBe(2)
+  register(map, 'c', 'online', ['tram'])
+  expect(await read(members)).toBe(3)
+  members.setMembers({ ...tagged, group: { ...tagged.group, organizationId: 'another' } })
+  register(map, 'c', 'online', ['tram', 'new'])
   expect(await read(members)).toBe(2)
 })
 

@@ -1,5 +1,6 @@
 import { forEachInSlices } from '#core/slices'
 import { type DeviceFilter, matches, shownDevice } from '#fleet-map/filter'
+import type { GroupMembers } from '#fleet-map/group-members'
 import { createBuckets } from '#fleet-map/live/buckets'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { type CellLevel, createCellLevel } from '#fleet-map/tiles/cell-level'
@@ -31,7 +32,7 @@ export type DeviceIndex = {
   device(row: number): PlacedDevice | undefined
   deviceOf(row: number): DeviceReference
   /** Replaces the members of the filter's group. The filter must have had members. */
-  setMembers(members: ReadonlySet<string>): void
+  setMembers(members: GroupMembers): void
   /** Estimated bytes in memory. */
   bytes(): number
   /** Stops following the maps. */
@@ -155,13 +156,10 @@ export function createDeviceIndex(
     deviceOf: table.deviceOf,
     setMembers(next) {
       if (next === members) return
-      const differing = [...symmetricDifference(members ?? new Set(), next)]
+      const before = members
       members = next
       for (const [index, { map }] of maps.entries()) {
-        for (const deviceId of differing) {
-          const device = map.device(deviceId)
-          if (device) changed[index]?.add(device.ordinal)
-        }
+        for (const { ordinal } of maybeChanged(map, before, next)) changed[index]?.add(ordinal)
       }
     },
     bytes: () => table.bytes() + expiries.bytes() + levels.bytes(),
@@ -193,6 +191,12 @@ function placeOf(
     plmn: signal?.plmn ?? null,
     operatorName: signal?.operatorName ?? null,
   }
+}
+
+/** The devices of a map that may have joined or left a group. */
+function maybeChanged(map: OrganizationMap, before: GroupMembers | undefined, after: GroupMembers) {
+  if (before?.group.smartTags.join() !== after.group.smartTags.join()) return map.devices()
+  return [...symmetricDifference(before.explicitIds, after.explicitIds)].flatMap((id) => map.device(id) ?? [])
 }
 
 function* symmetricDifference(a: ReadonlySet<string>, b: ReadonlySet<string>): Generator<string> {

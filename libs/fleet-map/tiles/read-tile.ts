@@ -44,10 +44,11 @@ const layerReaders: Record<TileLayerName, (sources: Sources) => Promise<TileFeat
 
   async coverage({ fleet, reader, request, tile }) {
     const { query, members, covered } = request
-    const { groupId, tag, rat, plmn } = query
+    const { tag, rat, plmn } = query
     const h3Resolution = resolutionForZoom(tile.z)
+    const group = members?.group
     const { entries } = await fleet.coverage.read(
-      { reader, organizations: covered, h3Resolution, bbox: coverageBox(tile), groupId, members, tags: tag, rat, plmn },
+      { reader, organizations: covered, h3Resolution, bbox: coverageBox(tile), group, tags: tag, rat, plmn },
       reader.signal,
     )
     return fleet.tiles.coverageShapes.features(entries, tile)
@@ -55,9 +56,8 @@ const layerReaders: Record<TileLayerName, (sources: Sources) => Promise<TileFeat
 
   async dwells({ ctx, fleet, reader, request, tile }) {
     const { dwelt, query, members } = request
-    const { groupId, tag } = query
     const { entries } = await fleet.dwells.read(
-      { reader, organizations: dwelt, bbox: dwellBox(tile), groupId, members, tags: tag },
+      { reader, organizations: dwelt, bbox: dwellBox(tile), group: members?.group, tags: query.tag },
       reader.signal,
     )
     const nowMs = ctx.clock()

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
+import type { GroupMembers } from '#fleet-map/group-members'
 
 /** The members of groups, looked up once for the tiles of a view. */
 export type SharedMembers = {
   /** The members under this key, at most a few seconds old. Errors of `look` are not kept. */
-  read(key: string, look: () => Promise<ReadonlySet<string>>): Promise<ReadonlySet<string>>
+  read(key: string, look: () => Promise<GroupMembers>): Promise<GroupMembers>
 }
 
-type Kept = { members: Promise<ReadonlySet<string>>; untilMs: number }
+type Kept = { members: Promise<GroupMembers>; untilMs: number }
 
 const shortestLifeMs = 2_000
 // Looking up the members uses at most a twentieth of the time.

@@ -7,6 +7,8 @@ import { createSharedMembers } from '#fleet-map/tiles/shared-members'
 import type { TileContent } from '#fleet-map/tiles/tile-feature'
 import { lengthOf } from '#http/chunked-body'
 
+const group = { id: 'group', name: 'Group', organizationId: 'organization', smartTags: [] }
+
 const contentOf = (name: string, nowMs = 0, ageS = 0): TileContent => ({
   layers: { devices: [{ type: 1, geometry: [[1, 1]], properties: { name }, ages: { ageS } }] },
   isEmpty: false,
@@ -81,7 +83,7 @@ test('the members of a group are looked up once for concurrent readers, and agai
   const look = async () => {
     looked++
     if (looked === 1) throw new Error('away')
-    return new Set(['device'])
+    return { group, explicitIds: new Set(['device']) }
   }
   await expect(members.read('group', look)).rejects.toThrow('away')
   await Promise.all([members.read('group', look), members.read('group', look)])

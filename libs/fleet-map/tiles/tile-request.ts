@@ -1,6 +1,8 @@
 import type { FleetContext } from '#fleet/context'
-import { groupMembers, mappedOrganizations } from '#fleet-map/access'
+import { findEffectiveGroup } from '#fleet/groups/effective-members'
+import { type MappedOrganization, mappedOrganizations } from '#fleet-map/access'
 import type { FleetSources } from '#fleet-map/fleet-sources'
+import { type GroupMembers, readGroupMembers } from '#fleet-map/group-members'
 import type { TilesQuery } from '#fleet-map/queries'
 import { type TileLayerName, tileLayerNames } from '#fleet-map/tiles/tile-feature'
 import { inPast, type OrganizationWindow, pastRange, planWindows, windowsOf } from '#fleet-map/window'
@@ -13,7 +15,7 @@ export type TileRequest = {
   dwelt: OrganizationWindow[]
   /** Those whose plan includes coverage, with the time of coverage. */
   covered: OrganizationWindow[]
-  members: ReadonlySet<string> | undefined
+  members: GroupMembers | undefined
   /** The requested layers that the plan includes. */
   layers: TileLayerName[]
   /** The requested layers that the plan lacks. */
@@ -24,14 +26,7 @@ export type TileRequest = {
 export async function openTiles(ctx: FleetContext, fleet: FleetSources, query: TilesQuery): Promise<TileRequest> {
   const past = pastRange(query)
   const found = await mappedOrganizations(ctx, query.orgId, ['fleetGps'])
-  const { groupId } = query
-  const members =
-    groupId === undefined
-      ? undefined
-      : await fleet.tiles.members.read(
-          JSON.stringify([groupId, found.map(({ organizationId }) => organizationId)]),
-          async () => (await groupMembers(ctx, found, groupId)) ?? new Set(),
-        )
+  const members = await sharedMembers(ctx, fleet, found, query.groupId)
   const windows = planWindows(found, query.sinceMinutes)
   const timed = inPast(windows, past, ctx.clock()).organizations
   const covered = windowsOf(timed.filter(({ coverage }) => coverage))
@@ -46,4 +41,17 @@ export async function openTiles(ctx: FleetContext, fleet: FleetSources, query: T
     layers: requested.filter(isInPlan),
     omitted: requested.filter((name) => !isInPlan(name)),
   }
+}
+
+async function sharedMembers(
+  ctx: FleetContext,
+  fleet: FleetSources,
+  organizations: readonly MappedOrganization[],
+  groupId: string | undefined,
+): Promise<GroupMembers | undefined> {
+  if (groupId === undefined) return undefined
+  const organizationIds = organizations.map(({ organizationId }) => organizationId)
+  return fleet.tiles.members.read(JSON.stringify([groupId, organizationIds]), async () =>
+    readGroupMembers(ctx.pool, await findEffectiveGroup(ctx, ctx.pool, { organizationIds, groupId })),
+  )
 }

@@ -3,7 +3,6 @@ import { isUuid } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
-import { effectiveMembersSql } from '#fleet/groups/effective-members'
 import { type Entitlement, readEntitlement } from '#fleet/organizations/subscriptions'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
@@ -40,10 +39,13 @@ const selectGroups = `
   SELECT g.id, g.name, g.smart_tags, g.revision, g.created_at, g.updated_at,
     (SELECT count(*)::int FROM device_group_member m
       WHERE m.organization_id = g.organization_id AND m.group_id = g.id) AS explicit_count,
-    (SELECT count(*)::int FROM (
-       ${effectiveMembersSql('g.organization_id', 'g.id', "CASE WHEN $2::boolean THEN g.smart_tags ELSE '{}' END")}
-     ) member) AS effective_count
+    (SELECT count(*)::int FROM device d
+      WHERE d.organization_id = g.organization_id AND d.tags && effective.smart_tags)
+    + (SELECT count(*)::int FROM device_group_member m JOIN device d ON d.id = m.device_id
+        WHERE m.organization_id = g.organization_id AND m.group_id = g.id AND NOT d.tags && effective.smart_tags)
+      AS effective_count
   FROM device_group g
+  CROSS JOIN LATERAL (SELECT CASE WHEN $2::boolean THEN g.smart_tags ELSE '{}' END AS smart_tags) effective
   WHERE g.organization_id = $1`
 
 const toGroup = (row: GroupRow): Group => ({
