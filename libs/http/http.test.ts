@@ -15,7 +15,7 @@ import { mergeExpositions } from '#http/metrics'
 import { problemResponse, toProblem } from '#http/problem'
 import { createRateLimiter, rateLimitHeaders } from '#http/rate-limit'
 import { requestIdFrom } from '#http/request-id'
-import { startServer } from '#http/server'
+import { answerToBroken, startServer } from '#http/server'
 
 const codeOf = (work: () => unknown): string | undefined => {
   try {
@@ -87,6 +87,14 @@ describe('a head', () => {
     const answer = await said(head)
     expect(answer).toMatchObject({ status: 400, type: 'application/problem+json' })
     expect(answer.body).toContain('"code":"malformed_request"')
+  })
+
+  test('that does not arrive in time gets a 408 problem document, and a connection without a request nothing', () => {
+    const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+    expect(answerToBroken(late, 0)).toBeUndefined()
+    const [top = '', body = ''] = answerToBroken(late, 20)?.split('\r\n\r\n') ?? []
+    expect(top).toContain('HTTP/1.1 408 Request Timeout\r\n')
+    expect(JSON.parse(body)).toMatchObject({ status: 408, title: 'Request Timeout', code: 'request_timeout' })
   })
 
   test('of HTTP/1.0 may omit Host', async () => {

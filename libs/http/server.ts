@@ -1,4 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { ServiceError } from '#core/errors'
 import { createFairTurns } from '#core/fair-turns'
@@ -39,6 +40,7 @@ export const requestListener = (fetch: Fetch): RequestListener =>
   })
 
 const malformed = () => new ServiceError(400, 'malformed_request', 'The request is not valid HTTP.')
+const tooSlow = () => new ServiceError(408, 'request_timeout', 'The request did not arrive in time. Send it again.')
 
 /**
  * Starts a server with limits on the time and size of request heads. Resolves when it listens. Responds with a problem
@@ -60,18 +62,29 @@ function makeServer(listener: RequestListener): Server {
   server.on('checkExpectation', listener)
   server.maxRequestsPerSocket = 0
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
-    const { headers, body } = refusal()
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.end(`HTTP/1.1 400 Bad Request\r\n${lines.join('')}\r\n${body}`)
+    const answer = socket.writable ? answerToBroken(error, (socket as Socket).bytesRead) : undefined
+    if (answer === undefined) socket.destroy()
+    else socket.end(answer)
   })
   return server
 }
 
-/** The headers and the body that refuse a malformed request head. */
-function refusal() {
+/**
+ * What a connection without a complete request is told. Undefined: nothing, because the other end is gone or has not begun a
+ * request. Clients open connections in advance, and could take an answer for that of the request that they send next.
+ */
+export function answerToBroken({ code }: NodeJS.ErrnoException, bytesRead: number): string | undefined {
+  const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  if (code === 'ECONNRESET' || (isLate && bytesRead === 0)) return undefined
+  const { headers, body } = refusal(isLate ? tooSlow() : malformed())
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${isLate ? '408 Request Timeout' : '400 Bad Request'}\r\n${lines.join('')}\r\n${body}`
+}
+
+/** The headers and the body that refuse a request head. */
+function refusal(error: ServiceError) {
   const requestId = newId()
-  const body = JSON.stringify(toProblem(malformed(), requestId))
+  const body = JSON.stringify(toProblem(error, requestId))
   const headers = {
     'Content-Type': 'application/problem+json',
     'Content-Length': Buffer.byteLength(body),
@@ -82,6 +95,6 @@ function refusal() {
 }
 
 function refuseHead(response: ServerResponse): void {
-  const { headers, body } = refusal()
+  const { headers, body } = refusal(malformed())
   response.writeHead(400, headers).end(body)
 }
