@@ -68,10 +68,12 @@ export async function startProductProcess(
       pidOf: (part) => pidIn(join(folder, 'run', part)),
       stop,
     }
-  } catch (error) {
+  } catch (cause) {
+    const printed = `${output}\n${existsSync(logsFolder) ? lastLines(logs(), 60) : 'There are no logs.'}`
     await stop()
-    throw error
+    throw new Error(`The product did not start. It printed:\n${printed}`, { cause })
   }
 }
 
+const lastLines = (text: string, count: number) => text.trimEnd().split('\n').slice(-count).join('\n')
 const pidIn = (path: string) => (existsSync(path) ? Number.parseInt(readFileSync(path, 'utf8'), 10) || 0 : 0)

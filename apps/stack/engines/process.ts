@@ -22,6 +22,8 @@ export type ProcessOptions = Omit<SpawnOptions, 'stdio' | 'detached'> & {
 
 // A small machine under load can need a minute instead of two seconds.
 const defaultDeadlineMs = 180_000
+/** A probe without a result for this time is repeated: what it waits for may never come. */
+const defaultProbeLimitMs = 15_000
 
 /**
  * Starts a program in its own process group, so that Ctrl-C in the terminal reaches only the supervisor, which stops all
@@ -80,9 +82,9 @@ export async function waitUntilReady(
   name: string,
   process: Running,
   probe: () => Promise<void>,
-  options: { logFile: string; signal?: AbortSignal | undefined; deadlineMs?: number },
+  options: { logFile: string; signal?: AbortSignal | undefined; deadlineMs?: number; probeLimitMs?: number },
 ): Promise<void> {
-  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs
+  const { deadlineMs = defaultDeadlineMs, probeLimitMs = defaultProbeLimitMs } = options
   let ended: string | undefined
   process.exited.then((how) => {
     ended = how
@@ -90,8 +92,7 @@ export async function waitUntilReady(
   const giveUpAt = Date.now() + deadlineMs
   while (ended === undefined && Date.now() < giveUpAt && !options.signal?.aborted) {
     try {
-      await probe()
-      return
+      if (await within(probe(), probeLimitMs)) return
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
