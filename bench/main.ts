@@ -13,6 +13,7 @@ import { latestHistory } from './latest-history.ts'
 import { longPoll } from './long-poll.ts'
 import { mapPage } from './map-page.ts'
 import { million } from './million.ts'
+import { millionSoak } from './million-soak.ts'
 import { mqttGateway } from './mqtt-gateway.ts'
 import { partitions } from './partitions.ts'
 import { recovery, recoveryKafka, recoveryParked } from './recovery.ts'
@@ -46,6 +47,7 @@ const benches: Bench[] = [
   longPoll,
   idle,
   million,
+  millionSoak,
 ]
 
 const { values } = parseArgs({

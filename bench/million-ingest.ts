@@ -3,6 +3,7 @@ import { freshnessMs, shownWaits } from './freshness.ts'
 import { stopChild } from './processes.ts'
 import type { Figure } from './report.ts'
 import { type AppProcess, type BenchStack, spawnApp } from './stack.ts'
+import type { ReportLoad } from './steady-load.ts'
 
 const pollMs = 250
 const restartLimitMs = 240_000
@@ -13,9 +14,9 @@ const flatS = 5
 export async function steadyFigures(
   stack: BenchStack,
   ingest: AppProcess,
-  { samplesPerSecond, forMs, refused }: { samplesPerSecond: number; forMs: number; refused: () => number },
+  { samplesPerSecond, forMs, load }: { samplesPerSecond: number; forMs: number; load: ReportLoad },
 ): Promise<Figure[]> {
-  const [backlogBefore, refusedBefore] = [await backlogSamples(ingest), refused()]
+  const [backlogBefore, refusedBefore] = [await backlogSamples(ingest), load.refused()]
   const waitsMs = await freshnessMs(stack, ingest.port, forMs)
   const backlogAfter = await backlogSamples(ingest)
   const of = `${Math.round(samplesPerSecond).toLocaleString('en')} samples/s`
@@ -26,7 +27,10 @@ export async function steadyFigures(
       value: `${backlogBefore.toLocaleString('en')} and ${backlogAfter.toLocaleString('en')}`,
       target: `flat, < ${Math.round(flatS * samplesPerSecond).toLocaleString('en')}`,
     },
-    { name: `${of}: reports not accepted`, value: String(refused() - refusedBefore) },
+    {
+      name: `${of}: reports not accepted`,
+      value: `${load.refused() - refusedBefore}; since the start ${load.whyRefused()}`,
+    },
   ]
 }
 
@@ -81,7 +85,7 @@ async function untilFresh({ questdb }: BenchStack, fromMs: number): Promise<void
   }
 }
 
-async function backlogSamples({ port }: AppProcess): Promise<number> {
+export async function backlogSamples({ port }: AppProcess): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   const found = [...metrics.matchAll(/^telemetry_backlog_samples(?:{[^}]*})? (\d+)$/gm)]
   return found.reduce((sum, [, samples]) => sum + Number(samples), 0)

@@ -10,11 +10,17 @@ import { median } from './statistics.ts'
 const built = join(import.meta.dirname, '../apps/fleet-map/dist/index.html')
 const drawnWithinMs = 60_000
 
+/** Chromium, if it is installed and the page is built. */
+export async function openPageBrowser() {
+  if (!existsSync(built)) return { missing: 'not built. Build it with npm start.' }
+  const browser = await openChromium()
+  return browser ? { browser } : { missing: noChromium }
+}
+
 /** The page of the whole fleet in headless Chromium of 1280 × 800 px with software rendering. */
 export async function pageFigures(api: ServedApi, rounds: number): Promise<Figure[]> {
-  if (!existsSync(built)) return [{ name: 'page: not built. Build it with npm start.', value: '–' }]
-  const browser = await openChromium()
-  if (!browser) return [{ name: `page: ${noChromium}`, value: '–' }]
+  const { browser, missing } = await openPageBrowser()
+  if (!browser) return [{ name: `page: ${missing}`, value: '–' }]
   const seen: { drawnMs: number; dataBytes: number }[] = []
   try {
     // The first page of a browser includes the start of the browser.

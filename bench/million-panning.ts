@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CDPSession, Page } from 'playwright-core'
-import { noChromium, openChromium } from '../test/browser/chromium.ts'
 import { openReader } from '../test/browser/reader.ts'
+import { openPageBrowser } from './million-page.ts'
 import type { Figure } from './report.ts'
 import type { ServedApi } from './served-api.ts'
 
@@ -14,8 +14,8 @@ const pauseMs = 400
 
 /** The memory of the page while a person moves the map and zooms between the whole fleet and streets. */
 export async function panningFigures(api: ServedApi, minutes: number): Promise<Figure[]> {
-  const browser = await openChromium()
-  if (!browser) return [{ name: `panning: ${noChromium}`, value: '–' }]
+  const { browser, missing } = await openPageBrowser()
+  if (!browser) return [{ name: `panning: ${missing}`, value: '–' }]
   try {
     const reader = await openReader(browser, `http://127.0.0.1:${api.port}/`, { key: api.key })
     await reader.seesMap()

@@ -12,9 +12,9 @@ const leastBetweenMs = 12
 /** Tiles around devices, from the whole fleet to a street, while the fleet reports. */
 export async function tileFigures(api: ServedApi, organizationId: string, rounds: number): Promise<Figure[]> {
   const [warmMs, changedMs, bytes]: [number[], number[], number[]] = [[], [], []]
-  const firstMs = await timed(() => api.get(pathOf(organizationId, 0, 0)))
+  const firstMs = await timed(() => api.get(tilePath(organizationId, 0, 0)))
   for (let round = 0; round < rounds; round++) {
-    const paths = zooms.map((zoom) => pathOf(organizationId, zoom, round))
+    const paths = zooms.map((zoom) => tilePath(organizationId, zoom, round))
     const etags = new Map<string, string | undefined>()
     for (const path of paths) {
       const { headers, bytes: body } = await api.get(path, { 'accept-encoding': 'gzip' })
@@ -41,7 +41,7 @@ export async function tileFigures(api: ServedApi, organizationId: string, rounds
   ]
 }
 
-function pathOf(organizationId: string, zoom: number, round: number): string {
+export function tilePath(organizationId: string, zoom: number, round: number): string {
   const { lat, lon } = place(round * 7919)
   const count = 2 ** zoom
   const radians = (lat * Math.PI) / 180

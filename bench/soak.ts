@@ -24,13 +24,39 @@ export const soak: Bench = {
 async function measure(stack: BenchStack, devices: number, minutes: number): Promise<Figure[]> {
   const load = await startMinuteLoad(stack, devices)
   const api = await serveApi(stack, load.ingest.port)
+  try {
+    const { deviceIds } = load.fleet
+    const memory = await soakFigures(stack, {
+      ...{ ingestPid: load.ingest.pid, api, minutes },
+      paths: (round) => pagePaths(deviceIds[(round * 7919) % deviceIds.length] ?? ''),
+    })
+    return [...memory, { name: 'reports refused', value: String(load.refused()) }]
+  } finally {
+    await api.close()
+    await load.stop()
+  }
+}
+
+/** The requests of a map page and an integration. */
+const pagePaths = (deviceId: string): string[] => [
+  '/fleet/gps?format=columnar',
+  '/fleet/coverage?zoom=9',
+  `/api/router/${deviceId}/telemetry/latest`,
+  `/api/router/${deviceId}/telemetry/history`,
+]
+
+/** What to watch, for how long, and what readers request in each round. */
+type SoakOrder = { ingestPid: number; api: ServedApi; minutes: number; paths: (round: number) => string[] }
+
+/** The memory of every process, while a worker runs and readers repeat their requests. */
+export async function soakFigures(stack: BenchStack, { ingestPid, api, minutes, paths }: SoakOrder): Promise<Figure[]> {
   const worker = fork(fileURLToPath(new URL('../apps/worker/main.ts', import.meta.url)), {
     env: { ...process.env, ...stack.environment, PORT: '0' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const pids: Record<string, number> = {
     'control plane': api.pid,
-    ingest: load.ingest.pid,
+    ingest: ingestPid,
     worker: worker.pid ?? 0,
     questdb: stack.pids.questdb,
     postgres: stack.pids.postgres,
@@ -38,7 +64,7 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
   const names = Object.keys(pids)
   const series = new Map<string, number[]>(names.map((name) => [name, []]))
   let isOver = false
-  const readers = readOn(api, load.fleet.deviceIds, () => isOver)
+  const readers = readOn(api, paths, () => isOver)
   try {
     const intervalMs = Math.max(10_000, (minutes * minuteMs) / 30)
     const endMs = Date.now() + minutes * minuteMs
@@ -52,17 +78,14 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
       console.log(`| ${minutesSince(startMs)} | ${megabytes.join(' | ')} |`)
     }
     console.log('')
+    isOver = true
+    const failed = await readers
+    const growths = names.map((name) => growthOf(name, series.get(name) ?? []))
+    return [...growths, { name: 'requests of readers that failed', value: String(failed), target: '0' }]
   } finally {
     isOver = true
-    await readers
     await stopChild(worker)
-    await api.close()
-    await load.stop()
   }
-  return [
-    ...names.map((name) => growthOf(name, series.get(name) ?? [])),
-    { name: 'reports refused', value: String(load.refused()) },
-  ]
 }
 
 const minutesSince = (startMs: number) => ((Date.now() - startMs) / minuteMs).toFixed(1)
@@ -79,18 +102,17 @@ function growthOf(name: string, megabytes: number[]): Figure {
   }
 }
 
-/** Repeats the requests of a map page and an integration. */
-async function readOn(api: ServedApi, deviceIds: readonly string[], isOver: () => boolean): Promise<void> {
+/** Returns how many requests failed. */
+async function readOn(api: ServedApi, paths: SoakOrder['paths'], isOver: () => boolean): Promise<number> {
+  let failed = 0
   for (let round = 0; !isOver(); round++) {
-    const deviceId = deviceIds[(round * 7919) % deviceIds.length]
-    for (const path of [
-      '/fleet/gps?format=columnar',
-      '/fleet/coverage?zoom=9',
-      `/api/router/${deviceId}/telemetry/latest`,
-      `/api/router/${deviceId}/telemetry/history`,
-    ]) {
-      await api.get(path, { 'accept-encoding': 'zstd' })
+    for (const path of paths(round)) {
+      await api.get(path, { 'accept-encoding': 'zstd' }).catch((error: unknown) => {
+        failed += 1
+        console.error(error instanceof Error ? error.message : error)
+      })
     }
     await pause(readEveryMs)
   }
+  return failed
 }

@@ -51,15 +51,29 @@ async function startLoad(
   }
 }
 
+export type ReportLoad = {
+  /** The number of reports that were not accepted so far. */
+  refused(): number
+  /** The same, with the reasons. */
+  whyRefused(): string
+  stop(): Promise<void>
+}
+
 /** Sends reports from a separate process until it is stopped. */
-export function sendReports(order: SteadyLoadOrder): { refused(): number; stop(): Promise<void> } {
+export function sendReports(order: SteadyLoadOrder): ReportLoad {
   const child = fork(fileURLToPath(new URL('./steady-load-worker.ts', import.meta.url)), {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  let refused = 0
-  child.on('message', () => {
-    refused++
+  const refused = new Map<string, number>()
+  child.on('message', ({ why }: { why: string }) => {
+    refused.set(why, (refused.get(why) ?? 0) + 1)
   })
   child.send(order)
-  return { refused: () => refused, stop: () => stopChild(child) }
+  const total = () => [...refused.values()].reduce((sum, count) => sum + count, 0)
+  return {
+    refused: total,
+    whyRefused: () =>
+      [`${total()}`, ...[...refused].map(([why, count]) => `${count.toLocaleString('en')} ${why}`)].join('; '),
+    stop: () => stopChild(child),
+  }
 }

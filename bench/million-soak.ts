@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { kinds } from '#telemetry/fields'
+import { type MillionFleet, questdbHeapBytes, seedMillion } from './million-fleet.ts'
+import { backlogSamples } from './million-ingest.ts'
+import { panningFigures } from './million-panning.ts'
+import { tilePath } from './million-tiles.ts'
+import type { Bench, Figure } from './report.ts'
+import { serveApi } from './served-api.ts'
+import { soakFigures } from './soak.ts'
+import { type AppProcess, type BenchStack, startIngestProcess, withBenchStack } from './stack.ts'
+import { sendReports } from './steady-load.ts'
+
+const intervalS = 300
+const pollMs = 1_000
+const panningShare = 1 / 6
+const storedWithinMs = 15 * 60_000
+
+/** Whether an hour of the reports of a million devices keeps every process small, and stores every sample. */
+export const millionSoak: Bench = {
+  name: 'million-soak',
+  about:
+    'Memory of every process while 1,000,000 devices of one organization each report one sample of each kind every five minutes, readers request tiles, lists and a device, and a page pans the map for a sixth of the time. Then the stored samples are counted (--devices N: another number of devices; --minutes N; --quick: 2,000 devices, one minute).',
+  byNameOnly: true,
+  run: ({ quick, devices = quick ? 2_000 : 1_000_000, minutes = quick ? 1 : 60 }) =>
+    withBenchStack((stack) => measure(stack, devices, minutes), { questdbHeapBytes }),
+}
+
+async function measure(stack: BenchStack, devices: number, minutes: number): Promise<Figure[]> {
+  const fleet = await seedMillion(stack, devices)
+  const seeded = await storedSamples(stack)
+  const ingest = await startIngestProcess(stack)
+  const api = await serveApi(stack, ingest.port)
+  const load = sendReports({
+    ...{ port: ingest.port, tokens: fleet.tokens, reportsPerSecond: devices / intervalS, shape: 'spread' },
+  })
+  try {
+    const [memory, page] = await Promise.all([
+      soakFigures(stack, { ingestPid: ingest.pid, api, minutes, paths: (round) => mapPaths(fleet, round) }),
+      // In the first third, which is not compared.
+      panningFigures(api, minutes * panningShare),
+    ])
+    await load.stop()
+    return [
+      ...memory,
+      ...page,
+      ...(await storedFigures(stack, ingest, seeded)),
+      { name: 'reports not accepted', value: load.whyRefused() },
+    ]
+  } finally {
+    await load.stop()
+    await api.close()
+    await ingest.stop()
+  }
+}
+
+/** The requests of a map page at several zooms, a list, a search and one device. */
+const mapPaths = ({ organizationId, deviceIds }: MillionFleet, round: number): string[] => [
+  ...[0, 5, 10, 14].map((zoom) => tilePath(organizationId, zoom, round)),
+  `/devices?orgId=${organizationId}&limit=50`,
+  `/devices?orgId=${organizationId}&q=oslo`,
+  `/api/router/${deviceIds[(round * 7919) % deviceIds.length]}/telemetry/latest`,
+]
+
+/** Waits until the log is empty, and compares what was accepted with what is stored. */
+async function storedFigures(stack: BenchStack, ingest: AppProcess, seeded: number): Promise<Figure[]> {
+  const startMs = performance.now()
+  const waited = await backlogSamples(ingest)
+  const accepted = await acceptedSamples(ingest)
+  let stored = 0
+  while (stored < accepted && performance.now() - startMs < storedWithinMs) {
+    await pause(pollMs)
+    stored = (await storedSamples(stack)) - seeded
+  }
+  return [
+    { name: 'samples that waited in the log at the end', value: waited.toLocaleString('en') },
+    {
+      name: 'samples accepted and stored',
+      value: `${accepted.toLocaleString('en')} and ${stored.toLocaleString('en')}`,
+      target: 'equal',
+    },
+  ]
+}
+
+async function storedSamples({ questdb }: BenchStack): Promise<number> {
+  const counts = await Promise.all(
+    kinds.map((kind) => questdb.queryArrays<[string | number]>(`SELECT count() FROM ${kind}`, [])),
+  )
+  return counts.reduce((sum, [row]) => sum + Number(row?.[0] ?? 0), 0)
+}
+
+async function acceptedSamples({ port }: AppProcess): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  const found = [...metrics.matchAll(/^telemetry_samples_accepted_total(?:{[^}]*})? (\d+)$/gm)]
+  return found.reduce((sum, [, samples]) => sum + Number(samples), 0)
+}
