@@ -23,7 +23,7 @@ const unitTests = [
   'apps/router-agent/world/*.test.ts',
   'apps/stack/backup/backup-folder.test.ts',
   'test/browser/{map-request,place-click,tile-feed}.test.ts',
-  'test/repository/{adapters-page,compose-kafka,documents,import-direction,kubernetes,unsafe-patterns}.test.ts',
+  'test/repository/{adapters-page,compose-kafka,documents,import-direction,kubernetes,packages,unsafe-patterns}.test.ts',
 ]
 
 /**

@@ -35,7 +35,10 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
   })
   try {
     const [memory, page] = await Promise.all([
-      soakFigures(stack, { ingestPid: ingest.pid, api, minutes, paths: (round) => mapPaths(fleet, round) }),
+      soakFigures(stack, {
+        ...{ ingestPid: ingest.pid, api, minutes, refused: load.refused },
+        paths: (round) => mapPaths(fleet, round),
+      }),
       // In the first third, which is not compared.
       panningFigures(api, minutes * panningShare),
     ])

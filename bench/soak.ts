@@ -27,7 +27,7 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
   try {
     const { deviceIds } = load.fleet
     const memory = await soakFigures(stack, {
-      ...{ ingestPid: load.ingest.pid, api, minutes },
+      ...{ ingestPid: load.ingest.pid, api, minutes, refused: load.refused },
       paths: (round) => pagePaths(deviceIds[(round * 7919) % deviceIds.length] ?? ''),
     })
     return [...memory, { name: 'reports refused', value: String(load.refused()) }]
@@ -45,11 +45,20 @@ const pagePaths = (deviceId: string): string[] => [
   `/api/router/${deviceId}/telemetry/history`,
 ]
 
-/** What to watch, for how long, and what readers request in each round. */
-type SoakOrder = { ingestPid: number; api: ServedApi; minutes: number; paths: (round: number) => string[] }
+/** What to watch, for how long, how many reports were not accepted, and what readers request in each round. */
+type SoakOrder = {
+  ingestPid: number
+  api: ServedApi
+  minutes: number
+  refused: () => number
+  paths: (round: number) => string[]
+}
 
 /** The memory of every process, while a worker runs and readers repeat their requests. */
-export async function soakFigures(stack: BenchStack, { ingestPid, api, minutes, paths }: SoakOrder): Promise<Figure[]> {
+export async function soakFigures(
+  stack: BenchStack,
+  { ingestPid, api, minutes, refused, paths }: SoakOrder,
+): Promise<Figure[]> {
   const worker = fork(fileURLToPath(new URL('../apps/worker/main.ts', import.meta.url)), {
     env: { ...process.env, ...stack.environment, PORT: '0' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -68,14 +77,15 @@ export async function soakFigures(stack: BenchStack, { ingestPid, api, minutes, 
   try {
     const intervalMs = Math.max(10_000, (minutes * minuteMs) / 30)
     const endMs = Date.now() + minutes * minuteMs
-    console.log(`| minute | ${names.map((name) => `${name} MB`).join(' | ')} |\n|${'---|'.repeat(names.length + 1)}`)
+    const columns = ['minute', ...names.map((name) => `${name} MB`), 'reports not accepted']
+    console.log(`| ${columns.join(' | ')} |\n|${'---|'.repeat(columns.length)}`)
     for (const startMs = Date.now(); Date.now() < endMs; ) {
       await pause(intervalMs)
       const megabytes = names.map((name) => ownMegabytes(pids[name] ?? 0))
       const ended = names.filter((_, index) => megabytes[index] === 0)
       if (ended.length > 0) throw new Error(`${ended.join(' and ')} ended after ${minutesSince(startMs)} minutes.`)
       for (const [index, name] of names.entries()) series.get(name)?.push(megabytes[index] ?? Number.NaN)
-      console.log(`| ${minutesSince(startMs)} | ${megabytes.join(' | ')} |`)
+      console.log(`| ${[minutesSince(startMs), ...megabytes, refused().toLocaleString('en')].join(' | ')} |`)
     }
     console.log('')
     isOver = true
