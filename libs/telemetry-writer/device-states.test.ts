@@ -3,7 +3,7 @@ import { newId } from '#core/ids'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { questdbConnection } from '#test/questdb'
 import { createDeviceStates } from './device-states.ts'
-import { advanceTrack, markDirty, takeDirty } from './device-track.ts'
+import { advanceTrack, markDirty, setPast, takeDirty } from './device-track.ts'
 
 let questdb: QuestdbSql
 beforeAll(() => {
@@ -112,6 +112,17 @@ test('the open dwell of a packed device is settled when the device is quiet', as
   rest(100)
   const settled = states.settle(nowMs + 3_600_000, 10)
   expect(settled.map(([id]) => id)).toEqual([deviceId])
+  expect(states.hasWork(deviceId)).toBe(true)
+})
+
+test('a device whose past position matters is packed, and realigned when there is time', async () => {
+  const { states, deviceId, report, rest } = await loadedDevice()
+  report(0)
+  const before = states.of(deviceId)
+  setPast(before.track, { tsMs: nowMs - 5 * 60_000, lat: 50, lon: 8 })
+  rest(100)
+  expect(states.settle(nowMs, 10).map(([id]) => id)).toEqual([deviceId])
+  expect(states.of(deviceId)).not.toBe(before)
   expect(states.hasWork(deviceId)).toBe(true)
 })
 

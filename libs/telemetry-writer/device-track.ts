@@ -160,8 +160,12 @@ export function settleWhenQuiet(track: DeviceTrack, heardAtMs: number, nowMs: nu
   return true
 }
 
-/** Returns when `settleWhenQuiet` marks the open dwell if no report arrives before. Infinity if never. */
+/**
+ * Returns when `settleWhenQuiet` marks the open dwell if no report arrives before. Infinity if never, and -Infinity if
+ * `askForPast` would request a rebuild now.
+ */
 export function settleDueMs(track: DeviceTrack, heardAtMs: number): number {
+  if (fixAfterPast(track)) return Number.NEGATIVE_INFINITY
   const range = outdated(track)
   if (!range) return Number.POSITIVE_INFINITY
   return Math.max(heardAtMs + quietAfterMs(track.interval), track.settledAtMs + range.toMs - range.fromMs)
@@ -180,15 +184,19 @@ export function setPast(track: DeviceTrack, past: Position | undefined): void {
  */
 export function askForPast(track: DeviceTrack): boolean {
   const state = own(track)
-  const first = state.past && state.alignment.firstFix()
-  if (!state.past || !first) return false
-  const matters = affects(first, state.past, dwellPolicies[state.deviceClass])
-  state.past = undefined
-  if (!matters) return false
+  const first = fixAfterPast(state)
+  if (state.alignment.firstFix()) state.past = undefined
+  if (!first) return false
   const fromMs = first.firstReportMs
   state.alignment.distrust(fromMs)
   markDirty(state, { fromMs, toMs: fromMs })
   return true
+}
+
+/** The first fix in memory if the past position affects it. */
+function fixAfterPast({ past, alignment, deviceClass }: DeviceTrack): DistinctFix | undefined {
+  const first = past && alignment.firstFix()
+  return past && first && affects(first, past, dwellPolicies[deviceClass]) ? first : undefined
 }
 
 /** Starts an empty track behind its past position. RF rows close to that position are aligned from storage. */
@@ -238,11 +246,12 @@ type Work = 'dirty' | 'realigning' | 'rebuilding'
 /** A track that waits for its next report, as plain data. */
 export type IdleTrack = Omit<DeviceTrack, Work | 'alignment'> & { alignment: DeviceAlignmentState }
 
-/** Returns a copy of the track. Undefined if it has work, or if `askForPast` can decide about its past position. */
+/** Returns a copy of the track. Undefined if it has work. */
 export function idleTrack(track: DeviceTrack): IdleTrack | undefined {
   const { alignment, dirty, realigning, rebuilding, ...rest } = own(track)
-  if (hasWork(track) || rebuilding || (rest.past && alignment.firstFix())) return undefined
-  return { ...rest, alignment: alignment.state() }
+  if (hasWork(track) || rebuilding) return undefined
+  const past = alignment.firstFix() && !fixAfterPast(track) ? undefined : rest.past
+  return { ...rest, past, alignment: alignment.state() }
 }
 
 /** Returns a track that continues where `idleTrack` was called. */
