@@ -110,12 +110,18 @@ test('a device with rows to realign is not packed', () => {
   expect(createStatePacker().pack(state)).toBeUndefined()
 })
 
-test('a device whose past position can affect its first fix is not packed', () => {
+test.each([
+  ['due at once, if its past position affects its first fix', 0, Number.NEGATIVE_INFINITY, true],
+  ['not due, if it does not', 1, Number.POSITIVE_INFINITY, false],
+])('a packed device is %s', (_, degreesNorth, dueMs, keepsPast) => {
+  const packer = createStatePacker()
   const state = newState()
-  setPast(state.track, { tsMs: startMs - minuteMs, lat: 50, lon: 8 })
-  expect(createStatePacker().pack(state)).toBeDefined()
+  setPast(state.track, { tsMs: startMs - 2 * minuteMs, lat: 50 + degreesNorth, lon: 8 })
+  expect(packer.pack(state)?.settleDueMs).toBe(Number.POSITIVE_INFINITY)
   advanceTrack(state.track, origin, [fix(0, 50)], [])
-  expect(createStatePacker().pack(state)).toBeUndefined()
+  const packed = packer.pack(state)
+  expect(packed?.settleDueMs).toBe(dueMs)
+  expect(packed && packer.unpack(packed).track.past !== undefined).toBe(keepsPast)
 })
 
 test('a packed device tells when its open dwell has to be written', () => {
