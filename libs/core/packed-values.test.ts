@@ -28,16 +28,6 @@ test('a value is the same after packing and unpacking', () => {
   )
 })
 
-test('packed text has only one-byte characters', () => {
-  const packer = createValuePacker()
-  fc.assert(
-    fc.property(value, (packed) => {
-      const wide = [...packer.pack(packed)].filter((character) => character > '\u00ff')
-      expect(wide).toEqual([])
-    }),
-  )
-})
-
 test('a value that is larger than the first buffer is packed', () => {
   const packer = createValuePacker()
   const large = ['x'.repeat(10_000), 'Ω'.repeat(10_000), Array.from({ length: 10_000 }, (_, index) => index / 3)]
@@ -56,24 +46,23 @@ test('objects with any names are the same after packing and unpacking, however m
   const records = fc.array(fc.dictionary(fc.string({ unit: 'binary' }), value, { noNullPrototype: true }), {
     minLength: 20,
   })
-  const known = packer.pack({ lat: 1, lon: 2 })
+  const known = Buffer.from(packer.pack({ lat: 1, lon: 2 }))
   fc.assert(
     fc.property(records, (packed) => {
-      const text = packer.pack(packed)
-      expect(packer.unpack(text)).toEqual(packed)
+      expect(packer.unpack(packer.pack(packed))).toEqual(packed)
       expect(packer.unpack(known)).toEqual({ lat: 1, lon: 2 })
     }),
     { numRuns: 300 },
   )
   // The list of names was kept before there were too many.
-  expect(packer.pack({ lat: 1, lon: 2 })).toBe(known)
+  expect(packer.pack({ lat: 1, lon: 2 })).toEqual(known)
 })
 
 test('unpacking an incomplete value throws', () => {
   const packer = createValuePacker()
-  const text = packer.pack([1.5, 'text', [null, 1e12], { lat: 1 }])
-  for (let length = 0; length < text.length; length++) {
-    expect(() => packer.unpack(text.slice(0, length))).toThrow('incomplete')
+  const packed = Buffer.from(packer.pack([1.5, 'text', [null, 1e12], { lat: 1 }]))
+  for (let length = 0; length < packed.length; length++) {
+    expect(() => packer.unpack(packed.subarray(0, length))).toThrow('incomplete')
   }
 })
 

@@ -3,14 +3,14 @@ export type Packable = null | undefined | boolean | number | string | readonly P
 type PackableRecord = { [name: string]: Packable }
 
 /**
- * Packs plain data into strings. A string of one-byte characters takes 16 bytes more than its content, less than any other
- * object. The names of an object's members are not packed: the packer keeps each list of names once. After 1,000 different
- * lists, which only names from outside the code can have, it packs further names with their object.
+ * Packs plain data into bytes. The names of an object's members are not packed: the packer keeps each list of names once. After 1,000
+ * different lists, which only names from outside the code can have, it packs further names with their object.
  */
 export type ValuePacker = {
-  pack(value: Packable): string
-  /** A copy of the value that this packer has packed. Throws an Error if the text is incomplete. */
-  unpack(text: string): Packable
+  /** Returns the packed value. The bytes are valid until the next call. */
+  pack(value: Packable): Buffer
+  /** A copy of the value that this packer has packed. Throws an Error if the bytes are incomplete. */
+  unpack(packed: Buffer): Packable
 }
 
 const [isNull, isFalse, isTrue, isInt32, isInt48, isDouble, isLatin1, isWideText, isList] = [0, 1, 2, 3, 4, 5, 6, 7, 8]
@@ -29,7 +29,8 @@ const headBytes = 9
 export function createValuePacker(): ValuePacker {
   let bytes = Buffer.allocUnsafe(4_096)
   let at = 0
-  let end = 0
+  /** The bytes that are read. */
+  let source: Buffer = bytes
   const shapes = createShapes()
 
   const reserve = (count: number): void => {
@@ -99,42 +100,42 @@ export function createValuePacker(): ValuePacker {
   const take = (count: number): number => {
     const from = at
     at += count
-    if (at > end) throw new Error('The packed value is incomplete.')
+    if (at > source.length) throw new Error('The packed value is incomplete.')
     return from
   }
   const readList = (): Packable[] => {
     const items: Packable[] = []
-    for (let left = bytes.readUInt32LE(take(4)); left > 0; left--) items.push(read())
+    for (let left = source.readUInt32LE(take(4)); left > 0; left--) items.push(read())
     return items
   }
   const readText = (isWide: boolean): string => {
-    const length = bytes.readUInt32LE(take(4))
+    const length = source.readUInt32LE(take(4))
     const from = take(isWide ? 2 * length : length)
-    return bytes.toString(isWide ? 'utf16le' : 'latin1', from, at)
+    return source.toString(isWide ? 'utf16le' : 'latin1', from, at)
   }
   const readRecord = (): Packable => {
-    const { names, template } = shapes.at(bytes.readUInt16LE(take(2)))
+    const { names, template } = shapes.at(source.readUInt16LE(take(2)))
     const record = { ...template }
     for (const name of names) record[name] = read()
     return record
   }
   const readNamedRecord = (): Packable => {
     const members: [name: string, value: Packable][] = []
-    for (let left = bytes.readUInt32LE(take(4)); left > 0; left--) {
-      const isWide = bytes[take(1)] === isWideText
+    for (let left = source.readUInt32LE(take(4)); left > 0; left--) {
+      const isWide = source[take(1)] === isWideText
       members.push([readText(isWide), read()])
     }
     return Object.fromEntries(members)
   }
   const read = (): Packable => {
-    const tag = bytes[take(1)] ?? 0
+    const tag = source[take(1)] ?? 0
     if (tag >= firstSmall) return tag - firstSmall
     if (tag === isNull) return null
-    if (tag === isInt48) return bytes.readIntLE(take(6), 6)
-    if (tag === isDouble) return bytes.readDoubleLE(take(8))
+    if (tag === isInt48) return source.readIntLE(take(6), 6)
+    if (tag === isDouble) return source.readDoubleLE(take(8))
     if (tag === isList) return readList()
     if (tag === isLatin1 || tag === isWideText) return readText(tag === isWideText)
-    if (tag === isInt32) return bytes.readInt32LE(take(4))
+    if (tag === isInt32) return source.readInt32LE(take(4))
     if (tag === isRecord) return readRecord()
     if (tag === isUndefined) return undefined
     if (tag === isNamedRecord) return readNamedRecord()
@@ -145,12 +146,11 @@ export function createValuePacker(): ValuePacker {
     pack(value) {
       at = 0
       write(value)
-      return bytes.toString('latin1', 0, at)
+      return bytes.subarray(0, at)
     },
-    unpack(text) {
+    unpack(packed) {
       at = 0
-      reserve(text.length)
-      end = bytes.write(text, 0, 'latin1')
+      source = packed
       return read()
     },
   }

@@ -4,8 +4,8 @@ import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
 import type { DeviceState } from './device-state.ts'
 import { askForPast, createDeviceTrack, hasWork, inheritDirty, settleWhenQuiet } from './device-track.ts'
-import { createStatePacker, type PackedState } from './packed-states.ts'
 import { beginTracks, recoverTracks } from './recover-tracks.ts'
+import { createRestingStates } from './resting-states.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
 export type DeviceStates = {
@@ -58,8 +58,6 @@ const packBatch = 2_000
  */
 const packAfterLoaded = 1_000
 
-type RestingState = PackedState & { packedAtMs: number }
-
 /**
  * States of recently active devices. A state is packed between two reports, because most devices report every few minutes.
  * `onFailure` receives devices whose tracks could not be recovered.
@@ -69,8 +67,7 @@ export function createDeviceStates(
   generation: () => number,
   onFailure: (deviceId: string, error: unknown) => void,
 ): DeviceStates {
-  const packer = createStatePacker()
-  /** States that were loaded since the last turn of `packIdle`. Each device is in one of the five maps. */
+  /** States that were loaded since the last turn of `packIdle`. Each device is in one of the four maps, or in `packed`. */
   let states = new Map<string, DeviceState>()
   /** States that were not loaded since then and are packed next. */
   let idle = new Map<string, DeviceState>()
@@ -78,7 +75,7 @@ export function createDeviceStates(
   let visiting = new Map<string, DeviceState>()
   /** Those that were loaded before it, and not since. */
   let leaving = new Map<string, DeviceState>()
-  const packed = new Map<string, RestingState>()
+  const packed = createRestingStates()
   let turnedAtMs = Number.NEGATIVE_INFINITY
   let calledAtMs = Number.NEGATIVE_INFINITY
   let loadedSinceTurn = 0
@@ -87,13 +84,11 @@ export function createDeviceStates(
   function find(deviceId: string): DeviceState | undefined {
     const recent = states.get(deviceId) ?? visiting.get(deviceId)
     if (recent) return recent
-    const resting = packed.get(deviceId)
+    const resting = packed.take(deviceId)
     if (resting) {
-      const state = packer.unpack(resting)
-      packed.delete(deviceId)
       const isFrequent = calledAtMs - resting.packedAtMs < packAfterMs
-      ;(isFrequent ? states : visiting).set(deviceId, state)
-      return state
+      ;(isFrequent ? states : visiting).set(deviceId, resting.state)
+      return resting.state
     }
     const state = idle.get(deviceId) ?? leaving.get(deviceId)
     // Realignment takes turns in the order of the maps, so devices with work keep their place.
@@ -105,9 +100,7 @@ export function createDeviceStates(
   }
   /** Packs a state, unless it has work that must stay in memory. */
   function rest(deviceId: string, state: DeviceState, packedAtMs: number): void {
-    const resting = packer.pack(state)
-    if (resting) packed.set(deviceId, { ...resting, packedAtMs })
-    else states.set(deviceId, state)
+    if (!packed.put(deviceId, state, packedAtMs)) states.set(deviceId, state)
   }
   const unpacked = function* (): Generator<[string, DeviceState]> {
     yield* idle
@@ -147,7 +140,7 @@ export function createDeviceStates(
   }
 
   return {
-    size: () => states.size + idle.size + visiting.size + leaving.size + packed.size,
+    size: () => states.size + idle.size + visiting.size + leaving.size + packed.size(),
     async load(devices, receivedBeforeMs) {
       const missing = [...devices].filter(([deviceId]) => !find(deviceId))
       for (let start = 0; start < missing.length; start += loadBatch) {
@@ -193,10 +186,11 @@ export function createDeviceStates(
         if (settling.length >= most) return settling
         settle(deviceId, state)
       }
-      for (const [deviceId, { settleDueMs }] of packed) {
-        if (settling.length >= most) return settling
-        const state = nowMs >= settleDueMs ? find(deviceId) : undefined
+      if (settling.length >= most) return settling
+      for (const deviceId of packed.due(nowMs)) {
+        const state = find(deviceId)
         if (state) settle(deviceId, state)
+        if (settling.length >= most) break
       }
       return settling
     },
@@ -218,7 +212,7 @@ export function createDeviceStates(
       states = new Map()
     },
     evict(nowMs) {
-      for (const [deviceId, { usedAtMs }] of packed) if (nowMs - usedAtMs > idleMs) packed.delete(deviceId)
+      packed.evict(nowMs - idleMs)
       for (const [deviceId, { track, usedAtMs }] of idle)
         if (nowMs - usedAtMs > idleMs && !hasWork(track)) idle.delete(deviceId)
     },

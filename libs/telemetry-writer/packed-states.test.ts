@@ -86,7 +86,7 @@ test('a device that is packed between reports writes the same rows and dwells', 
       for (const report of reports) {
         expect(take(state, report)).toEqual(take(kept, report))
         const packed = report.isPacked ? packer.pack(state) : undefined
-        if (packed) state = packer.unpack(packed)
+        if (packed) state = packer.unpack(packed.bytes)
       }
     }),
     { numRuns: 200 },
@@ -101,7 +101,7 @@ test('a parked device with a hundred reports takes less than two kilobytes', () 
     advanceTrack(state.track, origin, [fix(minute, 50 + (minute % 3) * 1e-5)], [row])
     takeDirty(state.track)
   }
-  expect(packer.pack(state)?.text.length).toBeLessThan(2_000)
+  expect(packer.pack(state)?.bytes.length).toBeLessThan(2_000)
 })
 
 test('a device with rows to realign is not packed', () => {
@@ -121,7 +121,7 @@ test.each([
   advanceTrack(state.track, origin, [fix(0, 50)], [])
   const packed = packer.pack(state)
   expect(packed?.settleDueMs).toBe(dueMs)
-  expect(packed && packer.unpack(packed).track.past !== undefined).toBe(keepsPast)
+  expect(packed && packer.unpack(packed.bytes).track.past !== undefined).toBe(keepsPast)
 })
 
 test('a packed device tells when its open dwell has to be written', () => {
@@ -130,7 +130,7 @@ test('a packed device tells when its open dwell has to be written', () => {
   for (const minute of [0, 3, 6, 6.5]) advanceTrack(state.track, origin, [fix(minute, 50)], [])
   state.usedAtMs = startMs + 6.5 * minuteMs
   const dueMs = packer.pack(state)?.settleDueMs ?? 0
-  const again = () => packer.unpack(packer.pack(state) ?? { text: '', usedAtMs: 0, settleDueMs: 0 })
+  const again = () => packer.unpack(packer.pack(state)?.bytes ?? Buffer.alloc(0))
   expect(settleWhenQuiet(again().track, state.usedAtMs, dueMs - 1)).toBe(false)
   expect(settleWhenQuiet(again().track, state.usedAtMs, dueMs)).toBe(true)
 })
