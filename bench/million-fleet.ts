@@ -22,16 +22,19 @@ const lastReportAgoMs = 4 * 60_000
 
 const statements = {
   devices: `
-    INSERT INTO device (id, organization_id, serial, name, model, tags, status, last_seen_at, reporting_interval_s,
-                        offline_check_at)
+    INSERT INTO device (id, organization_id, serial, name, model, tags, status, last_seen_at, reporting_interval_s)
     SELECT id, $1, 'RF' || lpad((n * 7919::bigint % 1000000007)::text, 10, '0'),
       (ARRAY['Bus', 'Truck', 'Ferry', 'Kiosk', 'Ambulance', 'Camera', 'Pump', 'Tram'])[1 + n % 8] || ' '
         || (ARRAY['Oslo', 'Cork', 'Porto', 'Turin', 'Gdansk', 'Lyon', 'Bergen', 'Malmo', 'Ghent', 'Graz'])[1 + n / 8 % 10]
         || ' ' || n,
       'RX-500', ARRAY['vehicle', 'depot-' || n / 1000 % 50, CASE WHEN n % 3 = 0 THEN 'night' ELSE 'day' END],
       CASE WHEN n % 50 = 0 THEN 'offline' ELSE 'online' END,
-      now() - make_interval(secs => n % 300), 300, now() + make_interval(secs => n % 600)
+      now() - make_interval(secs => n % 300), 300
     FROM (SELECT id, (ordinality + $3)::int AS n FROM unnest($2::uuid[]) WITH ORDINALITY AS t(id, ordinality)) numbered`,
+  // Triggers do not run during the bulk load.
+  checks: `
+    INSERT INTO device_online_check (device_id, check_at)
+    SELECT id, now() + make_interval(secs => (300 + 900 * random())::int) FROM unnest($1::uuid[]) AS id`,
   ownership: `
     INSERT INTO device_ownership (device_id, organization_id, owned_from)
     SELECT id, $1, now() - interval '30 days' FROM unnest($2::uuid[]) AS id`,
@@ -75,6 +78,7 @@ async function register({ environment }: BenchStack, fleet: Omit<MillionFleet, '
         const ids = deviceIds.slice(from, from + chunk)
         const issued = ids.map(() => issueToken('fld'))
         await pool.query(statements.devices, [organizationId, ids, from])
+        await pool.query(statements.checks, [ids])
         await pool.query(statements.ownership, [organizationId, ids])
         await pool.query(statements.tokens, [
           ...[organizationId, issued.map(({ id }) => id), ids],
@@ -92,7 +96,7 @@ async function register({ environment }: BenchStack, fleet: Omit<MillionFleet, '
       deviceIds.length,
     ])
     await pool.query('UPDATE organization SET device_quota = $2 WHERE id = $1', [organizationId, 2 * deviceIds.length])
-    await pool.query('VACUUM ANALYZE device, device_token, device_ownership')
+    await pool.query('VACUUM ANALYZE device, device_online_check, device_token, device_ownership')
     return tokens
   } finally {
     await pool.end()

@@ -195,6 +195,38 @@ describe('automatic status', () => {
     expect([await statusOf(organization, id), await statusOf(organization, other.id)]).toEqual(['offline', 'online'])
   })
 
+  test('a check whether a router is online does not change its row, and ends with the router', async () => {
+    const organization = await api.newOrganization()
+    const [{ id }, gone, silent] = [
+      await create(organization),
+      await create(organization, 'SN-2'),
+      await create(organization, 'SN-3'),
+    ]
+    const { pool } = api.services
+    const report = (deviceId: string, ageMs: number) =>
+      applyDeviceReports({ pool }, [{ deviceId, organizationId: organization.id, seenAtMs: Date.now() - ageMs }])
+    await Promise.all([report(id, 0), report(gone.id, 0), report(silent.id, 6 * minute)])
+    await api.call('DELETE', `/devices/${gone.id}`, { token: organization.key })
+    const before = await pool.query('SELECT xmin::text, ctid::text FROM device WHERE id = $1', [id])
+    await sweepOffline({ pool })
+    const after = await pool.query('SELECT xmin::text, ctid::text FROM device WHERE id = $1', [id])
+    expect(after.rows).toEqual(before.rows)
+    const checks = async () =>
+      (
+        await pool.query(
+          'SELECT device_id, check_at > now() AS is_later FROM device_online_check WHERE device_id = ANY ($1)',
+          [[id, gone.id, silent.id]],
+        )
+      ).rows
+    expect(await checks()).toEqual([{ device_id: id, is_later: true }])
+    // A person can say that a router is online. It is then checked as if it had reported.
+    await patch(organization, silent.id, { status: 'online' })
+    expect(await checks()).toHaveLength(2)
+    await sweepOffline({ pool })
+    expect(await statusOf(organization, silent.id)).toBe('offline')
+    expect(await checks()).toHaveLength(1)
+  })
+
   test('a report changes no column of an index, and is not written twice', async () => {
     const organization = await api.newOrganization()
     const { id } = await create(organization)

@@ -102,7 +102,7 @@ const applyReportsSql = `
                          $7::float8[], $8::float8[], $9::timestamptz[])
       AS r(device_id, organization_id, seen_at, firmware, has_health, fault, lat, lon, fix_at)
   ), target AS (
-    SELECT d.id, d.status AS status_before, r.*, after.*
+    SELECT d.id, d.status AS status_before, after.interval_s < d.reporting_interval_s AS is_shorter, r.*, after.*
       FROM device d JOIN report r ON r.device_id = d.id AND r.organization_id = d.organization_id
      CROSS JOIN LATERAL (
        SELECT r.fix_at IS NOT NULL AND (d.last_fix_at IS NULL OR r.fix_at > d.last_fix_at) AS moves,
@@ -124,14 +124,19 @@ const applyReportsSql = `
        SET status = t.status_after,
            last_seen_at = GREATEST(d.last_seen_at, t.seen_at),
            reporting_interval_s = t.interval_s,
-           -- Earlier only after the interval has become shorter.
-           offline_check_at = LEAST(d.offline_check_at, ${offlineAt('t.seen_at', 't.interval_s')}),
            firmware = COALESCE(t.firmware, d.firmware),
            fault = CASE WHEN t.has_health THEN t.fault ELSE d.fault END,
            last_lat = CASE WHEN t.moves THEN t.lat ELSE d.last_lat END,
            last_lon = CASE WHEN t.moves THEN t.lon ELSE d.last_lon END,
            last_fix_at = CASE WHEN t.moves THEN t.fix_at ELSE d.last_fix_at END
       FROM target t WHERE d.id = t.id
+  ), early AS (
+    -- A check that is being moved at the same time is not waited for: the next report moves it again.
+    SELECT c.device_id, ${offlineAt('t.seen_at', 't.interval_s')} AS check_at
+      FROM target t JOIN device_online_check c ON c.device_id = t.id
+     WHERE t.is_shorter AND c.check_at > ${offlineAt('t.seen_at', 't.interval_s')} FOR UPDATE OF c SKIP LOCKED
+  ), moved AS (
+    UPDATE device_online_check c SET check_at = early.check_at FROM early WHERE c.device_id = early.device_id
   )
   SELECT id, organization_id, status_before, status_after FROM target WHERE status_before <> status_after`
 
@@ -139,8 +144,8 @@ const applyReportsSql = `
  * Marks online devices as offline that have not reported for three of their reporting intervals and for at least 5 minutes.
  * Skips locked rows. Returns the changes.
  *
- * Checks a device when it would be offline had it not reported since its last check, and not after each report: the time of the
- * check is indexed, and the time of the last report is not.
+ * Checks a device when it would be offline had it not reported since its last check, and not after each report. The times of the
+ * checks have a table of their own, so that a check does not change the device.
  */
 export async function sweepOffline(
   { pool }: Pick<SystemContext, 'pool'>,
@@ -148,32 +153,47 @@ export async function sweepOffline(
 ): Promise<StatusChange[]> {
   const changes: StatusChange[] = []
   for (;;) {
-    const checked = await checkSome(pool, checkedTogether)
-    changes.push(...checked.filter(({ to }) => to === 'offline'))
-    if (checked.length < checkedTogether) return changes
+    const { checked, ended } = await checkSome(pool, checkedTogether)
+    changes.push(...ended)
+    if (checked < checkedTogether) return changes
   }
 }
 
-/** Checks the online devices that are due, at most `limit`. Returns all that were checked. */
-function checkSome(pool: SystemContext['pool'], limit: number): Promise<StatusChange[]> {
+// Nothing here waits for a row, because a report locks its device before its check, and this statement its check before its device.
+const checkSql = `
+  WITH due AS (
+    SELECT device_id FROM device_online_check WHERE check_at <= now() ORDER BY check_at LIMIT $1 FOR UPDATE SKIP LOCKED
+  ), found AS (
+    SELECT d.id, ${offlineAt('last_seen_at', 'reporting_interval_s')} AS offline_at
+      FROM due JOIN device d ON d.id = due.device_id WHERE d.status = 'online'
+  ), silent AS (
+    SELECT d.id FROM device d
+     WHERE d.id IN (SELECT id FROM found WHERE offline_at < now()) AND d.status = 'online'
+       AND ${offlineAt('last_seen_at', 'reporting_interval_s')} < now()
+       FOR UPDATE SKIP LOCKED
+  ), ended AS (
+    UPDATE device SET status = 'offline' WHERE id IN (SELECT id FROM silent) RETURNING id, organization_id
+  ), later AS (
+    UPDATE device_online_check c
+       SET check_at = GREATEST(COALESCE(found.offline_at, now() + interval '5 minutes'), now() + interval '1 second')
+      FROM found WHERE c.device_id = found.id AND found.id NOT IN (SELECT id FROM ended)
+  ), removed AS (
+    DELETE FROM device_online_check c USING due
+     WHERE c.device_id = due.device_id
+       AND (due.device_id NOT IN (SELECT id FROM found) OR due.device_id IN (SELECT id FROM ended))
+  )
+  SELECT (SELECT count(*)::int FROM due) AS checked,
+         COALESCE((SELECT json_agg(json_build_object('id', id, 'organization_id', organization_id)) FROM ended), '[]') AS ended`
+
+/** Checks the online devices that are due, at most `limit`. Returns their number, and the changes of those that are offline. */
+function checkSome(pool: SystemContext['pool'], limit: number): Promise<{ checked: number; ended: StatusChange[] }> {
   return transaction(pool, async (connection) => {
-    const { rows } = await connection.query<ChangedRow>(
-      `WITH due AS (
-         SELECT id, status,
-                COALESCE(${offlineAt('last_seen_at', 'reporting_interval_s')}, now() + interval '5 minutes') AS offline_at
-           FROM device WHERE status = 'online' AND offline_check_at <= now()
-          ORDER BY offline_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
-       )
-       UPDATE device d
-          SET status = CASE WHEN offline_at < now() THEN 'offline' ELSE d.status END, offline_check_at = offline_at
-         FROM due WHERE d.id = due.id
-       RETURNING d.id, d.organization_id, due.status AS status_before, d.status AS status_after`,
-      [limit],
-    )
-    const checked = rows.map(toChange)
-    const changes = checked.filter(({ from, to }) => from !== to)
+    type Checked = { checked: number; ended: Pick<ChangedRow, 'id' | 'organization_id'>[] }
+    const { rows } = await connection.query<Checked>(checkSql, [limit])
+    const { checked, ended } = rows[0] ?? { checked: 0, ended: [] }
+    const changes = ended.map((row) => toChange({ ...row, status_before: 'online', status_after: 'offline' }))
     await publishStatusChanges(connection, changes, { actor: 'system', reason: 'silent' })
-    return checked
+    return { checked, ended: changes }
   })
 }
 
