@@ -11,9 +11,12 @@ import { type AppProcess, type BenchStack, startIngestProcess, withBenchStack } 
 import { sendReports } from './steady-load.ts'
 
 const intervalS = 300
+const minuteMs = 60_000
 const pollMs = 1_000
 const panningShare = 1 / 6
-const storedWithinMs = 15 * 60_000
+/** By then, each device has reported. Before, ingest reads the token and the state of each device from the databases. */
+const panningAfterMs = intervalS * 1_000
+const storedWithinMs = 15 * minuteMs
 
 /** Whether an hour of the reports of a million devices keeps every process small, and stores every sample. */
 export const millionSoak: Bench = {
@@ -40,7 +43,9 @@ async function measure(stack: BenchStack, devices: number, minutes: number): Pro
         paths: (round) => mapPaths(fleet, round),
       }),
       // In the first third, which is not compared.
-      panningFigures(api, minutes * panningShare),
+      pause(Math.min(panningAfterMs, (minutes * minuteMs) / 10)).then(() =>
+        panningFigures(api, minutes * panningShare),
+      ),
     ])
     await load.stop()
     return [

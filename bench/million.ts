@@ -1,6 +1,4 @@
-import { fork } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { hasRedis, startRedis } from '#test/redis'
 import { memoryFigures } from './device-memory.ts'
 import { type MillionFleet, questdbHeapBytes, seedMillion } from './million-fleet.ts'
@@ -10,7 +8,7 @@ import { pageFigures } from './million-page.ts'
 import { panningFigures } from './million-panning.ts'
 import { mapFigures, registryFigures } from './million-reads.ts'
 import { tileFigures } from './million-tiles.ts'
-import { ownMegabytes, stopChild } from './processes.ts'
+import { forkAlone, ownMegabytes, stopChild } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
 import { type ServedApi, serveApi } from './served-api.ts'
 import { type AppProcess, type BenchStack, startIngestProcess, withBenchStack } from './stack.ts'
@@ -62,7 +60,7 @@ async function onOneMachine(own: BenchStack, size: Size): Promise<Figure[]> {
   const fleet = await timed('fleet', () => seedMillion(stack, size.devices))
   let ingest = await startIngestProcess(stack)
   const api = await serveApi(stack, ingest.port)
-  const worker = fork(fileURLToPath(new URL('../apps/worker/main.ts', import.meta.url)), {
+  const worker = forkAlone('../apps/worker/main.ts', {
     env: { ...process.env, ...stack.environment, PORT: '0' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -1,10 +1,9 @@
-import { fork } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { issueToken } from '#core/tokens'
 import { type Mosquitto, mosquittoMissing, startMosquitto } from '../test/support/mosquitto.ts'
 import { type CpuSeconds, cpuByProgram, percentOfCore } from './cpu-by-process.ts'
 import type { CrowdOrder, CrowdReport } from './mqtt-crowd.ts'
+import { forkAlone } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
 import { type BenchStack, spawnApp, startIngestProcess, withBenchStack } from './stack.ts'
 import { percentile } from './statistics.ts'
@@ -97,7 +96,7 @@ async function killTwice(broker: Mosquitto, seconds: number): Promise<void> {
 }
 
 function startCrowd(order: CrowdOrder): { connected: Promise<void>; report: Promise<CrowdReport> } {
-  const child = fork(fileURLToPath(new URL('./mqtt-crowd.ts', import.meta.url)), {
+  const child = forkAlone('./mqtt-crowd.ts', {
     stdio: ['ignore', 2, 'inherit', 'ipc'],
   })
   const { promise: connected, resolve: onConnected, reject: onLost } = Promise.withResolvers<void>()

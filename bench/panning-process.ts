@@ -1,9 +1,11 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CDPSession, Page } from 'playwright-core'
 import { openReader } from '../test/browser/reader.ts'
 import { openPageBrowser } from './million-page.ts'
+import type { PanningOrder } from './million-panning.ts'
 import type { Figure } from './report.ts'
-import type { ServedApi } from './served-api.ts'
 
 const minuteMs = 60_000
 const center = { x: 640, y: 400 }
@@ -13,11 +15,12 @@ const dragsPerZoom = 3
 const pauseMs = 400
 
 /** The memory of the page while a person moves the map and zooms between the whole fleet and streets. */
-export async function panningFigures(api: ServedApi, minutes: number): Promise<Figure[]> {
+async function panningFigures({ port, key, minutes }: PanningOrder): Promise<Figure[]> {
   const { browser, missing } = await openPageBrowser()
   if (!browser) return [{ name: `panning: ${missing}`, value: '–' }]
   try {
-    const reader = await openReader(browser, `http://127.0.0.1:${api.port}/`, { key: api.key })
+    yieldToService()
+    const reader = await openReader(browser, `http://127.0.0.1:${port}/`, { key })
     await reader.seesMap()
     const session = await reader.page.context().newCDPSession(reader.page)
     const before = await usedMegabytes(session)
@@ -72,3 +75,26 @@ async function usedMegabytes(session: CDPSession): Promise<number> {
   const { usedSize = 0, embedderHeapUsedSize = 0, backingStorageSize = 0 } = usage
   return Math.round((usedSize + embedderHeapUsedSize + backingStorageSize) / 1e6)
 }
+
+/** Gives this process and its browser, each a session of its own, the lowest priority (Linux). */
+function yieldToService(): void {
+  const { PRIORITY_LOW } = constants.priority
+  setPriority(PRIORITY_LOW)
+  for (const pid of readdirSync('/proc')) {
+    try {
+      // The second field behind the name is the parent.
+      const parent = readFileSync(`/proc/${pid}/stat`, 'latin1')
+        .replace(/^.*\) /, '')
+        .split(' ')[1]
+      if (pid === String(process.pid) || parent === String(process.pid))
+        writeFileSync(`/proc/${pid}/autogroup`, String(PRIORITY_LOW))
+    } catch {
+      // Not a process, one that has ended, or a kernel without groups of sessions.
+    }
+  }
+}
+
+process.on('message', async (order: PanningOrder) => {
+  process.send?.(await panningFigures(order))
+  process.disconnect?.()
+})

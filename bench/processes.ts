@@ -1,9 +1,16 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { LoadOrder, LoadReport, LoadStart } from './load-worker.ts'
 
 const ticksPerSecond = 100
+
+/**
+ * Starts a Node program in a session of its own, as `npm start` starts the apps. Linux shares the cores between sessions first: in one
+ * session with the load, the apps together would get as much as one process of a database. `script` is relative to this folder.
+ */
+export const forkAlone = (script: string, options: ForkOptions): ChildProcess =>
+  fork(fileURLToPath(new URL(script, import.meta.url)), { ...options, detached: true })
 
 /** A child process with its port. */
 export type ServerProcess = { port: number; pid: number; stop: () => Promise<void> }
@@ -13,7 +20,7 @@ export async function startServerProcess(
   script: string,
   environment: Record<string, string> = {},
 ): Promise<ServerProcess> {
-  const child = fork(fileURLToPath(new URL(script, import.meta.url)), {
+  const child = forkAlone(script, {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
@@ -37,7 +44,7 @@ export type PreparedLoad = { send(port: number, options?: { mayRefuse?: boolean 
 
 /** Starts a load process for one order. Resolves when it can send. */
 export async function prepareLoad(order: LoadOrder): Promise<PreparedLoad> {
-  const child = fork(fileURLToPath(new URL('./load-worker.ts', import.meta.url)), {
+  const child = forkAlone('./load-worker.ts', {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const next = <Message>(message: LoadOrder | LoadStart) =>

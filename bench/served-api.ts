@@ -1,8 +1,6 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { issueToken } from '#core/tokens'
 import { freePort } from '../apps/stack/engines/process.ts'
-import { stopChild } from './processes.ts'
+import { forkAlone, stopChild } from './processes.ts'
 import type { BenchStack } from './stack.ts'
 import { openWireClient, type WireClient } from './wire.ts'
 
@@ -21,7 +19,7 @@ const startLimitMs = 60_000
 
 export async function serveApi(stack: BenchStack, ingestPort = 9): Promise<ServedApi> {
   const port = await freePort()
-  const child = fork(fileURLToPath(new URL('../apps/control-plane/main.ts', import.meta.url)), {
+  const child = forkAlone('../apps/control-plane/main.ts', {
     env: {
       ...process.env,
       ...stack.environment,

@@ -1,7 +1,5 @@
-import { fork } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { ownMegabytes, stopChild } from './processes.ts'
+import { forkAlone, ownMegabytes, stopChild } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
 import { type ServedApi, serveApi } from './served-api.ts'
 import { type BenchStack, withBenchStack } from './stack.ts'
@@ -59,7 +57,7 @@ export async function soakFigures(
   stack: BenchStack,
   { ingestPid, api, minutes, refused, paths }: SoakOrder,
 ): Promise<Figure[]> {
-  const worker = fork(fileURLToPath(new URL('../apps/worker/main.ts', import.meta.url)), {
+  const worker = forkAlone('../apps/worker/main.ts', {
     env: { ...process.env, ...stack.environment, PORT: '0' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -1,10 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { issueToken } from '#core/tokens'
 import { migrate } from '#postgres/migrate'
 import { openPool, type Pool } from '#postgres/pool'
@@ -16,7 +15,7 @@ import { type QuestdbEngine, startQuestdb } from '../apps/stack/engines/questdb.
 import { type PartEvent, type Supervised, supervise } from '../apps/stack/supervise.ts'
 import { registerDevice } from '../test/support/registered-device.ts'
 import { keepLogs } from './kept-logs.ts'
-import { stopChild } from './processes.ts'
+import { forkAlone, stopChild } from './processes.ts'
 
 /** Real engines in a temporary folder and the real services, for one benchmark run. */
 export type BenchStack = {
@@ -128,7 +127,7 @@ export async function spawnApp(
   { environment = {}, nodeArguments = [], port: wanted }: AppOptions = {},
 ): Promise<AppProcess> {
   const port = wanted ?? (await freePort())
-  const child = fork(fileURLToPath(new URL(`../apps/${app}/main.ts`, import.meta.url)), {
+  const child = forkAlone(`../apps/${app}/main.ts`, {
     execArgv: nodeArguments,
     env: {
       ...process.env,

@@ -1,7 +1,5 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { newOrganization, newReportingDevices } from '../test/support/reporting-device.ts'
-import { stopChild } from './processes.ts'
+import { forkAlone, stopChild } from './processes.ts'
 import type { SeededFleet } from './seed-telemetry.ts'
 import { type BenchStack, startIngestProcess } from './stack.ts'
 import { type SteadyLoadOrder, samplesPerReport, secondsPerReport } from './steady-load-order.ts'
@@ -61,7 +59,7 @@ export type ReportLoad = {
 
 /** Sends reports from a separate process until it is stopped. */
 export function sendReports(order: SteadyLoadOrder): ReportLoad {
-  const child = fork(fileURLToPath(new URL('./steady-load-worker.ts', import.meta.url)), {
+  const child = forkAlone('./steady-load-worker.ts', {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const refused = new Map<string, number>()
