@@ -18,7 +18,7 @@ const unitTests = [
   'apps/control-plane/{devices/import-rows,http/csv,http/map-background,http/openapi}.test.ts',
   'apps/gateway/**/*.test.ts',
   'clients/typescript/test/*.test.ts',
-  'apps/ingest/{access/device-access,report/device-traffic,report/report-cost}.test.ts',
+  'apps/ingest/{access/device-access,jobs/open-jobs,report/device-traffic,report/report-cost}.test.ts',
   'apps/router-agent/{backoff,drive-source,job-runner,sample-buffer}.test.ts',
   'apps/router-agent/world/*.test.ts',
   'apps/stack/backup/backup-folder.test.ts',

@@ -145,7 +145,7 @@ export async function startIngest(config: Config) {
   countRefusedConnections(metrics.registry, server)
 
   const accessNotices = followAccessNotices(pool, access)
-  const listening = listen(config.POSTGRES_URL, [accessNotices, followJobNotices(mailbox)])
+  const listening = listen(config.POSTGRES_URL, [accessNotices, followJobNotices(mailbox, openJobs)])
   const ignore = () => {}
   async function tellPostgres(): Promise<void> {
     const confirm = store.confirmation()
