@@ -7,7 +7,7 @@ export type PanningOrder = { port: number; key: string; minutes: number }
 
 /**
  * The memory of the page while a person moves the map. The browser draws in software with more than half a core, which the computer of that
- * person would do. Its processes therefore have the lowest priority, and use what the service leaves.
+ * person would do. Its processes therefore have a low priority.
  */
 export async function panningFigures({ port, key }: ServedApi, minutes: number): Promise<Figure[]> {
   const child = forkAlone('./panning-process.ts', {

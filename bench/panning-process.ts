@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { CDPSession, Page } from 'playwright-core'
-import { openReader } from '../test/browser/reader.ts'
+import type { Browser, CDPSession, Page } from 'playwright-core'
+import { openReader, type Reader } from '../test/browser/reader.ts'
 import { openPageBrowser } from './million-page.ts'
 import type { PanningOrder } from './million-panning.ts'
 import type { Figure } from './report.ts'
@@ -13,6 +13,7 @@ const center = { x: 640, y: 400 }
 const zoomSteps = 8
 const dragsPerZoom = 3
 const pauseMs = 400
+const openAttempts = 5
 
 /** The memory of the page while a person moves the map and zooms between the whole fleet and streets. */
 async function panningFigures({ port, key, minutes }: PanningOrder): Promise<Figure[]> {
@@ -20,7 +21,7 @@ async function panningFigures({ port, key, minutes }: PanningOrder): Promise<Fig
   if (!browser) return [{ name: `panning: ${missing}`, value: '–' }]
   try {
     yieldToService()
-    const reader = await openReader(browser, `http://127.0.0.1:${port}/`, { key })
+    const reader = await openPatiently(browser, `http://127.0.0.1:${port}/`, key)
     await reader.seesMap()
     const session = await reader.page.context().newCDPSession(reader.page)
     const before = await usedMegabytes(session)
@@ -76,10 +77,21 @@ async function usedMegabytes(session: CDPSession): Promise<number> {
   return Math.round((usedSize + embedderHeapUsedSize + backingStorageSize) / 1e6)
 }
 
-/** Gives this process and its browser, each a session of its own, the lowest priority (Linux). */
+/** While the service is busy, a page of low priority may not load within the usual time. */
+async function openPatiently(browser: Browser, address: string, key: string): Promise<Reader> {
+  for (let left = openAttempts; ; left--) {
+    try {
+      return await openReader(browser, address, { key })
+    } catch (error) {
+      if (left <= 1) throw error
+    }
+  }
+}
+
+/** Gives this process and its browser, each a session of its own, a low priority (Linux). */
 function yieldToService(): void {
-  const { PRIORITY_LOW } = constants.priority
-  setPriority(PRIORITY_LOW)
+  const { PRIORITY_BELOW_NORMAL } = constants.priority
+  setPriority(PRIORITY_BELOW_NORMAL)
   for (const pid of readdirSync('/proc')) {
     try {
       // The second field behind the name is the parent.
@@ -87,7 +99,7 @@ function yieldToService(): void {
         .replace(/^.*\) /, '')
         .split(' ')[1]
       if (pid === String(process.pid) || parent === String(process.pid))
-        writeFileSync(`/proc/${pid}/autogroup`, String(PRIORITY_LOW))
+        writeFileSync(`/proc/${pid}/autogroup`, String(PRIORITY_BELOW_NORMAL))
     } catch {
       // Not a process, one that has ended, or a kernel without groups of sessions.
     }

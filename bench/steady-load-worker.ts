@@ -20,12 +20,22 @@ async function run({ port, tokens, reportsPerSecond, shape }: SteadyLoadOrder): 
   for (let sent = 0; ; await pause(tickMs)) {
     const due = ((Date.now() - startMs) / 1_000) * reportsPerSecond
     for (; sent < due; sent++) {
+      const device = turnOf(sent, tokens.length)
       if (unanswered() < mostUnanswered && due - sent < mostUnanswered)
-        send(tokens[sent % tokens.length] ?? '', JSON.stringify({ samples: samplesOf(sent % tokens.length) }))
+        send(tokens[device] ?? '', JSON.stringify({ samples: samplesOf(device) }))
       else missed('not sent because 5 s of reports had no response')
     }
   }
 }
+
+/** A prime: each device has its turn once in a round, unless their number is a multiple of it. */
+const stride = 7_919
+
+/**
+ * The device that sends this report. Not in the order of registration, in which neighbours share a page of Postgres: a transaction that changes
+ * all devices of a page finds no room in it, and writes each of them to another page and to all indexes.
+ */
+const turnOf = (report: number, devices: number): number => (report * stride) % devices
 
 const missed = (why: string) => process.send?.({ why })
 

@@ -34,6 +34,8 @@ const lookedUpTogether = 500
  */
 export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock }): DeviceAccess {
   const grants = new Map<string, DeviceGrant>()
+  /** Each id once: a million devices of one organization would have as many copies. */
+  const organizationIds = new Map<string, string>()
   const refusedUntilMs = new Map<string, { untilMs: number; isUnknownDevice: boolean }>()
   const lookups = new Map<string, Promise<DeviceGrant>>()
   let refreshes = 0
@@ -43,6 +45,13 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     return (credential: string) => found.get(credential)
   }, lookedUpTogether)
 
+  function cache(grant: DeviceGrant): void {
+    const { organizationId } = grant
+    const known = organizationIds.get(organizationId) ?? organizationId
+    organizationIds.set(known, known)
+    grants.set(grant.credential, Object.assign(grant, { organizationId: known }))
+  }
+
   async function lookUp(credential: string): Promise<DeviceGrant> {
     const refreshesBefore = refreshes
     const found = await find(credential).catch(() => {
@@ -51,7 +60,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
       })
     })
     if (found && 'deviceId' in found) {
-      grants.set(credential, found)
+      cache(found)
       // A notice may have announced a newer state during the query, before this token was cached.
       if (refreshes !== refreshesBefore) void reload(credential).catch(() => {})
       return found
@@ -63,7 +72,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
   }
 
   function keep(credential: string, found: Awaited<ReturnType<typeof find>>): void {
-    if (found && 'deviceId' in found) grants.set(credential, found)
+    if (found && 'deviceId' in found) cache(found)
     else grants.delete(credential)
   }
 

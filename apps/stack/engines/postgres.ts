@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { access, chmod, chown, constants, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -41,13 +42,19 @@ const clusterFlags = [
   '--data-checksums',
 ]
 
-const smallMachine = {
+/** Of the machine's memory, within limits. Postgres uses it as the database grows: a million devices have 1 GB of tables and indexes. */
+const sharedBuffersMebibytes = Math.round(Math.min(1_024, Math.max(256, totalmem() / 24 / 1024 ** 2)))
+
+const settings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   timezone: 'UTC',
   log_timezone: 'UTC',
   max_connections: 200,
-  shared_buffers: '256MB',
+  shared_buffers: `${sharedBuffersMebibytes}MB`,
+  // After a checkpoint, the first change of a page writes the whole page to the log. With a million devices, each page changes every few
+  // minutes. The size of the log limits how long a recovery takes.
+  checkpoint_timeout: '15min',
   max_wal_size: '2GB',
   random_page_cost: 1.1,
   jit: 'off',
@@ -93,8 +100,8 @@ async function startOnce(options: PostgresOptions): Promise<PostgresEngine> {
   const password = await initializePostgres(dir)
   await removeStaleLock(cluster)
   const port = options.port ?? (await freePort())
-  const settings = Object.entries({ ...smallMachine, ...(options.durable === false ? throwAway : {}) })
-  const args = ['-D', cluster, '-p', String(port), ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  const used = Object.entries({ ...settings, ...(options.durable === false ? throwAway : {}) })
+  const args = ['-D', cluster, '-p', String(port), ...used.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const { postgres } = await binaries()
   const call = await callAs(await systemOwner(), postgres, args, [cluster])
   const process = await startProcess(call.command, call.args, { ...call.options, env: environment, logFile, pidFile })
