@@ -11,6 +11,8 @@ import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 export type DeviceStates = {
   /** The number of devices in memory: those that reported in the last hour. */
   size(): number
+  /** True when the state of the device is in memory. */
+  has(deviceId: string): boolean
   /** Loads the states of these devices; from the database if they are not in memory. */
   load(devices: ReadonlyMap<string, DeviceClass>, receivedBeforeMs: number): Promise<void>
   /**
@@ -141,6 +143,8 @@ export function createDeviceStates(
 
   return {
     size: () => states.size + idle.size + visiting.size + leaving.size + packed.size(),
+    has: (deviceId) =>
+      packed.has(deviceId) || [states, visiting, leaving, idle].some((unpackedOnes) => unpackedOnes.has(deviceId)),
     async load(devices, receivedBeforeMs) {
       const missing = [...devices].filter(([deviceId]) => !find(deviceId))
       for (let start = 0; start < missing.length; start += loadBatch) {

@@ -61,8 +61,11 @@ export type PipelineParts = {
 /** If more bytes than this wait in the log, rows are sent in fewer and larger flushes. */
 const backlogBytes = 4 * 1024 ** 2
 const chunkBytes = 2 * 1024 ** 2
-/** After a restart, each of these reports has a state of 7 KB, which garbage collection copies unless it is packed soon. */
-const preparedTogether = 500
+/**
+ * Reports whose states are in memory together, 7 KB each. Few, because garbage collection copies them while they are. After a restart, more, of
+ * which a statement reads the states.
+ */
+const preparedTogether = { known: 100, unknown: 500 }
 /** The event loop handles network events after this many bytes of reports. */
 const sliceBytes = 256 * 1024
 /** With more bytes waiting, or after this time without reaching the end of the log, the writer is behind. */
@@ -147,7 +150,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   async function process(batches: readonly LoggedBatch[]): Promise<void> {
     isTaking = true
     let bytes = 0
-    const groups = groupsOf(batches, preparedTogether)
+    const isKnown = batches.every(({ deviceId }) => states.has(deviceId))
+    const groups = groupsOf(batches, isKnown ? preparedTogether.known : preparedTogether.unknown)
     const unprocessedOf = (group: readonly LoggedBatch[]) => group.filter(({ position }) => !quiet.has(position))
     for (const [index, some] of groups.entries()) {
       const addReport = await processor.prepare(unprocessedOf(some))

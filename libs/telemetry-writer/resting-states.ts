@@ -5,6 +5,7 @@ import { createStatePacker } from './packed-states.ts'
 /** The packed states of devices between two reports, outside of the JavaScript heap. */
 export type RestingStates = {
   size(): number
+  has(deviceId: string): boolean
   /** Packs and keeps a state. Returns whether it did: a state with work must stay in memory as it is. */
   put(deviceId: string, state: DeviceState, packedAtMs: number): boolean
   /** Unpacks the state of a device and removes it. */
@@ -65,6 +66,10 @@ export function createRestingStates(): RestingStates {
 
   return {
     size: () => size,
+    has(deviceId) {
+      const row = rows.get(deviceId)
+      return row !== undefined && columns.record[row] !== noRecord
+    },
     put(deviceId, state, packedAtMs) {
       const packed = packer.pack(state)
       if (!packed) return false

@@ -6,6 +6,7 @@ import { findJava } from './java.ts'
 import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
 import { questdbJar, questdbProgram } from './questdb-program.ts'
 import { questdbTuning } from './questdb-tuning.ts'
+import { yieldCores } from './share-of-cores.ts'
 
 export type QuestdbEngine = {
   /** Base address of the HTTP server: ILP writes, /exec and the web console. */
@@ -73,6 +74,7 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
     cwd: dir,
     env: settings(ports, password, options.ramLimitBytes ?? defaultRamLimitBytes),
   })
+  yieldCores(process.pid)
   const engine = {
     httpUrl: `http://127.0.0.1:${ports.http}`,
     pgUrl: `postgresql://${user}:${password}@127.0.0.1:${ports.pg}/qdb`,
