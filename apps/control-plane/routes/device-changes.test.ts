@@ -227,6 +227,31 @@ describe('automatic status', () => {
     expect(await checks()).toHaveLength(1)
   })
 
+  test('a check does not wait for a router that is being changed', async () => {
+    const organization = await api.newOrganization()
+    const { id } = await create(organization)
+    const { pool } = api.services
+    const seenAtMs = Date.now() - 6 * minute
+    await applyDeviceReports({ pool }, [{ deviceId: id, organizationId: organization.id, seenAtMs }])
+    const other = await pool.connect()
+    try {
+      await other.query('BEGIN')
+      await other.query('SELECT FROM device WHERE id = $1 FOR UPDATE', [id])
+      await sweepOffline({ pool })
+      expect(await statusOf(organization, id)).toBe('online')
+      await other.query('COMMIT')
+    } finally {
+      other.release()
+    }
+    // The next check follows a second later.
+    await expect
+      .poll(async () => {
+        await sweepOffline({ pool })
+        return statusOf(organization, id)
+      })
+      .toBe('offline')
+  })
+
   test('a report changes no column of an index, and is not written twice', async () => {
     const organization = await api.newOrganization()
     const { id } = await create(organization)
