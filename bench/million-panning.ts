@@ -10,7 +10,7 @@ export type PanningOrder = { port: number; key: string; minutes: number }
  * person would do. Its processes therefore have a low priority.
  */
 export async function panningFigures({ port, key }: ServedApi, minutes: number): Promise<Figure[]> {
-  const child = forkAlone('./panning-process.ts', {
+  const child = forkAlone(new URL('./panning-process.ts', import.meta.url), {
     stdio: ['ignore', 2, 'inherit', 'ipc'],
   })
   try {

@@ -60,7 +60,7 @@ async function onOneMachine(own: BenchStack, size: Size): Promise<Figure[]> {
   const fleet = await timed('fleet', () => seedMillion(stack, size.devices))
   let ingest = await startIngestProcess(stack)
   const api = await serveApi(stack, ingest.port)
-  const worker = forkAlone('../apps/worker/main.ts', {
+  const worker = forkAlone(new URL('../apps/worker/main.ts', import.meta.url), {
     env: { ...process.env, ...stack.environment, PORT: '0' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -96,7 +96,7 @@ async function killTwice(broker: Mosquitto, seconds: number): Promise<void> {
 }
 
 function startCrowd(order: CrowdOrder): { connected: Promise<void>; report: Promise<CrowdReport> } {
-  const child = forkAlone('./mqtt-crowd.ts', {
+  const child = forkAlone(new URL('./mqtt-crowd.ts', import.meta.url), {
     stdio: ['ignore', 2, 'inherit', 'ipc'],
   })
   const { promise: connected, resolve: onConnected, reject: onLost } = Promise.withResolvers<void>()

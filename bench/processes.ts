@@ -7,10 +7,10 @@ const ticksPerSecond = 100
 
 /**
  * Starts a Node program in a session of its own, as `npm start` starts the apps. Linux shares the cores between sessions first: in one
- * session with the load, the apps together would get as much as one process of a database. `script` is relative to this folder.
+ * session with the load, the apps together would get as much as one process of a database.
  */
-export const forkAlone = (script: string, options: ForkOptions): ChildProcess =>
-  fork(fileURLToPath(new URL(script, import.meta.url)), { ...options, detached: true })
+export const forkAlone = (script: URL, options: ForkOptions): ChildProcess =>
+  fork(fileURLToPath(script), { ...options, detached: true })
 
 /** A child process with its port. */
 export type ServerProcess = { port: number; pid: number; stop: () => Promise<void> }
@@ -20,7 +20,7 @@ export async function startServerProcess(
   script: string,
   environment: Record<string, string> = {},
 ): Promise<ServerProcess> {
-  const child = forkAlone(script, {
+  const child = forkAlone(new URL(script, import.meta.url), {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
@@ -44,7 +44,7 @@ export type PreparedLoad = { send(port: number, options?: { mayRefuse?: boolean 
 
 /** Starts a load process for one order. Resolves when it can send. */
 export async function prepareLoad(order: LoadOrder): Promise<PreparedLoad> {
-  const child = forkAlone('./load-worker.ts', {
+  const child = forkAlone(new URL('./load-worker.ts', import.meta.url), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const next = <Message>(message: LoadOrder | LoadStart) =>

@@ -19,7 +19,7 @@ const startLimitMs = 60_000
 
 export async function serveApi(stack: BenchStack, ingestPort = 9): Promise<ServedApi> {
   const port = await freePort()
-  const child = forkAlone('../apps/control-plane/main.ts', {
+  const child = forkAlone(new URL('../apps/control-plane/main.ts', import.meta.url), {
     env: {
       ...process.env,
       ...stack.environment,

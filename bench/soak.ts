@@ -57,7 +57,7 @@ export async function soakFigures(
   stack: BenchStack,
   { ingestPid, api, minutes, refused, paths }: SoakOrder,
 ): Promise<Figure[]> {
-  const worker = forkAlone('../apps/worker/main.ts', {
+  const worker = forkAlone(new URL('../apps/worker/main.ts', import.meta.url), {
     env: { ...process.env, ...stack.environment, PORT: '0' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

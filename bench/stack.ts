@@ -127,7 +127,7 @@ export async function spawnApp(
   { environment = {}, nodeArguments = [], port: wanted }: AppOptions = {},
 ): Promise<AppProcess> {
   const port = wanted ?? (await freePort())
-  const child = forkAlone(`../apps/${app}/main.ts`, {
+  const child = forkAlone(new URL(`../apps/${app}/main.ts`, import.meta.url), {
     execArgv: nodeArguments,
     env: {
       ...process.env,

@@ -59,7 +59,7 @@ export type ReportLoad = {
 
 /** Sends reports from a separate process until it is stopped. */
 export function sendReports(order: SteadyLoadOrder): ReportLoad {
-  const child = forkAlone('./steady-load-worker.ts', {
+  const child = forkAlone(new URL('./steady-load-worker.ts', import.meta.url), {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const refused = new Map<string, number>()

@@ -3,7 +3,7 @@ import type { DeviceState } from './device-state.ts'
 import { continueTrack, type IdleTrack, idleTrack, settleDueMs } from './device-track.ts'
 
 /** The state of a device between two reports. */
-export type PackedState = {
+type PackedState = {
   /** The values of the state, until the next call. They take about a tenth of the state's memory. */
   bytes: Buffer
   /** When the state has something to settle if no report arrives before. Infinity if never. */
