@@ -6,8 +6,8 @@ import type { ServedApi } from './served-api.ts'
 export type PanningOrder = { port: number; key: string; minutes: number }
 
 /**
- * The memory of the page while a person moves the map. The browser draws in software with more than half a core, which the computer of that
- * person would do. Its processes therefore have a low priority.
+ * The memory of the page while a person moves the map. The browser draws in software with more than half a core, which the
+ * computer of that person would do. Its processes therefore have a low priority.
  */
 export async function panningFigures({ port, key }: ServedApi, minutes: number): Promise<Figure[]> {
   const child = forkAlone(new URL('./panning-process.ts', import.meta.url), {

@@ -106,7 +106,9 @@ function yieldToService(): void {
   }
 }
 
-process.on('message', async (order: PanningOrder) => {
+// The browser ends with this process.
+process.once('disconnect', () => process.exit())
+process.once('message', async (order: PanningOrder) => {
   process.send?.(await panningFigures(order))
   process.disconnect?.()
 })

@@ -6,8 +6,8 @@ import type { LoadOrder, LoadReport, LoadStart } from './load-worker.ts'
 const ticksPerSecond = 100
 
 /**
- * Starts a Node program in a session of its own, as `npm start` starts the apps. Linux shares the cores between sessions first: in one
- * session with the load, the apps together would get as much as one process of a database.
+ * Starts a Node program in a session of its own, as `npm start` starts the apps. Linux shares the cores between sessions first: in
+ * one session with the load, the apps together would get as much as one process of a database.
  */
 export const forkAlone = (script: URL, options: ForkOptions): ChildProcess =>
   fork(fileURLToPath(script), { ...options, detached: true })

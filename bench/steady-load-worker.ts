@@ -32,8 +32,9 @@ async function run({ port, tokens, reportsPerSecond, shape }: SteadyLoadOrder): 
 const stride = 7_919
 
 /**
- * The device that sends this report. Not in the order of registration, in which neighbours share a page of Postgres: a transaction that changes
- * all devices of a page finds no room in it, and writes each of them to another page and to all indexes.
+ * Returns the device that sends this report. Devices do not report in the order of registration: neighbours share a page of
+ * Postgres, and a transaction that changes all devices of a page finds no room in it, so it writes them to another page and to all
+ * indexes.
  */
 const turnOf = (report: number, devices: number): number => (report * stride) % devices
 

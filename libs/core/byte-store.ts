@@ -1,6 +1,6 @@
 /**
- * Keeps many small records of bytes outside of the JavaScript heap, where garbage collection neither visits nor copies them. Records of
- * similar size share a page.
+ * Keeps many small records of bytes outside of the JavaScript heap, where garbage collection neither visits nor copies them.
+ * Records of similar size share a page.
  */
 export type ByteStore = {
   /** Stores a copy of the bytes. Returns its number, which `read` and `free` take. */
@@ -26,7 +26,7 @@ const slotsPerPage = pageBytes / smallestSlotBytes
 const sizesPerDoubling = 16
 const noSlot = -1
 
-/** Creates an empty store. It returns the memory of a page that has no more records, unless it is the only one of its size with room. */
+/** Creates an empty store. It frees a page that has no more records, unless it is the only one of its size with room. */
 export function createByteStore(): ByteStore {
   const pages: (Page | undefined)[] = []
   const freePageNumbers: number[] = []

@@ -3,8 +3,8 @@ export type Packable = null | undefined | boolean | number | string | readonly P
 type PackableRecord = { [name: string]: Packable }
 
 /**
- * Packs plain data into bytes. The names of an object's members are not packed: the packer keeps each list of names once. After 1,000
- * different lists, which only names from outside the code can have, it packs further names with their object.
+ * Packs plain data into bytes. The names of an object's members are not packed: the packer keeps each list of names once. After
+ * 1,000 different lists, which only names from outside the code can have, it packs further names with their object.
  */
 export type ValuePacker = {
   /** Returns the packed value. The bytes are valid until the next call. */

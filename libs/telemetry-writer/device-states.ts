@@ -144,7 +144,11 @@ export function createDeviceStates(
   return {
     size: () => states.size + idle.size + visiting.size + leaving.size + packed.size(),
     has: (deviceId) =>
-      packed.has(deviceId) || [states, visiting, leaving, idle].some((unpackedOnes) => unpackedOnes.has(deviceId)),
+      packed.has(deviceId) ||
+      states.has(deviceId) ||
+      visiting.has(deviceId) ||
+      leaving.has(deviceId) ||
+      idle.has(deviceId),
     async load(devices, receivedBeforeMs) {
       const missing = [...devices].filter(([deviceId]) => !find(deviceId))
       for (let start = 0; start < missing.length; start += loadBatch) {

@@ -62,8 +62,8 @@ export type PipelineParts = {
 const backlogBytes = 4 * 1024 ** 2
 const chunkBytes = 2 * 1024 ** 2
 /**
- * Reports whose states are in memory together, 7 KB each. Few, because garbage collection copies them while they are. After a restart, more, of
- * which a statement reads the states.
+ * Reports whose states are unpacked together, 7 KB each. Garbage collection copies them meanwhile, so there are few of them. After
+ * a restart there are more, because one statement reads the states of many devices.
  */
 const preparedTogether = { known: 100, unknown: 500 }
 /** The event loop handles network events after this many bytes of reports. */

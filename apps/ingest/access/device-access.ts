@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '#core/clock'
 import { ServiceError } from '#core/errors'
+import { createSharedWords } from '#core/shared-words'
 import { parseToken } from '#core/tokens'
 import { parseIdentityHeader } from '#device-edge/gateway'
 import { bearerToken, deviceTokenMissing, deviceTokenRefused } from '#http/device-credentials'
@@ -34,8 +35,7 @@ const lookedUpTogether = 500
  */
 export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock }): DeviceAccess {
   const grants = new Map<string, DeviceGrant>()
-  /** Each id once: a million devices of one organization would have as many copies. */
-  const organizationIds = new Map<string, string>()
+  const shared = createSharedWords()
   const refusedUntilMs = new Map<string, { untilMs: number; isUnknownDevice: boolean }>()
   const lookups = new Map<string, Promise<DeviceGrant>>()
   let refreshes = 0
@@ -45,12 +45,9 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     return (credential: string) => found.get(credential)
   }, lookedUpTogether)
 
-  function cache(grant: DeviceGrant): void {
-    const { organizationId } = grant
-    const known = organizationIds.get(organizationId) ?? organizationId
-    organizationIds.set(known, known)
-    grants.set(grant.credential, Object.assign(grant, { organizationId: known }))
-  }
+  /** A million devices of one organization would otherwise have as many copies of its id. */
+  const cache = (grant: DeviceGrant) =>
+    grants.set(grant.credential, { ...grant, organizationId: shared.word(grant.organizationId) })
 
   async function lookUp(credential: string): Promise<DeviceGrant> {
     const refreshesBefore = refreshes

@@ -15,7 +15,8 @@ const refreshShare = 0.05
 const longestPauseMs = 60_000
 
 /**
- * Caches the number of open jobs per device for the responses to reports, so that a report needs no query. `monotonicMs`: a clock.
+ * Caches the number of open jobs per device for the responses to reports, so that a report needs no query. `monotonicMs` returns
+ * the time of a monotonic clock in milliseconds.
  */
 export function createOpenJobs(db: Queryable, monotonicMs = () => performance.now()): OpenJobs {
   let counts = new Map<string, number>()

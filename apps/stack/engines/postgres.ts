@@ -42,7 +42,7 @@ const clusterFlags = [
   '--data-checksums',
 ]
 
-/** Of the machine's memory, within limits. Postgres uses it as the database grows: a million devices have 1 GB of tables and indexes. */
+/** A 24th of the machine's memory, within limits. Postgres touches it only as the database grows. */
 const sharedBuffersMebibytes = Math.round(Math.min(1_024, Math.max(256, totalmem() / 24 / 1024 ** 2)))
 
 const settings = {
@@ -52,8 +52,8 @@ const settings = {
   log_timezone: 'UTC',
   max_connections: 200,
   shared_buffers: `${sharedBuffersMebibytes}MB`,
-  // After a checkpoint, the first change of a page writes the whole page to the log. With a million devices, each page changes every few
-  // minutes. The size of the log limits how long a recovery takes.
+  // After a checkpoint, the first change of a page writes the whole page to the log. With a million devices, each page changes
+  // every few minutes. The size of the log limits how long a recovery takes.
   checkpoint_timeout: '15min',
   max_wal_size: '2GB',
   random_page_cost: 1.1,

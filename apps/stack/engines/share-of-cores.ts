@@ -5,8 +5,8 @@ import { setPriority } from 'node:os'
 const niceness = 5
 
 /**
- * Lets a process that was just started yield busy cores to the others. The device edge must answer in time; what the database applies later waits
- * in the log. Does nothing where the system does not allow it.
+ * Lets a process that was just started yield busy cores to the others. The device edge must answer in time; what the database
+ * applies later waits in the log. Does nothing where the system does not allow it.
  */
 export function yieldCores(pid: number): void {
   try {

@@ -159,7 +159,7 @@ export async function sweepOffline(
   }
 }
 
-// Nothing here waits for a row, because a report locks its device before its check, and this statement its check before its device.
+// Nothing here waits for a row: a report locks its device before its check, and this statement its check before its device.
 const checkSql = `
   WITH due AS (
     SELECT device_id FROM device_online_check WHERE check_at <= now() ORDER BY check_at LIMIT $1 FOR UPDATE SKIP LOCKED

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createSharedWords } from '#fleet-map/live/shared-words'
+import { createSharedWords } from '#core/shared-words'
 
 test('lists with the same words are one list in memory', () => {
   const shared = createSharedWords()
