@@ -18,6 +18,8 @@ export const listMigrations = async (): Promise<string[]> =>
  */
 export async function migrate(url: string, only?: readonly string[]): Promise<string[]> {
   const client = new pg.Client({ ...connectionOptions(url), application_name: 'migrate' })
+  // The statement rejects when the connection is lost.
+  client.on('error', () => {})
   await client.connect()
   const applied: string[] = []
   try {

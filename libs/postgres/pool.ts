@@ -11,16 +11,18 @@ export type OwnedPool = pg.Pool
 
 /**
  * A pool of connections to Postgres. `applicationName` appears in pg_stat_activity. A statement may run for at most 30 s.
- * `url` can have several hosts, of which new connections use the primary. `keepOpen`: so many connections stay open once opened, and are opened before they are needed.
+ * `url` can have several hosts, of which new connections use the primary. `keepOpen`: so many connections stay open once opened,
+ * and are opened before they are needed. `schema`: where unqualified names of statements are.
  */
 export function openPool(
   url: string,
-  options: { applicationName: string; maxConnections?: number; keepOpen?: number },
+  options: { applicationName: string; maxConnections?: number; keepOpen?: number; schema?: string },
 ): OwnedPool {
-  const { applicationName, maxConnections = 10, keepOpen = 0 } = options
+  const { applicationName, maxConnections = 10, keepOpen = 0, schema } = options
   const pool = new pg.Pool({
     ...connectionOptions(url),
     application_name: applicationName,
+    ...(schema !== undefined && { options: `-c search_path=${schema}` }),
     max: maxConnections,
     min: keepOpen,
     connectionTimeoutMillis: 5_000,

@@ -1,5 +1,15 @@
-import { createPostgresBackend, createRedisBackend, type JobsOptions, type JobType, Queue, Worker } from 'bullmq'
-import { connectionOptions } from '#postgres/connection'
+import {
+  createPostgresBackend,
+  createRedisBackend,
+  DEFAULT_SCHEMA,
+  type JobsOptions,
+  type JobType,
+  type PgPool,
+  Queue,
+  runMigrations,
+  Worker,
+} from 'bullmq'
+import { type OwnedPool, openPool } from '#postgres/pool'
 import { type QueueName, queueNames } from '#queue/references'
 import { openRedisClient, type RedisClient } from '#redis/connect'
 
@@ -40,33 +50,68 @@ export function openQueueBackend(
   return urls.redisUrl === undefined ? postgresBackend(urls.postgresUrl, onError) : redisBackend(urls.redisUrl, onError)
 }
 
-const connectionsPerQueue = 4
+/** For all queues, to add entries. */
+const producerConnections = 4
+/** For the worker of a queue: one that waits for entries, and others to take them. */
+const workerConnections = 5
 
+/**
+ * The pools are ours: BullMQ would open one without a listener for the errors of connections in use, and a listener of the
+ * connection that waits for entries only once it is open. A connection that is lost then would end the process.
+ */
 function postgresBackend(url: string, onError: (error: Error) => void): QueueBackend {
-  const connection = {
-    // BullMQ has its own type of the options of node-postgres.
-    ...(connectionOptions(url) as Record<string, unknown>),
-    migrate: true,
-    max: connectionsPerQueue,
-    application_name: 'queue',
-    keepAlive: true,
-    connectionTimeoutMillis: 5_000,
+  const openQueuePool = (maxConnections: number) =>
+    openPool(url, { applicationName: 'queue', maxConnections, schema: DEFAULT_SCHEMA })
+  const producer = openQueuePool(producerConnections)
+  let migrated: Promise<void> | undefined
+  /** Applies the schema of BullMQ, once if it succeeds. */
+  function migrate(): Promise<void> {
+    migrated ??= applySchema(producer).catch((error) => {
+      migrated = undefined
+      throw error
+    })
+    return migrated
   }
   return {
     name: 'postgres',
-    openQueue: (name) => whenReady(reportErrors(new Queue(name, { connection }, createPostgresBackend), onError)),
-    openWorker: async (name, process, settings) => {
-      const options = { ...settings, ...recoveryTimes, connection, autorun: false }
+    async openQueue(name) {
+      await migrate()
+      return whenReady(
+        reportErrors(new Queue(name, { connection: asPgPool(producer) }, createPostgresBackend), onError),
+      )
+    },
+    async openWorker(name, process, settings) {
+      await migrate()
+      const pool = openQueuePool(workerConnections)
+      const options = { ...settings, ...recoveryTimes, connection: asPgPool(pool), autorun: false }
       const worker = reportErrors(new Worker(name, (job) => process(job.data), options, createPostgresBackend), onError)
-      await whenReady(worker)
+      const close = (force?: boolean) => worker.close(force).finally(() => endPool(pool))
+      await whenReady({ waitUntilReady: () => worker.waitUntilReady(), close })
       worker.run().catch(onError)
-      return worker
+      return { close }
     },
     // The queues are in the same database as the jobs, so they cannot be lost separately.
     wasEmptied: async () => false,
     mark: async () => {},
-    close: async () => {},
+    close: () => endPool(producer),
   }
+}
+
+/** BullMQ has its own type of the parts of a pool that it uses. */
+const asPgPool = (pool: OwnedPool): PgPool => pool as unknown as PgPool
+
+async function applySchema(pool: OwnedPool): Promise<void> {
+  const connection = await pool.connect()
+  try {
+    await runMigrations(connection, DEFAULT_SCHEMA)
+  } finally {
+    // A transaction that failed with its connection cannot be continued.
+    connection.release(true)
+  }
+}
+
+async function endPool(pool: OwnedPool): Promise<void> {
+  if (!pool.ending) await pool.end()
 }
 
 type Openable = { waitUntilReady(): Promise<unknown>; close(): Promise<void> }
@@ -125,13 +170,16 @@ function redisBackend(url: string, onError: (error: Error) => void): QueueBacken
         },
       }
     },
-    wasEmptied: async () => (await onEachQueue(isMarked)).includes(0),
+    wasEmptied: async () => !isConnecting(producer) && (await onEachQueue(isMarked)).includes(0),
     mark: async () => void (await onEachQueue(setMark)),
     close: async () => {
       for (const client of [producer, ...consumers]) client.disconnect()
     },
   }
 }
+
+/** True while a connection is being made. Until then, nothing is known about the queues. */
+const isConnecting = ({ status }: RedisClient): boolean => status === 'connecting' || status === 'connect'
 
 /** A queue that asks for the version of Redis when it is unavailable never adds an entry again. */
 const noQuestions = { skipVersionCheck: true }

@@ -8,6 +8,11 @@ export type StartingPostgres = {
   comeUp(): void
   /** Closes all connections and refuses new ones until `comeUp`. */
   goDown(): void
+  /**
+   * Closes the connections with LISTEN. Until `comeUp`, each new connection is lost with the response that says that it is ready.
+   */
+  loseListeners(): void
+  losses(): number
   /** Stops forwarding responses on the open connections, but keeps them open. */
   silenceConnections(): void
   close(): void
@@ -17,9 +22,12 @@ export type StartingPostgres = {
 export async function startingPostgres(databaseUrl: string): Promise<StartingPostgres> {
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
+  const listeners = new Set<Socket>()
   const silences: (() => unknown)[] = []
   let up = false
+  let losesNew = false
   let refusals = 0
+  let losses = 0
   const server = createServer((client) => {
     sockets.add(client)
     client.on('error', () => {})
@@ -35,7 +43,19 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
     upstream.on('error', () => client.destroy())
     upstream.on('close', () => client.destroy())
     client.on('close', () => upstream.destroy())
-    client.pipe(upstream).pipe(client)
+    client.on('data', (bytes: Buffer) => {
+      if (bytes.includes('LISTEN')) listeners.add(client)
+    })
+    client.pipe(upstream)
+    if (losesNew) {
+      upstream.on('data', (bytes: Buffer) => {
+        if (!bytes.subarray(-ready.length).equals(ready)) return client.write(bytes)
+        losses += 1
+        client.end(Buffer.concat([bytes, terminated]))
+      })
+      return
+    }
+    upstream.pipe(client)
     silences.push(() => upstream.unpipe(client).resume())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -47,7 +67,14 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
     refusals: () => refusals,
     comeUp() {
       up = true
+      losesNew = false
     },
+    loseListeners() {
+      losesNew = true
+      for (const client of listeners) client.destroy()
+      listeners.clear()
+    },
+    losses: () => losses,
     goDown() {
       up = false
       for (const socket of sockets) socket.destroy()
@@ -65,6 +92,11 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
 
 /** The ErrorResponse of the Postgres protocol with severity, SQLSTATE 57P03 (cannot_connect_now) and message. */
 const startingUp = errorResponse({ S: 'FATAL', V: 'FATAL', C: '57P03', M: 'the database system is starting up' })
+
+/** The same with SQLSTATE 57P01 (admin_shutdown), which a server process sends when the main process was killed. */
+const terminated = errorResponse({ S: 'FATAL', V: 'FATAL', C: '57P01', M: 'terminating connection' })
+/** The message ReadyForQuery, outside of a transaction. */
+const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49])
 
 function errorResponse(fields: Record<string, string>): Buffer {
   const body = `${Object.entries(fields)

@@ -48,6 +48,8 @@ export async function duringCheckpoint(url: string, client: pg.Client, work: () 
 /** Releases the checkpoint on a new connection, because the previous one was lost. */
 async function releaseAgain(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
+  // The statement rejects when the connection is lost.
+  client.on('error', () => {})
   await client.connect()
   try {
     await client.query('CHECKPOINT RELEASE')

@@ -159,6 +159,8 @@ async function removeStaleLock(cluster: string): Promise<void> {
 
 async function ensureDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url.replace(/\/[^/]*$/, '/postgres') })
+  // The statement rejects when the connection is lost.
+  client.on('error', () => {})
   await client.connect()
   try {
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [user])
