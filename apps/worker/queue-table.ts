@@ -32,8 +32,8 @@ export const queueTable = (system: SystemContext, { concurrency }: { concurrency
     entry({
       queue: 'batch',
       schema: batchSliceSchema,
-      // One at a time: a large batch must leave the other cores to API requests.
-      concurrency: 1,
+      // A slice waits for the database most of its time. More than two would take the cores of API requests.
+      concurrency: 2,
       process: (slice) => dispatchSlice(system, slice),
     }),
     entry({

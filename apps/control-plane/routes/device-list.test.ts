@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { seedDevices } from '#test/seed-devices'
 
 let api: TestControlPlane
 beforeAll(async () => {
@@ -43,6 +44,28 @@ describe('GET /devices', () => {
     expect(serials(await list(both, '?status=disabled'))).toEqual(['A2'])
     expect(serials(await list(both, '?tag=night'))).toEqual(['B1', 'A1'])
     expect(serials(await list(both, '?tag=night&tag=bus'))).toEqual(['A1'])
+  })
+
+  test('200 lists each device with a tag once, in pages, also if only the oldest of many devices have it', async () => {
+    const mine = await api.newOrganization()
+    const seed = (count: number, tags: string[]) => seedDevices(api.services.pool, mine.id, count, { tags })
+    const old = await seed(5, ['old'])
+    await seed(2_500, ['usual'])
+    const recent = await seed(3, ['old', 'recent'])
+    const paged = async (query: string) => {
+      const found: string[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const { body } = await list(mine, `?orgId=${mine.id}&limit=2&${query}${cursor && `&cursor=${cursor}`}`)
+        for (const { id } of body.items) found.push(id)
+        cursor = body.nextCursor
+      }
+      return found
+    }
+    const newestFirst = [...old, ...recent].reverse()
+    expect(await paged('tag=old')).toEqual(newestFirst)
+    expect(await paged('tag=old&tag=recent')).toEqual([...recent].reverse())
+    expect(await paged('tag=old&tag=usual')).toEqual([])
+    expect(await paged('tag=old&status=provisioning')).toEqual(newestFirst)
   })
 
   test('200 sorts by a key in both directions, in pages, with every filter', async () => {

@@ -12,25 +12,24 @@ type DeviceExport = {
   check(principal: Principal): void
 }
 
-/** Exports all devices that match the filter, newest first, in pages of 1,000 (`device:read`). Throws like `listDevices`. */
+/**
+ * Exports all devices that match the filter, newest first, in pages of 1,000 (`device:read`). Reads the next page while the caller
+ * uses the last one. Throws like `listDevices`.
+ */
 export async function openDeviceExport(
   ctx: FleetContext,
   { filter }: { filter: DeviceListFilter },
 ): Promise<DeviceExport> {
-  let ready: Device[] | undefined
-  let after: string | null = null
-  const read = async (): Promise<Device[]> => {
-    const page = await listDevices(ctx, { filter, page: { limit: pageSize, after: after ?? undefined } })
-    after = page.nextAfter
-    return page.items
-  }
-  ready = await read()
+  const read = (after?: string) => listDevices(ctx, { filter, page: { limit: pageSize, after } })
+  let coming: ReturnType<typeof read> | undefined = Promise.resolve(await read())
   const organizations = filter.orgId === undefined ? organizationsWith(ctx.principal, 'device:read') : [filter.orgId]
   return {
     async next() {
-      const devices = ready ?? (after === null ? null : await read())
-      ready = undefined
-      return devices
+      const page = await coming
+      coming = page && page.nextAfter !== null ? read(page.nextAfter) : undefined
+      // The next call receives the error.
+      coming?.catch(() => undefined)
+      return page?.items ?? null
     },
     check(principal) {
       if (organizations === 'all') requirePlatform(principal)

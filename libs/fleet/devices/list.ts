@@ -54,7 +54,8 @@ export async function listDevices(
 
 /** The conditions of a sorted list. A sorted list reads all matching rows anyway, so it searches in one statement. */
 async function sortedSelection(ctx: FleetContext, filter: DeviceListFilter, organizations: string[] | 'all') {
-  const { values, conditions, bind } = conditionsOf(filter, organizations, { limit: 0, after: undefined })
+  const { values, scope, bind, ...rest } = conditionsOf(filter, organizations, { limit: 0, after: undefined })
+  const conditions = [...scope, ...rest.conditions]
   if (filter.q !== undefined) {
     const pattern = searchPattern(filter.q)
     const named = await organizationsNamed(ctx, pattern, organizations)
@@ -63,17 +64,22 @@ async function sortedSelection(ctx: FleetContext, filter: DeviceListFilter, orga
   return { values, conditions, bind }
 }
 
-/** Values and conditions of one statement. A single organization becomes an equality, which uses the index. */
+/**
+ * Values and conditions of one statement. `scope`: those for the organizations and the page. A single organization becomes an
+ * equality, which uses the index.
+ */
 function conditionsOf(filter: DeviceListFilter, organizations: string[] | 'all', page: PageRequest) {
   const values: unknown[] = []
   const bind = (value: unknown) => `$${values.push(value)}`
-  const conditions = [
+  const scope = [
     ...(organizations === 'all'
       ? []
       : organizations.length === 1
         ? [`d.organization_id = ${bind(organizations[0])}`]
         : [`d.organization_id = ANY(${bind(organizations)}::uuid[])`]),
     ...(page.after === undefined ? [] : [`d.id < ${bind(page.after)}`]),
+  ]
+  const conditions = [
     ...(filter.status === undefined ? [] : [`d.status = ${bind(filter.status)}`]),
     ...(filter.placeId === undefined
       ? []
@@ -83,12 +89,14 @@ function conditionsOf(filter: DeviceListFilter, organizations: string[] | 'all',
     ...(filter.deviceId === undefined ? [] : [`d.id = ANY(${bind(filter.deviceId)}::uuid[])`]),
     ...(filter.tag === undefined ? [] : [`d.tags @> ${bind(filter.tag)}::text[]`]),
   ]
-  return { values, conditions, bind }
+  return { values, scope, conditions, bind }
 }
 
-const selectSql = (conditions: readonly string[], limit: string): string =>
-  `SELECT ${deviceColumns} FROM device d ${conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''}
-    ORDER BY d.id DESC LIMIT ${limit}`
+const whereAll = (conditions: readonly string[]): string =>
+  conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
+
+const selectSql = (where: string, limit: string): string =>
+  `SELECT ${deviceColumns} FROM device d ${where} ORDER BY d.id DESC LIMIT ${limit}`
 
 async function selectDevices(
   ctx: FleetContext,
@@ -96,9 +104,47 @@ async function selectDevices(
   organizations: string[] | 'all',
   page: PageRequest,
 ): Promise<DeviceRow[]> {
-  const { values, conditions, bind } = conditionsOf(filter, organizations, page)
-  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(conditions, bind(page.limit + 1)), values)
+  const { values, scope, conditions, bind } = conditionsOf(filter, organizations, page)
+  const where = whereAll([...scope, ...conditions])
+  const limit = bind(page.limit + 1)
+  const read = async (devices: string) => {
+    const text = `SELECT ${deviceColumns} FROM (${devices}) d ${whereAll(conditions)} ORDER BY d.id DESC LIMIT ${limit}`
+    return (await ctx.pool.query<DeviceRow>(text, values)).rows
+  }
+  if (filter.tag !== undefined) {
+    // The newest devices of several organizations can be far apart.
+    const isDense = organizations === 'all' || organizations.length === 1
+    const newest = isDense
+      ? await read(`SELECT * FROM device d ${whereAll(scope)} ORDER BY d.id DESC LIMIT ${lookedThrough}`)
+      : []
+    if (newest.length > page.limit) return newest
+    const matching = `SELECT d.id FROM device d ${where}`
+    if ((await estimatedRows(ctx, matching, values.slice(0, -1))) <= sortedAtMost) {
+      // OFFSET 0 prevents the search in order of the ids.
+      const newestIds = `SELECT id FROM (${matching} OFFSET 0) matching ORDER BY id DESC LIMIT ${limit}`
+      return read(`SELECT * FROM device WHERE id IN (${newestIds})`)
+    }
+  }
+  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(where, limit), values)
   return rows
+}
+
+/**
+ * Postgres expects devices with a tag evenly among the others, and looks through them from the newest one on. If only old ones have
+ * the tag, that takes 0.4 to 1.1 s with a million devices. A list by tags therefore looks through this number of devices first, in
+ * about 2 ms. If they do not fill the page, it sorts the ids of all matching devices, unless they are too many.
+ */
+const lookedThrough = 2_000
+/** Sorting 30,000 ids takes about 16 ms, a million 0.5 s. */
+const sortedAtMost = 50_000
+
+/** Returns how many rows Postgres expects. */
+async function estimatedRows({ pool }: FleetContext, text: string, values: readonly unknown[]): Promise<number> {
+  const { rows } = await pool.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
+    `EXPLAIN (FORMAT JSON) ${text}`,
+    [...values],
+  )
+  return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
 }
 
 /**
@@ -146,11 +192,12 @@ async function searchWithin(
   organizations: string[] | 'all',
   page: PageRequest,
 ): Promise<DeviceRow[]> {
-  const { values, conditions, bind } = conditionsOf(filter, organizations, page)
+  const { values, scope, conditions, bind } = conditionsOf(filter, organizations, page)
   const searched = [
+    ...scope,
     ...conditions,
     `${trigramInside.test(pattern) ? 'd.search' : "(d.search || '')"} LIKE ${bind(pattern)}`,
   ]
-  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(searched, bind(page.limit + 1)), values)
+  const { rows } = await ctx.pool.query<DeviceRow>(selectSql(whereAll(searched), bind(page.limit + 1)), values)
   return rows
 }

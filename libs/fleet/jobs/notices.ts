@@ -17,10 +17,14 @@ const idsPerNotice = 200
 
 /** Wakes the long polls of these devices when the transaction commits. */
 export async function wakeDevices(connection: Queryable, deviceIds: readonly string[]): Promise<void> {
+  if (deviceIds.length === 0) return
+  const payloads: string[] = []
   for (let start = 0; start < deviceIds.length; start += idsPerNotice) {
-    const payload = deviceIds.slice(start, start + idsPerNotice).join(',')
-    await connection.query(`SELECT pg_notify('${deviceJobsChannel}', $1)`, [payload])
+    payloads.push(deviceIds.slice(start, start + idsPerNotice).join(','))
   }
+  await connection.query(`SELECT pg_notify('${deviceJobsChannel}', payload) FROM unnest($1::text[]) AS payload`, [
+    payloads,
+  ])
 }
 
 /** Wakes the long polls of all devices, because jobs that are already dispatched may have become available. */

@@ -41,8 +41,7 @@ test('a batch is offered in slices that cover each of its jobs once', async () =
   const { id: batchId } = await reboot(fleet)
   await relay()
   expect(slices()).toEqual([
-    { batchId, after: 0, upTo: 250 },
-    { batchId, after: 250, upTo: 500 },
+    { batchId, after: 0, upTo: 500 },
     { batchId, after: 500, upTo: 601 },
   ])
   expect(await relay()).toBe(0)
@@ -71,19 +70,19 @@ test('an organization has at most `cap` jobs in the queue, the last ones with th
   await relay({ cap: 1_000 })
   await relay({ cap: 1_000 })
   expect(slices().at(-1)).toMatchObject({ upTo: 1_000 })
-  expect(offered.map(({ priority }) => priority)).toEqual([1, 1, 2, 2])
+  expect(offered.map(({ priority }) => priority)).toEqual([1, 2])
   await dispatchAll(slices().slice(0, 1))
   await relay({ cap: 1_000 })
   expect(slices().at(-1)).toMatchObject({ after: 1_000, upTo: 1_100 })
 })
 
 test('lost slices are offered again with their fresh jobs', async () => {
-  await reboot(await createJobFleet(pool, 300))
+  await reboot(await createJobFleet(pool, 600))
   await relay()
   const first = slices()
   await dispatchAll(first.slice(0, 1))
   expect(await reconcileOffers(systemAt(nowMs + 59_000))).toBe(0)
-  expect(await reconcileOffers(systemAt(nowMs + 61_000))).toBe(50)
+  expect(await reconcileOffers(systemAt(nowMs + 61_000))).toBe(100)
   await relay()
   expect(slices().slice(first.length)).toEqual(first)
 })

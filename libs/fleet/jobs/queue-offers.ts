@@ -48,7 +48,7 @@ type OfferRound = {
 /**
  * Gives every organization a turn to offer its oldest queued jobs: first a batch, then individual jobs, up to `cap` jobs
  * in the queue. The more jobs an organization has in the queue, the lower the priority of its next ones, so that a single
- * job of one organization overtakes all but 500 of the 100,000 jobs of another. After a crash between offer and commit
+ * job of one organization overtakes all but 1,000 of the 100,000 jobs of another. After a crash between offer and commit
  * the same ids are offered again, which the queue ignores. Returns how many jobs were offered.
  */
 export async function offerQueuedJobs(system: SystemContext, round: OfferRound): Promise<number> {
@@ -61,9 +61,10 @@ export async function offerQueuedJobs(system: SystemContext, round: OfferRound):
   return sumOfEach(rows, takeTurn, round.onError)
 }
 
-// One transaction dispatches a slice, and queries of others wait for a core meanwhile. One turn is one call to the queue.
-const sliceSize = 250
-const slicesPerTurn = 20
+// One transaction dispatches a slice, and queries of others wait for a core meanwhile. A smaller one has more round trips for each
+// job. One turn is one call to the queue.
+const sliceSize = 500
+const slicesPerTurn = 10
 
 type OfferedBatch = { id: string; offered: number; total: number; traceparent: Traceparent | null }
 
