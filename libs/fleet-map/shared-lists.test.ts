@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { badRequest } from '#core/errors'
 import { createRevisions } from '#fleet-map/revisions'
 import { createSharedLists } from '#fleet-map/shared-lists'
 
@@ -7,7 +8,8 @@ const maxBytes = 20_000
 /** Lists of words whose making takes as long as the test says, on a clock of its own. */
 function wordLists() {
   let nowMs = 1_000_000
-  const makings: { signal: AbortSignal; finish(words: string[], tookMs?: number): void; fail(): void }[] = []
+  const makings: { signal: AbortSignal; finish(words: string[], tookMs?: number): void; fail(error?: Error): void }[] =
+    []
   const lists = createSharedLists<string, null, string>({
     clock: () => nowMs,
     revisions: createRevisions(),
@@ -25,7 +27,7 @@ function wordLists() {
             nowMs += tookMs
             resolve({ facts: null, items })
           },
-          fail: () => reject(new Error('away')),
+          fail: (error = new Error('away')) => reject(error),
         })
       }),
   })
@@ -150,6 +152,21 @@ describe('a shared list', () => {
     const second = lists.read('a')
     makings[1]?.finish(['one'])
     expect((await second).entries).toHaveLength(1)
+  })
+
+  test('that was refused is refused again at once, for as long as it would have lived', async () => {
+    const { lists, makings, pass } = wordLists()
+    const first = lists.read('a')
+    pass(2_000)
+    makings[0]?.fail(badRequest('too many'))
+    await expect(first).rejects.toThrow('too many')
+    pass(37_000)
+    await expect(lists.read('a')).rejects.toThrow('too many')
+    expect(makings).toHaveLength(1)
+    pass(2_000)
+    const retried = lists.read('a')
+    makings[1]?.finish(['one'])
+    expect((await retried).entries).toHaveLength(1)
   })
 
   test('is cached within a limit of bytes for any number of different requests', async () => {

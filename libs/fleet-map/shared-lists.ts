@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
+import { ServiceError } from '#core/errors'
 import { forEachInSlices, mapInSlices } from '#core/slices'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedWork, type SharedWork } from '#fleet-map/shared-work'
@@ -14,7 +15,8 @@ export type SharedLists<Request, Facts, Item> = {
   /**
    * The list for a request, shared by all callers with the same request and never older than `longestLifeMs`, unless making
    * it takes so long that lists would be made all the time. Returns a list that is no longer fresh if the new list is not
-   * available at once. Throws 499 if `signal` aborts while it waits.
+   * available at once. Throws 499 if `signal` aborts while it waits. A request that was refused, because its list would be
+   * too large, is refused again for as long as the list would have lived.
    */
   read(request: Request, signal?: AbortSignal): Promise<SharedList<Facts, Item>>
   /** Estimated bytes of the cached lists. */
@@ -50,6 +52,7 @@ const successorCosts = 2
 const patienceMs = 40
 const forgottenAfterMs = 5 * 60_000
 const listBytes = 500
+const keptRefusals = 1_000
 
 /** Lists that are expensive to make. Each list is made once for all callers, is cached, and marks its changes. */
 export function createSharedLists<Request, Facts, Item>(
@@ -65,7 +68,21 @@ export function createSharedLists<Request, Facts, Item>(
     perf: { now: rules.clock },
   })
   const making = new Map<string, SharedWork<List>>()
+  /** Finding out that a list is too large can cost as much as a list. */
+  const refusals = new LRUCache<string, { error: ServiceError; untilMs: number }>({ max: keptRefusals })
 
+  const makeOrRefuse = async (key: string, request: Request, signal: AbortSignal): Promise<List> => {
+    const startedMs = rules.clock()
+    try {
+      return await make(key, request, signal)
+    } catch (error) {
+      if (error instanceof ServiceError && error.status === 400) {
+        const costMs = rules.clock() - startedMs
+        refusals.set(key, { error, untilMs: startedMs + Math.max(rules.longestLifeMs, costMs * lifePerCost) })
+      }
+      throw error
+    }
+  }
   const make = async (key: string, request: Request, signal: AbortSignal): Promise<List> => {
     const startedMs = rules.clock()
     const { facts, items } = await rules.make(request, signal)
@@ -87,7 +104,7 @@ export function createSharedLists<Request, Facts, Item>(
   const begun = (key: string, request: Request): SharedWork<List> => {
     const known = making.get(key)
     if (known && !known.isAbandoned()) return known
-    const work = createSharedWork((signal) => make(key, request, signal))
+    const work = createSharedWork((signal) => makeOrRefuse(key, request, signal))
     making.set(key, work)
     const forget = () => {
       if (making.get(key) === work) making.delete(key)
@@ -102,6 +119,8 @@ export function createSharedLists<Request, Facts, Item>(
       const key = rules.keyOf(request)
       const known = lists.get(key)
       if (known && nowMs < known.freshUntilMs) return known.list
+      const refusal = known ? undefined : refusals.get(key)
+      if (refusal && nowMs < refusal.untilMs) throw refusal.error
       const work = begun(key, request)
       if (!known || nowMs > known.oldestUntilMs) return work.join(signal)
       // If it fails, keep the previous list; the next reader retries.

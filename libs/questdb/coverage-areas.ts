@@ -1,44 +1,61 @@
-import { cellToLatLng, getHexagonEdgeLengthAvg, POLYGON_TO_CELLS_FLAGS, polygonToCellsExperimental, UNITS } from 'h3-js'
+import {
+  cellToLatLng,
+  getHexagonAreaAvg,
+  getHexagonEdgeLengthAvg,
+  POLYGON_TO_CELLS_FLAGS,
+  polygonToCellsExperimental,
+  UNITS,
+} from 'h3-js'
 import { coarsestResolution } from '#questdb/coverage-resolution'
-import { areaResolution, longOfH3 } from '#questdb/h3-index'
+import { type AreaSet, areaResolution, longOfH3 } from '#questdb/h3-index'
 import type { BoundingBox } from '#telemetry/geo'
 
 const degreeM = 111_320
 // A longer list costs more than it saves.
 const maxAreas = 400
-const areaM2 = 252.9e6
 
 /**
- * Returns the resolution-5 areas whose votes can count in a cell with its centre in the box, as decimal text of their
- * index. Undefined if the box is too large. Cells extend beyond the box and their children beyond the cells, so the box is
+ * Returns the areas whose votes can count in a cell with its centre in the box: those of the finest resolution with about 400 of
+ * them. Undefined if H3 cannot fill the box. Cells extend beyond the box, and areas and cells beyond each other, so the box is
  * widened by the edges of both.
  */
-export function coverageAreas(box: BoundingBox): string[] | undefined {
-  const marginM = edgeM(coarsestResolution) + edgeM(areaResolution)
-  const areas = new Set<string>()
-  for (const part of partsOf(box)) {
-    const [minLon, minLat, maxLon, maxLat] = widened(part, marginM)
-    const heightM = (maxLat - minLat) * degreeM
-    const widthM = (maxLon - minLon) * degreeM * Math.cos((((minLat + maxLat) / 2) * Math.PI) / 180)
-    // H3 cannot fill a box near the poles or across half the globe.
-    if ((heightM * widthM) / areaM2 > maxAreas || maxLon - minLon >= 180 || Math.max(-minLat, maxLat) > 85)
-      return undefined
-    const ring: [number, number][] = [
-      [minLat, minLon],
-      [minLat, maxLon],
-      [maxLat, maxLon],
-      [maxLat, minLon],
-    ]
-    const flag = POLYGON_TO_CELLS_FLAGS.containmentOverlapping
-    for (const h3 of polygonToCellsExperimental([ring], areaResolution, flag)) areas.add(longOfH3(h3))
+export function coverageAreas(box: BoundingBox): AreaSet | undefined {
+  for (let resolution = areaResolution; resolution >= 0; resolution--) {
+    const wide = widened(box, edgeM(coarsestResolution) + edgeM(resolution))
+    if (!isFillable(wide)) return undefined
+    const parts = partsOf(wide)
+    const squareMetres = parts.reduce((sum, part) => sum + areaM2(part), 0)
+    if (squareMetres / getHexagonAreaAvg(resolution, UNITS.m2) <= maxAreas)
+      return { resolution, indexes: [...new Set(parts.flatMap((part) => overlapping(part, resolution)))] }
   }
-  return [...areas]
+  return undefined
 }
+
+function overlapping([minLon, minLat, maxLon, maxLat]: BoundingBox, resolution: number): string[] {
+  const ring: [number, number][] = [
+    [minLat, minLon],
+    [minLat, maxLon],
+    [maxLat, maxLon],
+    [maxLat, minLon],
+  ]
+  return polygonToCellsExperimental([ring], resolution, POLYGON_TO_CELLS_FLAGS.containmentOverlapping).map(longOfH3)
+}
+
+/** H3 cannot fill a box near the poles or across half the globe. */
+const isFillable = ([minLon, minLat, maxLon, maxLat]: BoundingBox): boolean =>
+  widthOf(minLon, maxLon) < 180 && Math.max(-minLat, maxLat) <= 85
+
+/** The area of a box, measured at its middle. */
+const areaM2 = ([minLon, minLat, maxLon, maxLat]: BoundingBox): number =>
+  (maxLat - minLat) * (maxLon - minLon) * degreeM ** 2 * Math.cos((((minLat + maxLat) / 2) * Math.PI) / 180)
 
 /** The centre of a cell. */
 export const cellCentre = (h3: string): [lat: number, lon: number] => cellToLatLng(h3)
 
 const edgeM = (resolution: number) => getHexagonEdgeLengthAvg(resolution, UNITS.m)
+
+/** The width in degrees. A box over the antimeridian ends at a smaller longitude than it begins. */
+const widthOf = (minLon: number, maxLon: number): number => (minLon <= maxLon ? maxLon - minLon : maxLon - minLon + 360)
 
 const partsOf = ([minLon, minLat, maxLon, maxLat]: BoundingBox): BoundingBox[] =>
   minLon <= maxLon
@@ -51,5 +68,9 @@ const partsOf = ([minLon, minLat, maxLon, maxLat]: BoundingBox): BoundingBox[] =
 function widened([minLon, minLat, maxLon, maxLat]: BoundingBox, marginM: number): BoundingBox {
   const lat = marginM / degreeM
   const lon = lat / Math.max(0.05, Math.cos((Math.max(Math.abs(minLat), Math.abs(maxLat)) * Math.PI) / 180))
-  return [minLon - lon, Math.max(-90, minLat - lat), maxLon + lon, Math.min(90, maxLat + lat)]
+  const [south, north] = [Math.max(-90, minLat - lat), Math.min(90, maxLat + lat)]
+  if (widthOf(minLon, maxLon) + 2 * lon >= 360) return [-180, south, 180, north]
+  return [turned(minLon - lon), south, turned(maxLon + lon), north]
 }
+
+const turned = (lon: number): number => (lon < -180 ? lon + 360 : lon > 180 ? lon - 360 : lon)

@@ -34,10 +34,15 @@ export async function cellsAt(
   resolution: number,
   { counts, maxCells }: { counts: Counts | undefined; maxCells: number },
 ): Promise<ChosenCells> {
-  const atMost = await countAtMost(questdb, filters, resolution)
-  if (!counts && atMost <= fewCells) return { resolution, h3: undefined }
-  if (atMost > maxListed) throw tooManyCells(resolution, maxCells)
-  const h3 = await listCells(questdb, filters, resolution, counts)
+  // A box needs the list. Counting its cells first would take as long again.
+  if (!counts) {
+    const atMost = await countAtMost(questdb, filters, resolution)
+    if (atMost <= fewCells) return { resolution, h3: undefined }
+    if (atMost > maxListed) throw tooManyCells(resolution, maxCells)
+  }
+  const listed = await listCells(questdb, filters, resolution)
+  if (listed.length > maxListed) throw tooManyCells(resolution, maxCells)
+  const h3 = await counted(listed, counts)
   if (h3.length > maxCells) throw tooManyCells(resolution, maxCells)
   return { resolution, h3 }
 }
@@ -53,7 +58,7 @@ export async function finestFitting(
     if (!counts && atMost <= fewCells) return { resolution, h3: undefined }
     // Without a box the cells of one organization are counted exactly.
     if (atMost > maxListed || (atMost > fewCells && !counts && filters.length === 1)) continue
-    const h3 = await listCells(questdb, filters, resolution, counts)
+    const h3 = await counted(await listCells(questdb, filters, resolution), counts)
     if (h3.length <= fewCells) return { resolution, h3 }
   }
   return cellsAt(questdb, filters, coarsestResolution, { counts, maxCells })
@@ -64,16 +69,18 @@ async function countAtMost(questdb: QuestdbSql, filters: readonly VoteFilter[], 
   return perFilter.reduce((sum, cells) => sum + cells, 0)
 }
 
-/** Returns the voted cells of a resolution without duplicates. */
+/** Returns the voted cells of a resolution without duplicates; not many more than `maxListed`. */
 export async function listCells(
   questdb: QuestdbSql,
   filters: readonly VoteFilter[],
   resolution: number,
-  counts: Counts = () => true,
 ): Promise<string[]> {
-  const lists = await Promise.all(filters.map((filter) => votedCells(questdb, filter, resolution)))
-  return filterInSlices(new Set(lists.flat()), counts)
+  const lists = await Promise.all(filters.map((filter) => votedCells(questdb, filter, resolution, maxListed + 1)))
+  return [...new Set(lists.flat())]
 }
+
+const counted = (h3: string[], counts: Counts | undefined): Promise<string[]> | string[] =>
+  counts ? filterInSlices(h3, counts) : h3
 
 function tooManyCells(resolution: number, maxCells: number): ServiceError {
   const detail = `There are more than ${maxCells} coverage cells at resolution ${resolution}. Send a smaller bbox or a coarser h3Resolution, or neither h3Resolution nor zoom.`

@@ -1,6 +1,6 @@
 import { isUuid } from '#core/ids'
 import { ofDevices } from '#questdb/device-list'
-import { ancestorBits, finestRange, longOfH3 } from '#questdb/h3-index'
+import { type AreaSet, ancestorBits, areaResolution, finestRange, longOfH3 } from '#questdb/h3-index'
 import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 import { finestResolution } from '#telemetry/ancestor-cell'
 
@@ -10,8 +10,8 @@ export type VoteFilter = {
   fromMs: number
   /** Counts votes before this time only. Default: all until now. */
   toMs?: number | undefined
-  /** Only these resolution-5 areas, as decimal text of their H3 index. */
-  areas?: readonly string[] | undefined
+  /** Only votes in these areas. */
+  areas?: AreaSet | undefined
   cells?: CellSet | undefined
   /** Only these devices, one of the lists of `deviceLists`. */
   deviceIds?: readonly string[] | undefined
@@ -136,7 +136,7 @@ function conditions(filter: VoteFilter, bind: Bind): string {
   const { areas, cells } = filter
   if (cells && cells.h3.length > 0 && cells.h3.length <= rangesAtMost) all.push(inRanges(cells))
   else {
-    if (areas) all.push(`h3_5 IN (${areas.map((area) => BigInt(area)).join(', ')})`)
+    if (areas) all.push(inAreas(areas))
     if (cells) all.push(inCells(cells))
   }
   if (filter.rat !== undefined) all.push(`rat = ${bind(filter.rat)}`)
@@ -151,6 +151,9 @@ const inRanges = ({ h3 }: CellSet): string => {
   const ranges = h3.map(finestRange).map(({ first, last }) => `(h3_10 >= ${first} AND h3_10 <= ${last})`)
   return `(${ranges.join(' OR ')})`
 }
+
+const inAreas = ({ resolution, indexes }: AreaSet): string =>
+  `${resolution === areaResolution ? 'h3_5' : parentCell(resolution)} IN (${indexes.map((area) => BigInt(area)).join(', ')})`
 
 const inCells = ({ resolution, h3 }: CellSet): string =>
   h3.length > 0 ? `${parentCell(resolution)} IN (${h3.map(longOfH3).join(', ')})` : 'false'

@@ -105,11 +105,16 @@ export async function countCells(questdb: QuestdbSql, filter: VoteFilter, resolu
   return Number(row?.[0] ?? 0)
 }
 
-/** The cells of a resolution that have votes. */
-export async function votedCells(questdb: QuestdbSql, filter: VoteFilter, resolution: number): Promise<string[]> {
+/** The cells of a resolution that have votes, at most `limit`. */
+export async function votedCells(
+  questdb: QuestdbSql,
+  filter: VoteFilter,
+  resolution: number,
+  limit: number,
+): Promise<string[]> {
   const source = voterSource(filter)
   const rows = await questdb.queryArrays<[string]>(
-    `SELECT DISTINCT ${parentCell(resolution)} cell FROM ${source.text}`,
+    `SELECT DISTINCT ${parentCell(resolution)} cell FROM ${source.text} LIMIT ${limit}`,
     source.values,
   )
   return mapInSlices(rows, ([cell]) => h3OfLong(cell))

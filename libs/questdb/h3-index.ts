@@ -3,6 +3,9 @@ import { ancestorOf, finestResolution } from '#telemetry/ancestor-cell'
 /** The resolution of the areas that are stored beside each vote, as `h3_5`. */
 export const areaResolution = 5
 
+/** Cells of one resolution up to `areaResolution`, as decimal text of their H3 index. */
+export type AreaSet = { resolution: number; indexes: readonly string[] }
+
 const resolutionBit = 52n
 
 /** Decimal text of an H3 index, as QuestDB returns and compares a LONG. */
@@ -43,5 +46,8 @@ export const enclosingCells = (cells: readonly string[], resolution: number): st
   ...new Set(cells.map((h3) => ancestorOf(h3, resolution))),
 ]
 
-/** The areas that contain these cells, as decimal text. */
-export const areasOf = (cells: readonly string[]): string[] => enclosingCells(cells, areaResolution).map(longOfH3)
+/** The stored areas that contain these cells. */
+export const areasOf = (cells: readonly string[]): AreaSet => ({
+  resolution: areaResolution,
+  indexes: enclosingCells(cells, areaResolution).map(longOfH3),
+})

@@ -1,5 +1,7 @@
+import { cellToParent, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
+import { longOfH3 } from '#questdb/h3-index'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { registerDevice, transferDevice } from '#test/registered-device'
 import { applied, refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'
@@ -151,19 +153,37 @@ describe('dwells in fleet GPS', () => {
 describe('coverage of very many cells', () => {
   const cells = 50_001
 
-  test('400 for too many cells without a bbox, 200 for a resolution that fits', async () => {
-    const organization = await api.newOrganization()
+  /** Adds votes of this many cells of resolution 10 in the Arctic, and one at each of these cells. */
+  async function vote(organization: Organization, count: number, others: readonly string[] = []): Promise<void> {
     const { questdb } = api
     // An index holds its resolution in bits 52-55, and digits of three bits below; those of levels 11-15 are all ones.
     const firstCell = (0x8an << 52n) | 0x7fffn
+    const columns = 'INSERT INTO cellular (ts, device_id, org_id, received_at, rat, rsrp_dbm, h3_5, h3_10)'
+    const owner = `'${newId()}', '${organization.id}', now(), 'lte', -90`
     await questdb.query(
-      `INSERT INTO cellular (ts, device_id, org_id, received_at, rat, rsrp_dbm, h3_5, h3_10)
-       SELECT dateadd('u', x::int, dateadd('h', -1, now())), '${newId()}', '${organization.id}', now(), 'lte', -90,
-              ${firstCell}L, ${firstCell}L + x * 32768L
-       FROM long_sequence(${cells})`,
+      `${columns} SELECT dateadd('u', x::int, dateadd('h', -1, now())), ${owner}, ${firstCell}L, ${firstCell}L + x * 32768L
+       FROM long_sequence(${count})`,
     )
+    for (const h3 of others)
+      await questdb.query(
+        `${columns} SELECT dateadd('h', -1, now()), ${owner}, ${longOfH3(cellToParent(h3, 5))}L, ${longOfH3(h3)}L
+         FROM long_sequence(1)`,
+      )
     await applied(questdb, 'cellular')
     await refreshCoverage(questdb)
+  }
+
+  test('200 for a large bbox with few cells, however many are outside', async () => {
+    const organization = await api.newOrganization()
+    const inside = latLngToCell(47, 5, 10)
+    await vote(organization, 100_001, [inside])
+    const found = await read(organization, '/fleet/coverage?h3Resolution=10&bbox=2,45,8,49')
+    expect(found).toMatchObject({ status: 200, body: { items: [{ h3: inside, samples: 1 }] } })
+  })
+
+  test('400 for too many cells without a bbox, 200 for a resolution that fits', async () => {
+    const organization = await api.newOrganization()
+    await vote(organization, cells)
     for (const path of ['/fleet/coverage?h3Resolution=10', '/fleet/gps?zoom=15']) {
       expect(await read(organization, path)).toMatchObject({
         status: 400,
