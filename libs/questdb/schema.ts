@@ -1,5 +1,5 @@
 import type { QuestdbSql } from '#questdb/sql'
-import { views } from '#questdb/views'
+import { createViewSql, type View, views } from '#questdb/views'
 import { addColumnSql, createTableSql, tables } from '#telemetry/tables'
 
 /**
@@ -21,23 +21,31 @@ export async function applySchema(questdb: QuestdbSql, options: { ttlDays: numbe
   await applyViews(questdb, ttlDays)
 }
 
-type ViewRow = { view_name: string; view_sql: string }
-
+/**
+ * Rebuilds views from the first one that is missing or whose query changed. `materialized_views()` leaves out a view while
+ * QuestDB writes its state, so it cannot tell which are missing.
+ */
 async function applyViews(questdb: QuestdbSql, ttlDays: number): Promise<void> {
-  const known = await questdb.query<ViewRow>('SELECT view_name, view_sql FROM materialized_views()')
-  const definitions = new Map(known.map((row) => [row.view_name, wordsOf(row.view_sql)]))
-  const outdated = views.findIndex(({ name, create }) => {
-    const definition = definitions.get(name)
-    return definition === undefined || !wordsOf(create(ttlDays)).includes(definition)
-  })
-  if (outdated < 0) return
-  // Views depend on each other: drop all from the first changed one in reverse order, then create them in order. Another
-  // process may create the missing ones at the same time.
-  const stale = views.slice(outdated)
-  for (const { name } of [...stale].reverse()) {
-    if (definitions.has(name)) await questdb.query(`DROP MATERIALIZED VIEW IF EXISTS ${name}`)
+  const rows = await questdb.query<{ name: string }>('SELECT table_name name FROM tables() WHERE matView')
+  const known = new Set(rows.map(({ name }) => name))
+  const isCurrent = async (view: View) => known.has(view.name) && (await queryIsOf(questdb, view))
+  let current = 0
+  for (const view of views) {
+    if (!(await isCurrent(view))) break
+    current += 1
   }
-  for (const { create } of stale) await questdb.query(create(ttlDays))
+  // Views depend on each other: drop all from the first outdated one in reverse order, then create them in order. Another
+  // process may create the missing ones at the same time.
+  const outdated = views.slice(current)
+  for (const { name } of [...outdated].reverse()) {
+    if (known.has(name)) await questdb.query(`DROP MATERIALIZED VIEW IF EXISTS ${name}`)
+  }
+  for (const view of outdated) await questdb.query(createViewSql(view, ttlDays))
+}
+
+async function queryIsOf(questdb: QuestdbSql, { name, query }: View): Promise<boolean> {
+  const [definition] = await questdb.query<{ ddl: string }>(`SHOW CREATE MATERIALIZED VIEW ${name}`)
+  return wordsOf(definition?.ddl ?? '').includes(`AS ( ${wordsOf(query)} )`)
 }
 
 const wordsOf = (sql: string): string => sql.replace(/\s+/g, ' ').trim()

@@ -1,17 +1,25 @@
-/** A materialized view. It is created if it is missing and rebuilt if its text changed. */
+/** A materialized view. It is created if it is missing and rebuilt if its query changed. */
 export type View = {
   name: string
+  /** The table or view whose changes it follows. */
+  base: string
   /** A time at which it is refreshed. */
   refreshedAt: string
-  create: (ttlDays: number) => string
+  query: string
+  /** A column with an index. */
+  indexed?: string
 }
 
 /** How often a view is refreshed. Views of large fleets are refreshed less often: see `paceViews`. */
 export const refreshSql = ({ refreshedAt }: Pick<View, 'refreshedAt'>, minutes: number): string =>
   `EVERY ${minutes}m START '${refreshedAt}'`
 
-const votesRefreshed = { refreshedAt: '2026-01-01T00:00:00.000000Z' }
-const hoursRefreshed = { refreshedAt: '2026-01-01T00:00:20.000000Z' }
+/** `ttlDays`: retention of its rows. */
+export function createViewSql(view: View, ttlDays: number): string {
+  const index = view.indexed ? `, INDEX (${view.indexed} CAPACITY 16)` : ''
+  return `CREATE MATERIALIZED VIEW IF NOT EXISTS ${view.name} WITH BASE ${view.base}
+    REFRESH ${refreshSql(view, 1)} AS (${view.query})${index} PARTITION BY DAY TTL ${ttlDays} DAYS`
+}
 
 /**
  * One vote per device, H3 cell and UTC minute: the row with the latest ts, whatever its RAT or PLMN, no service
@@ -20,15 +28,17 @@ const hoursRefreshed = { refreshedAt: '2026-01-01T00:00:20.000000Z' }
  */
 const coverageVotes: View = {
   name: 'coverage_vote_1m',
-  ...votesRefreshed,
-  create: (ttlDays) => `
-    CREATE MATERIALIZED VIEW IF NOT EXISTS coverage_vote_1m WITH BASE cellular
-    REFRESH ${refreshSql(votesRefreshed, 1)} AS (
+  base: 'cellular',
+  refreshedAt: '2026-01-01T00:00:00.000000Z',
+  query: `
       SELECT ts, org_id, device_id, h3_10, h3_5, last(ts) voted_at, last(rat) rat, last(plmn) plmn,
              last(rsrp_dbm) rsrp_dbm, last(sinr_db) sinr_db
       FROM cellular WHERE h3_10 IS NOT NULL SAMPLE BY 1m
-    ), INDEX (device_id CAPACITY 16) PARTITION BY DAY TTL ${ttlDays} DAYS`,
+    `,
+  indexed: 'device_id',
 }
+
+const hoursOfVotes = { base: coverageVotes.name, refreshedAt: '2026-01-01T00:00:20.000000Z' }
 
 /**
  * Votes counted per hour, organization, cell, RAT, PLMN and 1 dB bins of RSRP and SINR. It refreshes 20 s after the
@@ -36,14 +46,12 @@ const coverageVotes: View = {
  */
 const coverageHours: View = {
   name: 'coverage_1h',
-  ...hoursRefreshed,
-  create: (ttlDays) => `
-    CREATE MATERIALIZED VIEW IF NOT EXISTS coverage_1h WITH BASE coverage_vote_1m
-    REFRESH ${refreshSql(hoursRefreshed, 1)} AS (
+  ...hoursOfVotes,
+  query: `
       SELECT ts, org_id, h3_10, h3_5, rat, plmn, floor(rsrp_dbm + 0.5) rsrp_bin, floor(sinr_db + 0.5) sinr_bin,
              count() votes, max(voted_at) last_at
       FROM coverage_vote_1m SAMPLE BY 1h
-    ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
+    `,
 }
 
 /**
@@ -52,13 +60,11 @@ const coverageHours: View = {
  */
 const coverageDevices: View = {
   name: 'coverage_device_1h',
-  ...hoursRefreshed,
-  create: (ttlDays) => `
-    CREATE MATERIALIZED VIEW IF NOT EXISTS coverage_device_1h WITH BASE coverage_vote_1m
-    REFRESH ${refreshSql(hoursRefreshed, 1)} AS (
+  ...hoursOfVotes,
+  query: `
       SELECT ts, org_id, device_id, h3_10, h3_5, rat, plmn, count() votes, min(voted_at) first_at, max(voted_at) last_at
       FROM coverage_vote_1m SAMPLE BY 1h
-    ) PARTITION BY DAY TTL ${ttlDays} DAYS`,
+    `,
 }
 
 /** The views in the order of their dependencies. */
