@@ -4,7 +4,7 @@ import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql
 import type { BoundingBox } from '#telemetry/geo'
 
 /** The current dwell of a device. */
-export type OngoingDwellRow = { arrivedAtMs: number; arrivedAt: string; lat: number; lon: number; radiusM: number }
+export type OngoingDwellRow = { arrivedAtMs: number; lat: number; lon: number; radiusM: number }
 
 /** Returns the current dwell of every device that has one, if it began at or after `fromMs`. */
 export async function ongoingDwells(
@@ -21,7 +21,7 @@ export async function ongoingDwells(
   )
   return rows.map(([deviceId, arrivedAtMs, lat, lon, radiusM]) => ({
     deviceId,
-    state: { arrivedAtMs, arrivedAt: new Date(arrivedAtMs).toISOString(), lat, lon, radiusM },
+    state: { arrivedAtMs, lat, lon, radiusM },
   }))
 }
 

@@ -2,10 +2,9 @@ import { mapInSlices } from '#core/slices'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
 import { signalQuality } from '#telemetry/quality'
 
-/** A device's newest usable fix. `ts` is `tsMs` as text, formatted once instead of in each response. */
+/** A device's newest usable fix. */
 export type PositionRow = {
   tsMs: number
-  ts: string
   lat: number
   lon: number
   fix: string | null
@@ -17,7 +16,6 @@ export type PositionRow = {
 /** A device's newest cellular sample, with the position where it was measured. */
 export type SignalRow = {
   tsMs: number
-  ts: string
   rat: string | null
   plmn: string | null
   operatorName: string | null
@@ -53,7 +51,7 @@ export async function fleetPositions(
   const rows = await questdb.queryArrays<PositionColumns>(...newestOf('location', columns, organizationId, range))
   return mapInSlices(rows, ([deviceId, tsMs, lat, lon, fix, accuracyM, speedMps, headingDeg]) => ({
     deviceId,
-    state: { tsMs, ts: new Date(tsMs).toISOString(), lat, lon, fix, accuracyM, speedMps, headingDeg },
+    state: { tsMs, lat, lon, fix, accuracyM, speedMps, headingDeg },
   }))
 }
 
@@ -82,8 +80,7 @@ export async function fleetSignals(
     const [deviceId, tsMs, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, rssiDbm, ...aligned] = row
     const [alignment, alignErrorM, lat, lon] = aligned
     const { quality, qualityBasis } = signalQuality({ rat, rsrpDbm, sinrDb, rssiDbm })
-    const ts = new Date(tsMs).toISOString()
-    const radio = { tsMs, ts, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, quality, qualityBasis }
+    const radio = { tsMs, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, quality, qualityBasis }
     return { deviceId, state: { ...radio, alignment, alignErrorM, lat, lon } }
   })
 }

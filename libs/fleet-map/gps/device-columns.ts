@@ -1,3 +1,4 @@
+import { isoTime } from '#core/iso-time'
 import type { ShownDevice } from '#fleet-map/filter'
 
 type Read = (shown: ShownDevice, nowMs: number) => unknown
@@ -11,12 +12,12 @@ const columns = {
   'location.lat': ({ location }) => location?.lat,
   'location.lon': ({ location }) => location?.lon,
   'location.fix': ({ location }) => location?.fix,
-  'location.ts': ({ location }) => location?.ts,
+  'location.ts': ({ location }) => location && isoTime(location.tsMs),
   'location.ageMs': ({ location }, nowMs) => location && nowMs - location.tsMs,
   'location.accuracyM': ({ location }) => location?.accuracyM,
   'location.speedMps': ({ location }) => location?.speedMps,
   'location.headingDeg': ({ location }) => location?.headingDeg,
-  'signal.ts': ({ signal }) => signal?.ts,
+  'signal.ts': ({ signal }) => signal && isoTime(signal.tsMs),
   'signal.ageMs': ({ signal }, nowMs) => signal && nowMs - signal.tsMs,
   'signal.rat': ({ signal }) => signal?.rat,
   'signal.plmn': ({ signal }) => signal?.plmn,
@@ -31,11 +32,11 @@ const columns = {
   'signal.alignErrorM': ({ signal }) => signal?.alignErrorM,
   'signal.lat': ({ signal }) => signal?.lat,
   'signal.lon': ({ signal }) => signal?.lon,
-  'dwell.arrivedAt': ({ device }) => device.dwell?.arrivedAt,
-  'dwell.durationS': ({ device }, nowMs) => device.dwell && Math.round((nowMs - device.dwell.arrivedAtMs) / 1000),
-  'dwell.lat': ({ device }) => device.dwell?.lat,
-  'dwell.lon': ({ device }) => device.dwell?.lon,
-  'dwell.radiusM': ({ device }) => device.dwell?.radiusM,
+  'dwell.arrivedAt': ({ dwell }) => dwell && isoTime(dwell.arrivedAtMs),
+  'dwell.durationS': ({ dwell }, nowMs) => dwell && Math.round((nowMs - dwell.arrivedAtMs) / 1000),
+  'dwell.lat': ({ dwell }) => dwell?.lat,
+  'dwell.lon': ({ dwell }) => dwell?.lon,
+  'dwell.radiusM': ({ dwell }) => dwell?.radiusM,
 } satisfies Record<string, Read>
 
 export type DevicePath = keyof typeof columns
@@ -57,7 +58,7 @@ export function selectPaths(names?: readonly string[]): DevicePath[] {
 const isMissing: Record<Group, (shown: ShownDevice) => boolean> = {
   location: ({ location }) => location === null,
   signal: ({ signal }) => signal === null,
-  dwell: ({ device }) => device.dwell === null,
+  dwell: ({ dwell }) => dwell === null,
 }
 
 type NestedDevice = Record<string, unknown>

@@ -32,17 +32,16 @@ const filters = fc.constantFrom<DeviceFilter>({}, { bbox: [0, 0, 1.5, 1.5] }, { 
 function apply(map: OrganizationMap, { minute, what, device, value }: Change): void {
   const deviceId = `device-${device}`
   const tsMs = startMs + minute * 60_000
-  const ts = new Date(tsMs).toISOString()
   if (what === 'register') {
     const tags = [`tag-${value}`]
     map.applyRegistry([{ deviceId, organizationId: 'o', name: 'R', status: 'online', tags, ownedFromMs: null }])
   } else if (what === 'remove') map.remove([deviceId])
   else if (what === 'locate') {
-    const state = { ...noFix, tsMs, ts, lat: value, lon: value }
+    const state = { ...noFix, tsMs, lat: value, lon: value }
     map.applyLocations([{ deviceId, state }])
   } else if (what === 'measure') {
-    map.applySignals([{ deviceId, state: { ...noSignal, tsMs, ts, rat: value > 1 ? 'lte' : 'nr-sa' } }])
-  } else map.replaceDwells([{ deviceId, state: { arrivedAtMs: tsMs, arrivedAt: ts, lat: value, lon: 0, radiusM: 1 } }])
+    map.applySignals([{ deviceId, state: { ...noSignal, tsMs, rat: value > 1 ? 'lte' : 'nr-sa' } }])
+  } else map.replaceDwells([{ deviceId, state: { arrivedAtMs: tsMs, lat: value, lon: 0, radiusM: 1 } }])
 }
 
 const noFix = { fix: null, accuracyM: null, speedMps: null, headingDeg: null }
@@ -146,7 +145,7 @@ test('a box visits the devices in it, wherever they were before', () => {
   )
   const inBox = (bbox: BoundingBox) => [...map.devicesWithin(bbox)].map(({ entry }) => entry.deviceId)
   const locate = (deviceId: string, tsMs: number, lat: number, lon: number) =>
-    map.applyLocations([{ deviceId, state: { ...noFix, tsMs, ts: new Date(tsMs).toISOString(), lat, lon } }])
+    map.applyLocations([{ deviceId, state: { ...noFix, tsMs, lat, lon } }])
   locate('device-999', startMs, 10, 20)
   locate('device-7', startMs, 10, 179.5)
   locate('device-8', startMs, -20, 20)

@@ -54,7 +54,7 @@ export function findCandidates(windows: readonly MapWindow[], filter: DeviceFilt
   return Promise.all(
     windows.map(async ({ map, fromMs }) => {
       const revision = map.changedAt()
-      const isSelected = (device: DeviceState) => matches(shownDevice(device, fromMs), filter)
+      const isSelected = (device: DeviceState) => matches(device, fromMs, filter)
       return { revision, devices: await filterInSlices(candidates(map, filter), isSelected) }
     }),
   )
@@ -81,13 +81,13 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
       // A reader also learns which devices have left the box.
       candidates(map, seen ? { deviceIds: filter.deviceIds } : filter)
     for (const device of visited) {
-      const shown = shownDevice(device, fromMs)
       const { deviceId } = device.entry
-      const oldestMs = Math.min(shown.location?.tsMs ?? Infinity, shown.signal?.tsMs ?? Infinity)
-      validUntilMs = Math.min(validUntilMs, request.nowMs + oldestMs - fromMs)
+      validUntilMs = Math.min(validUntilMs, request.nowMs + oldestMs(device, fromMs) - fromMs)
       const isNews =
-        seen && seenFromMs !== undefined && (device.revision > seen.revision || hasExpired(shown, seenFromMs))
-      if (!matches(shown, filter)) {
+        seen &&
+        seenFromMs !== undefined &&
+        (device.revision > seen.revision || hasDataFrom(device, { fromMs: seenFromMs, toMs: fromMs }))
+      if (!matches(device, fromMs, filter)) {
         if (isNews && !seen.deviceIds) leftIds.push(deviceId)
         if (base) matchingIds?.delete(deviceId)
         continue
@@ -102,6 +102,7 @@ export function selectDevices(windows: readonly MapWindow[], request: SelectionR
         if (!collectIds && !seen) break
         continue
       }
+      const shown = shownDevice(device, fromMs)
       devices.push(shown)
       digest.add(device.ordinal, device.revision, (shown.location ? 1 : 0) + (shown.signal ? 2 : 0))
     }
@@ -157,12 +158,17 @@ function candidates(
   return found.sort((a, b) => a.ordinal - b.ordinal)
 }
 
-/** Whether data that the reader has is now older than the window. */
-function hasExpired({ device, location, signal }: ShownDevice, seenFromMs: number): boolean {
-  return (
-    (!location && device.location !== null && device.location.tsMs >= seenFromMs) ||
-    (!signal && device.signal !== null && device.signal.tsMs >= seenFromMs)
-  )
+/** The time of the older one of position and signal, of those since `fromMs`; Infinity if there is none. */
+const oldestMs = ({ locatedAtMs, measuredAtMs }: DeviceState, fromMs: number): number =>
+  Math.min(sinceOrNever(locatedAtMs, fromMs), sinceOrNever(measuredAtMs, fromMs))
+
+const sinceOrNever = (ms: number | null, fromMs: number): number =>
+  ms !== null && ms >= fromMs ? ms : Number.POSITIVE_INFINITY
+
+/** Whether the position or the signal is from [fromMs, toMs): the reader has it, and it is now older than the window. */
+function hasDataFrom({ locatedAtMs, measuredAtMs }: DeviceState, { fromMs, toMs }: { fromMs: number; toMs: number }) {
+  const isWithin = (ms: number | null) => ms !== null && ms >= fromMs && ms < toMs
+  return isWithin(locatedAtMs) || isWithin(measuredAtMs)
 }
 
 const isBefore = (organizationId: string, ordinal: number, after: DevicePosition | undefined): boolean =>

@@ -12,13 +12,18 @@ export type RegistryEntry = {
   ownedFromMs: number | null
 }
 
-/** The fleet map's state of a device. `revision` is the map's revision of the last change. */
+/** The fleet map's present state of a device. */
 export type DeviceState = {
-  entry: RegistryEntry
-  location: PositionRow | null
-  signal: SignalRow | null
-  dwell: OngoingDwellRow | null
+  readonly entry: RegistryEntry
   /** The device's position in the order of the map. It is not reused. */
-  ordinal: number
-  revision: number
+  readonly ordinal: number
+  /** The map's revision of the last change. */
+  readonly revision: number
+  /** A copy of what is known now, as `signal` and `dwell`; null if nothing is known or the device was removed. */
+  readonly location: PositionRow | null
+  readonly signal: SignalRow | null
+  readonly dwell: OngoingDwellRow | null
+  /** The times of `location` and `signal`, without a copy. */
+  readonly locatedAtMs: number | null
+  readonly measuredAtMs: number | null
 }

@@ -9,6 +9,8 @@ export type DwellFeed = {
   refresh(questdb: QuestdbSql): Promise<void>
   /** Refreshes if the last refresh is long enough ago for what it took. */
   refreshIfDue(questdb: QuestdbSql): Promise<void>
+  /** Duration of the last refresh; 0 before the first. */
+  lookMs(): number
 }
 
 const retentionMs = 90 * 86_400_000
@@ -27,5 +29,6 @@ export function createDwellFeed(map: OrganizationMap, clock: Clock): DwellFeed {
     async refreshIfDue(questdb) {
       if (pacer.isDue(clock())) await refresh(questdb)
     },
+    lookMs: () => pacer.tookMs() ?? 0,
   }
 }

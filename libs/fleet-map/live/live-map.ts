@@ -24,8 +24,10 @@ const freshMs = 1_000
 const stalestMs = 5_000
 // Refreshes use at most this share of the time, so a large fleet is refreshed less often.
 const followShare = 0.1
+// Readers do not wait for late samples and dwells if reading them takes longer.
+const longestWaitForSlowMs = 500
 
-/** Owns when the map was refreshed, and the refresh that is running. */
+/** Owns when the map was refreshed, and the refreshes that are running. */
 export function createLiveMap(
   organizationId: string,
   { pool, clock, revisions }: { pool: Pool; clock: Clock; revisions: Revisions },
@@ -37,11 +39,35 @@ export function createLiveMap(
   /** Start of the last complete refresh; 0 before the first. */
   let refreshedAtMs = 0
   let refreshing: Promise<void> | undefined
+  let refreshingSlow: Promise<void> | undefined
+  let hasSlowFailed = false
+
+  const refreshSlowFeeds = async (reader: Reader): Promise<void> => {
+    try {
+      await telemetry.refreshLateIfDue(reader)
+      await dwells.refreshIfDue(reader.questdb)
+      hasSlowFailed = false
+    } catch (error) {
+      hasSlowFailed = true
+      throw error
+    }
+  }
+  const refreshSlowOnce = (reader: Reader): Promise<void> => {
+    refreshingSlow ??= refreshSlowFeeds(reader).finally(() => {
+      refreshingSlow = undefined
+    })
+    return refreshingSlow
+  }
+  /** The next refresh waits after a failure, so that its readers get the error. */
+  const waitsForSlow = (): boolean =>
+    hasSlowFailed || Math.max(telemetry.lateLookMs(), dwells.lookMs()) < longestWaitForSlowMs
 
   const refreshFeeds = async (reader: Reader, fromMs: number): Promise<void> => {
     const nowMs = clock()
     await telemetry.refresh(reader, fromMs)
-    await dwells.refreshIfDue(reader.questdb)
+    if (refreshedAtMs === 0) await dwells.refresh(reader.questdb)
+    else if (refreshingSlow === undefined && waitsForSlow()) await refreshSlowOnce(reader)
+    else refreshSlowOnce(reader).catch(() => {})
     refreshedAtMs = nowMs
   }
   const refreshOnce = (reader: Reader, fromMs: number): Promise<void> => {

@@ -62,9 +62,9 @@ export async function readRealigned(
   const newer: string[] = []
   const late: string[] = []
   for (const { deviceId, state } of positions) {
-    const signal = map.device(deviceId)?.signal
-    if (!signal) continue
-    if (state.tsMs > signal.tsMs) newer.push(deviceId)
+    const measuredAtMs = map.device(deviceId)?.measuredAtMs ?? null
+    if (measuredAtMs === null) continue
+    if (state.tsMs > measuredAtMs) newer.push(deviceId)
     else if (withLate && !isFresh.has(deviceId)) late.push(deviceId)
   }
   for (const deviceIds of inParts([...newer, ...late].slice(0, maxIds))) {

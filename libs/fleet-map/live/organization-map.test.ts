@@ -7,8 +7,8 @@ test('a watcher is told the ordinal of each device that is added, changed or rem
   const entry = (deviceId: string, name = 'Router') => ({
     ...{ deviceId, organizationId: 'organization', name, status: 'online', tags: [], ownedFromMs: null },
   })
-  const fix = { tsMs: 1, ts: '', lat: 1, lon: 1, fix: null, accuracyM: null, speedMps: null, headingDeg: null }
-  const dwell = { arrivedAtMs: 1, arrivedAt: '', lat: 1, lon: 1, radiusM: 1 }
+  const fix = { tsMs: 1, lat: 1, lon: 1, fix: null, accuracyM: null, speedMps: null, headingDeg: null }
+  const dwell = { arrivedAtMs: 1, lat: 1, lon: 1, radiusM: 1 }
   map.applyRegistry([entry('a')])
   let told: number[] = []
   const stop = map.watch((ordinal) => told.push(ordinal))

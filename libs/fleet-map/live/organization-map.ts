@@ -1,8 +1,11 @@
-import { createSharedWords, type SharedWords } from '#core/shared-words'
+import { createSharedWords } from '#core/shared-words'
 import { createBuckets } from '#fleet-map/live/buckets'
 import { createChangeOrder } from '#fleet-map/live/change-order'
+import { createDeviceRows } from '#fleet-map/live/device-rows'
 import type { DeviceState, RegistryEntry } from '#fleet-map/live/device-state'
+import { MappedDevice } from '#fleet-map/live/mapped-device'
 import { createPositionColumns } from '#fleet-map/live/position-columns'
+import type { RowPages } from '#fleet-map/live/row-pages'
 import type { Revisions } from '#fleet-map/revisions'
 import type { OngoingDwellRow } from '#questdb/dwells'
 import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
@@ -51,11 +54,12 @@ const minuteMs = 60_000
 
 /** An empty map. It ignores telemetry of unregistered devices and telemetry from before the current ownership. */
 export function createOrganizationMap(organizationId: string, revisions: Revisions): OrganizationMap {
-  const devices = new Map<string, DeviceState>()
-  const byOrdinal: (DeviceState | undefined)[] = []
+  const devices = new Map<string, MappedDevice>()
+  const byOrdinal: (MappedDevice | undefined)[] = []
   const watchers = new Set<(ordinal: number) => void>()
   const shared = createSharedWords()
   const changes = createChangeOrder()
+  const rowsOf = createDeviceRows(shared)
   const positions = createPositionColumns()
   /** Positions (twice the ordinal) and signals (one more) by the minute of their time. */
   const heardIn = createBuckets()
@@ -70,17 +74,17 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
     if (change(revisions.current() + 1)) changedAt = revisions.next()
   }
 
-  const announce = ({ ordinal }: DeviceState): void => {
+  const announce = ({ ordinal }: MappedDevice): void => {
     for (const onChange of watchers) onChange(ordinal)
   }
   const add = (entry: RegistryEntry, revision: number): void => {
-    const device = newDevice(entry, byOrdinal.length, revision)
+    const device = new MappedDevice(rowsOf, byOrdinal.length, entry, revision)
     byOrdinal.push(device)
     devices.set(entry.deviceId, device)
     changes.touch(device.ordinal)
     announce(device)
   }
-  const touch = (device: DeviceState, revision: number): void => {
+  const touch = (device: MappedDevice, revision: number): void => {
     device.revision = revision
     changes.touch(device.ordinal)
     announce(device)
@@ -93,6 +97,7 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
     const { ordinal } = device
     byOrdinal[ordinal] = undefined
     changes.remove(ordinal)
+    for (const rows of Object.values(rowsOf)) rows.remove(ordinal)
     positions.remove(ordinal)
     for (const item of [2 * ordinal, 2 * ordinal + 1]) heardIn.remove(item)
     dwelling.delete(ordinal)
@@ -101,18 +106,20 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
   }
 
   const applyNewest = <State extends { tsMs: number }>(
-    rows: readonly Located<State>[],
-    read: (device: DeviceState) => State | null,
-    write: (device: DeviceState, state: State) => void,
+    received: readonly Located<State>[],
+    rows: RowPages<State>,
+    knownAtMs: (device: MappedDevice) => number | null,
+    index: (ordinal: number, state: State) => void,
   ): void =>
     round((next) => {
       let changed = false
-      for (const { deviceId, state } of rows) {
+      for (const { deviceId, state } of received) {
         const device = devices.get(deviceId)
         if (!device || state.tsMs < (device.entry.ownedFromMs ?? 0)) continue
-        const known = read(device)
-        if (known && (known.tsMs > state.tsMs || sameFields(known, state))) continue
-        write(device, state)
+        const { ordinal } = device
+        if ((knownAtMs(device) ?? Number.NEGATIVE_INFINITY) > state.tsMs || rows.isSame(ordinal, state)) continue
+        rows.write(ordinal, state)
+        index(ordinal, state)
         touch(device, next)
         changed = true
       }
@@ -182,21 +189,19 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
     applyLocations: (rows) =>
       applyNewest(
         rows,
-        (device) => device.location,
-        (device, location) => {
-          device.location = { ...location, fix: shared.word(location.fix) }
-          positions.set(device.ordinal, location)
-          heardIn.place(2 * device.ordinal, minuteOf(location.tsMs))
+        rowsOf.locations,
+        (device) => device.locatedAtMs,
+        (ordinal, location) => {
+          positions.set(ordinal, location)
+          heardIn.place(2 * ordinal, minuteOf(location.tsMs))
         },
       ),
     applySignals: (rows) =>
       applyNewest(
         rows,
-        (device) => device.signal,
-        (device, signal) => {
-          device.signal = compactSignal(signal, device.location, shared)
-          heardIn.place(2 * device.ordinal + 1, minuteOf(signal.tsMs))
-        },
+        rowsOf.signals,
+        (device) => device.measuredAtMs,
+        (ordinal, signal) => heardIn.place(2 * ordinal + 1, minuteOf(signal.tsMs)),
       ),
     replaceDwells: (rows) =>
       round((next) => {
@@ -208,12 +213,17 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
         }
         let changed = false
         for (const device of concerned) {
+          const { ordinal } = device
           const found = ongoing.get(device.entry.deviceId)
-          const dwell = found && found.arrivedAtMs >= (device.entry.ownedFromMs ?? 0) ? found : null
-          if (dwell === device.dwell || (dwell && device.dwell && sameFields(dwell, device.dwell))) continue
-          device.dwell = dwell
-          if (dwell) dwelling.add(device.ordinal)
-          else dwelling.delete(device.ordinal)
+          const dwell = found && found.arrivedAtMs >= (device.entry.ownedFromMs ?? 0) ? found : undefined
+          if (dwell ? rowsOf.dwells.isSame(ordinal, dwell) : !rowsOf.dwells.has(ordinal)) continue
+          if (dwell) {
+            rowsOf.dwells.write(ordinal, dwell)
+            dwelling.add(ordinal)
+          } else {
+            rowsOf.dwells.remove(ordinal)
+            dwelling.delete(ordinal)
+          }
           touch(device, next)
           changed = true
         }
@@ -223,32 +233,6 @@ export function createOrganizationMap(organizationId: string, revisions: Revisio
 }
 
 const minuteOf = (ms: number): number => Math.max(0, Math.floor(ms / minuteMs))
-
-const newDevice = (entry: RegistryEntry, ordinal: number, revision: number): DeviceState => ({
-  entry,
-  location: null,
-  signal: null,
-  dwell: null,
-  ordinal,
-  revision,
-})
-
-/** The signal with the words of other devices, and with the time of its position if a device reports both together. */
-const compactSignal = (signal: SignalRow, location: PositionRow | null, { word }: SharedWords): SignalRow => ({
-  ...signal,
-  ts: location?.ts === signal.ts ? location.ts : signal.ts,
-  rat: word(signal.rat),
-  plmn: word(signal.plmn),
-  operatorName: word(signal.operatorName),
-  quality: word(signal.quality),
-  qualityBasis: word(signal.qualityBasis),
-  alignment: word(signal.alignment),
-})
-
-function sameFields<State extends object>(a: State, b: State): boolean {
-  for (const name in a) if (a[name] !== b[name]) return false
-  return true
-}
 
 const sameEntry = (a: RegistryEntry, b: RegistryEntry): boolean =>
   a.name === b.name &&

@@ -21,15 +21,13 @@ function register(map: OrganizationMap, deviceId: string, status = 'online', tag
 
 function locate(map: OrganizationMap, deviceId: string, lat: number, lon: number, tsMs = nowMs): void {
   const fix = { fix: '3d', accuracyM: null, speedMps: null, headingDeg: null }
-  map.applyLocations([{ deviceId, state: { tsMs, ts: '', lat, lon, ...fix } }])
+  map.applyLocations([{ deviceId, state: { tsMs, lat, lon, ...fix } }])
 }
 
 function measure(map: OrganizationMap, deviceId: string, rsrpDbm: number, tsMs = nowMs): void {
   const radio = { rat: 'lte', plmn: '27201', operatorName: null, rsrpDbm, rsrqDb: null, sinrDb: null, nrRsrpDbm: null }
   const place = { alignment: null, alignErrorM: null, lat: null, lon: null }
-  map.applySignals([
-    { deviceId, state: { tsMs, ts: '', ...radio, ...place, ...signalQuality({ rat: 'lte', rsrpDbm }) } },
-  ])
+  map.applySignals([{ deviceId, state: { tsMs, ...radio, ...place, ...signalQuality({ rat: 'lte', rsrpDbm }) } }])
 }
 
 const openIndex = (map: OrganizationMap, filter = {}) => createDeviceIndex([{ map, windowMs }], filter)
@@ -179,7 +177,7 @@ test('a fleet in more than 5,000 cells has coarser cells below zoom 4, the same 
       ...{ tags: [], ownedFromMs: null },
     })),
   )
-  const fix = { tsMs: nowMs, ts: '', fix: null, accuracyM: null, speedMps: null, headingDeg: null }
+  const fix = { tsMs: nowMs, fix: null, accuracyM: null, speedMps: null, headingDeg: null }
   const places = Array.from({ length: devices }, (_, number) => ({
     deviceId: `device ${number}`,
     state: { ...fix, lat: (number % 100) - 50, lon: 4 * Math.floor(number / 100) - 180 },

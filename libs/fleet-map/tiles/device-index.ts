@@ -1,5 +1,5 @@
 import { forEachInSlices } from '#core/slices'
-import { type DeviceFilter, matches, shownDevice } from '#fleet-map/filter'
+import { type DeviceFilter, matches, shownLocation, shownSignal } from '#fleet-map/filter'
 import type { GroupMembers } from '#fleet-map/group-members'
 import { createBuckets } from '#fleet-map/live/buckets'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
@@ -182,9 +182,11 @@ function placeOf(
 ): IndexedDevice | undefined {
   const state = map.deviceAt(ordinal)
   if (!state || (status !== undefined && state.entry.status !== status)) return undefined
-  const shown = shownDevice(state, nowMs - windowMs)
-  const { location, signal } = shown
-  if (!location || !matches(shown, filter)) return undefined
+  const fromMs = nowMs - windowMs
+  if (!matches(state, fromMs, filter)) return undefined
+  const location = shownLocation(state, fromMs)
+  if (!location) return undefined
+  const signal = shownSignal(state, fromMs)
   return {
     device: placedDevice(location, state.entry.status, signal?.quality),
     oldestMs: Math.min(location.tsMs, signal?.tsMs ?? Number.POSITIVE_INFINITY),

@@ -1,4 +1,4 @@
-import { shownDevice } from '#fleet-map/filter'
+import { shownSignal } from '#fleet-map/filter'
 import type { DeviceState } from '#fleet-map/live/device-state'
 import type { CellCounts, CellLevel } from '#fleet-map/tiles/cell-level'
 import type { DeviceIndex } from '#fleet-map/tiles/device-index'
@@ -57,9 +57,10 @@ function deviceFeature(index: DeviceIndex, row: number, tile: Tile, nowMs: numbe
   const { map, ordinal } = index.deviceOf(row)
   const indexed = index.maps[map]
   const device = indexed?.map.deviceAt(ordinal)
-  if (!placed || !indexed || !device?.location) return undefined
-  const { entry, location } = device
-  const { signal } = shownDevice(device, nowMs - indexed.windowMs)
+  const location = device?.location
+  if (!placed || !indexed || !location) return undefined
+  const { entry } = device
+  const signal = shownSignal(device, nowMs - indexed.windowMs)
   return {
     type: 1,
     geometry: [pointInTile(worldOf(placed), tile)],
@@ -71,7 +72,7 @@ function deviceFeature(index: DeviceIndex, row: number, tile: Tile, nowMs: numbe
       rsrpDbm: signal?.rsrpDbm,
       headingDeg: location.headingDeg,
       speedMps: location.speedMps,
-      motion: motionOf(device, nowMs),
+      motion: motionOf(device, location.speedMps, nowMs),
     },
     ages: { ageS: Math.max(0, Math.round((nowMs - location.tsMs) / 1_000)) },
   }
@@ -81,11 +82,12 @@ const silentAfterMs = 15 * 60_000
 const movingFromMps = 1.5
 
 /** `silent`: offline, disabled, or neither a position nor a signal for 15 minutes. A device in a dwell is `standing`. */
-function motionOf({ entry, location, signal, dwell }: DeviceState, nowMs: number): 'moving' | 'standing' | 'silent' {
-  const newestMs = Math.max(location?.tsMs ?? 0, signal?.tsMs ?? 0)
+function motionOf(device: DeviceState, speedMps: number | null, nowMs: number): 'moving' | 'standing' | 'silent' {
+  const { entry, locatedAtMs, measuredAtMs } = device
+  const newestMs = Math.max(locatedAtMs ?? 0, measuredAtMs ?? 0)
   const isOff = entry.status === 'offline' || entry.status === 'disabled'
   if (isOff || nowMs - newestMs > silentAfterMs) return 'silent'
-  return dwell || (location?.speedMps ?? 0) < movingFromMps ? 'standing' : 'moving'
+  return device.dwell || (speedMps ?? 0) < movingFromMps ? 'standing' : 'moving'
 }
 
 /** The name of the property with the number of devices of a quality class: `noneCount` to `excellentCount`. */
