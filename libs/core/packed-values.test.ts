@@ -74,3 +74,16 @@ test.each([
 ])('%s takes few bytes', (_, packed, bytes) => {
   expect(createValuePacker().pack(packed)).toHaveLength(bytes)
 })
+
+test('a packer with the names of another one unpacks its values', () => {
+  fc.assert(
+    fc.property(fc.array(value, { minLength: 5 }), value, (packed, later) => {
+      const earlier = createValuePacker()
+      const kept = packed.map((each) => Buffer.from(earlier.pack(each)))
+      const packer = createValuePacker(earlier.names(0))
+      expect(kept.map((bytes) => packer.unpack(bytes))).toEqual(packed)
+      expect(packer.unpack(packer.pack(later))).toEqual(later)
+      expect(kept.map((bytes) => packer.unpack(bytes))).toEqual(packed)
+    }),
+  )
+})

@@ -9,8 +9,13 @@ type PackableRecord = { [name: string]: Packable }
 export type ValuePacker = {
   /** Returns the packed value. The bytes are valid until the next call. */
   pack(value: Packable): Buffer
-  /** A copy of the value that this packer has packed. Throws an Error if the bytes are incomplete. */
+  /**
+   * A copy of the value that this packer has packed, or one that began with its lists of names. Throws an Error if the bytes are
+   * incomplete.
+   */
   unpack(packed: Buffer): Packable
+  /** The lists of names that packed values refer to, from number `from` on. */
+  names(from: number): (readonly string[])[]
 }
 
 const [isNull, isFalse, isTrue, isInt32, isInt48, isDouble, isLatin1, isWideText, isList] = [0, 1, 2, 3, 4, 5, 6, 7, 8]
@@ -24,14 +29,16 @@ const headBytes = 9
 
 /**
  * Each value is a tag of one byte, followed by its content. Lists and texts start with their length, objects with the number
- * of their list of names. Numbers keep their exact value, including −0, NaN and infinities.
+ * of their list of names. Numbers keep their exact value, including −0, NaN and infinities. `knownNames`: all lists of names of
+ * an earlier packer, to unpack its values.
  */
-export function createValuePacker(): ValuePacker {
+export function createValuePacker(knownNames: readonly (readonly string[])[] = []): ValuePacker {
   let bytes = Buffer.allocUnsafe(4_096)
   let at = 0
   /** The bytes that are read. */
   let source: Buffer = bytes
   const shapes = createShapes()
+  for (const names of knownNames) shapes.numberOf(recordOf(names), names)
 
   const reserve = (count: number): void => {
     if (at + count <= bytes.length) return
@@ -153,8 +160,13 @@ export function createValuePacker(): ValuePacker {
       source = packed
       return read()
     },
+    names: shapes.namesFrom,
   }
 }
+
+/** Returns a record with these names, in their order. Parsed, because members that are set one by one make slow objects. */
+const recordOf = (names: readonly string[]): PackableRecord =>
+  JSON.parse(`{${names.map((name) => `${JSON.stringify(name)}:null`).join()}}`) as PackableRecord
 
 function isLatin1Text(text: string): boolean {
   for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0xff) return false
@@ -208,6 +220,7 @@ function createShapes() {
       last = { names, number: node.number }
       return node.number
     },
+    namesFrom: (from: number) => shapes.slice(from).map(({ names }) => names),
     at(number: number): Shape {
       const shape = shapes[number]
       if (!shape) throw new Error('The packed value is of another packer.')

@@ -5,6 +5,7 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeSync,
@@ -12,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { crc32c } from '@node-rs/crc32'
 import { z } from 'zod'
-import type { Checkpoint } from '#telemetry-log/checkpoint'
+import { type Checkpoint, statesSuffix } from '#telemetry-log/checkpoint'
 import { syncFolder } from '#telemetry-log/segments'
 
 /*
@@ -35,6 +36,7 @@ const checkpointSchema = z.object({
   history: z.array(z.object({ position: z.number(), atMs: z.number() })),
   serverStartMs: z.number().optional(),
   resumePosition: z.number().optional(),
+  states: z.object({ name: z.string(), bytes: z.number() }).optional(),
 })
 
 /** Returns the last durable checkpoint of the folder. Undefined if none can be read. */
@@ -66,9 +68,10 @@ export function writeCheckpoint(folder: string, checkpoint: Checkpoint): void {
   rmSync(join(folder, earlierFileName), { force: true })
 }
 
-/** Deletes the checkpoint of the folder. */
+/** Deletes the checkpoint of the folder, and the files of states that it may refer to. */
 export function removeCheckpoint(folder: string): void {
-  for (const name of [earlierFileName, fileName]) rmSync(join(folder, name), { force: true })
+  const states = readdirSync(folder).filter((name) => name.endsWith(statesSuffix))
+  for (const name of [earlierFileName, fileName, ...states]) rmSync(join(folder, name), { force: true })
 }
 
 function reserveSlots(folder: string, fd: number): void {

@@ -10,6 +10,13 @@ export type SampleCounts = {
   deadLettered: number
 }
 
+/**
+ * A file with the states of devices, in the folder of the partition, and its length when the states were those at `position`. Its
+ * name ends with `statesSuffix`.
+ */
+export type StatesReference = { name: string; bytes: number }
+export const statesSuffix = '.states'
+
 /** Everything before `position` is stored. */
 export type Checkpoint = {
   position: LogPosition
@@ -21,6 +28,8 @@ export type Checkpoint = {
   serverStartMs?: number | undefined
   /** Where to read again if that server still runs: not after `position`, and before work that was only in memory. */
   resumePosition?: LogPosition | undefined
+  /** Absent if no states are kept. */
+  states?: StatesReference | undefined
 }
 
 /** Remembers how far a partition was stored. */

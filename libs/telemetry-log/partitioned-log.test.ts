@@ -32,7 +32,16 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const devices = Array.from({ length: 20 }, () => newId())
+/** Five devices of each of four partitions. */
+const devices = Array.from({ length: 4 }, (_, partition) => Array.from({ length: 5 }, () => idIn(partition))).flat()
+
+function idIn(partition: number): string {
+  for (;;) {
+    const id = newId()
+    if (partitionOf(id, 4) === partition) return id
+  }
+}
+
 const organizationId = newId()
 
 const report = (deviceId: string, number: number, body = `${number}`): TelemetryBatch => ({

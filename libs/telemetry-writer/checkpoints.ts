@@ -12,10 +12,12 @@ import type { LogPosition } from '#telemetry-log/log'
 const replayWindowMs = 15 * 60 * 1_000
 const writeEveryMs = 1_000
 
-type Resume = Pick<Checkpoint, 'serverStartMs' | 'resumePosition'>
+type Resume = Pick<Checkpoint, 'serverStartMs' | 'resumePosition' | 'states'>
 
 export type Checkpoints = {
   current(): Checkpoint
+  /** The last one that is durable. */
+  written(): Checkpoint
   /** Records a position. It is written at most once a second, and by `keep`. `resume`: see `Checkpoint`. */
   advance(position: LogPosition, counts: SampleCounts, resume?: Resume): void
   /** Records another position to resume from while no new rows are stored. */
@@ -74,6 +76,7 @@ export function openCheckpoints(options: CheckpointOptions): Checkpoints {
 
   return {
     current: () => current,
+    written: () => written,
     advance(position, counts, resume) {
       current = { ...current, position, counts, ...resume }
       isReplayed = true

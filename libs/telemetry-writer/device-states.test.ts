@@ -1,9 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import type { StatesReference } from '#telemetry-log/checkpoint'
 import { questdbConnection } from '#test/questdb'
 import { createDeviceStates } from './device-states.ts'
 import { advanceTrack, markDirty, setPast, takeDirty } from './device-track.ts'
+import { remember, sight } from './seen-samples.ts'
+import { openStateFile } from './state-file.ts'
 
 let questdb: QuestdbSql
 beforeAll(() => {
@@ -15,11 +21,7 @@ const nowMs = Date.UTC(2026, 10, 20)
 const secondMs = 1_000
 
 async function loadedDevice() {
-  const states = createDeviceStates(
-    questdb,
-    () => 0,
-    () => {},
-  )
+  const states = createDeviceStates({ questdb, generation: () => 0, position: () => 0, onFailure: () => {} })
   const deviceId = newId()
   await states.load(new Map([[deviceId, 'vehicle']]), nowMs)
   const origin = { deviceId, organizationId: newId(), receivedAtMs: nowMs }
@@ -159,4 +161,42 @@ test('after many devices were loaded from the database, they are packed without 
   await states.load(new Map(Array.from({ length: 1_000 }, () => [newId(), 'vehicle'])), nowMs)
   for (let second = 3; second < 10; second++) states.packIdle(second * secondMs)
   expect(states.of(deviceId)).not.toBe(before)
+})
+
+test('a device of an earlier process continues without the database, which decides about the times of that process', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'device-states-'))
+  const open = (reference?: StatesReference) =>
+    openStateFile({ folder, reference, mayWrite: () => true, onGivenUp: (error) => expect.fail(String(error)) })
+  const before = { position: () => 10, onFailure: () => {} }
+  const first = open()
+  const earlier = createDeviceStates({ questdb, generation: () => 7, ...before, kept: { file: first, before: 0 } })
+  const [deviceId, other, old] = [newId(), newId(), newId()]
+  const loadedMs = Date.now()
+  await earlier.load(
+    new Map([
+      [deviceId, 'vehicle'],
+      [other, 'vehicle'],
+    ]),
+    loadedMs,
+  )
+  await earlier.load(new Map([[old, 'vehicle']]), loadedMs - 2 * 60 * 60 * secondMs)
+  remember(earlier.of(deviceId).seen.cellular, loadedMs + secondMs)
+  for (let second = 0; second < 40; second++) earlier.packIdle(second * secondMs)
+  const reference = first.flush()
+  first.close()
+
+  const refuses = () => Promise.reject(new Error('The database is not needed.'))
+  const second = open(reference)
+  const states = createDeviceStates({
+    ...{ questdb: { query: refuses, queryArrays: refuses, end: refuses }, generation: () => 0, ...before },
+    kept: { file: second, before: 10 },
+  })
+  expect([deviceId, other, old].map(states.has)).toEqual([true, true, false])
+  await states.load(new Map([[deviceId, 'vehicle']]), nowMs)
+  const { cellular } = states.of(deviceId).seen
+  const seconds = [1, 2].map((second) => sight(cellular, loadedMs + second * secondMs, 0))
+  expect(seconds).toEqual(['unsure', 'new'])
+  await expect(states.load(new Map([[other, 'ship']]), nowMs)).rejects.toThrow('not needed')
+  second.close()
+  rmSync(folder, { recursive: true })
 })

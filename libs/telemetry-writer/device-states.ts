@@ -2,10 +2,11 @@ import { readNewestTimes } from '#questdb/device-times'
 import type { QuestdbSql } from '#questdb/sql'
 import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
+import type { LogPosition } from '#telemetry-log/log'
 import type { DeviceState } from './device-state.ts'
 import { askForPast, createDeviceTrack, hasWork, inheritDirty, settleWhenQuiet } from './device-track.ts'
 import { beginTracks, recoverTracks } from './recover-tracks.ts'
-import { createRestingStates } from './resting-states.ts'
+import { createRestingStates, type KeptStates } from './resting-states.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 
 export type DeviceStates = {
@@ -60,15 +61,28 @@ const packBatch = 2_000
  */
 const packAfterLoaded = 1_000
 
-/**
- * States of recently active devices. A state is packed between two reports, because most devices report every few minutes.
- * `onFailure` receives devices whose tracks could not be recovered.
- */
-export function createDeviceStates(
-  questdb: QuestdbSql,
-  generation: () => number,
-  onFailure: (deviceId: string, error: unknown) => void,
-): DeviceStates {
+export type DeviceStatesParts = {
+  questdb: QuestdbSql
+  generation: () => number
+  /** Every report that the database may have is before this position. */
+  position: () => LogPosition
+  /** Receives devices whose tracks could not be recovered. */
+  onFailure: (deviceId: string, error: unknown) => void
+  /** Receives how many states were restored from the database. */
+  onRestored?: ((devices: number) => void) | undefined
+  /** A file that keeps packed states for the next process. */
+  kept?: KeptStates | undefined
+}
+
+/** States of recently active devices. A state is packed between two reports, because most devices report every few minutes. */
+export function createDeviceStates({
+  questdb,
+  generation,
+  position,
+  onFailure,
+  onRestored,
+  kept,
+}: DeviceStatesParts): DeviceStates {
   /** States that were loaded since the last turn of `packIdle`. Each device is in one of the four maps, or in `packed`. */
   let states = new Map<string, DeviceState>()
   /** States that were not loaded since then and are packed next. */
@@ -77,20 +91,30 @@ export function createDeviceStates(
   let visiting = new Map<string, DeviceState>()
   /** Those that were loaded before it, and not since. */
   let leaving = new Map<string, DeviceState>()
-  const packed = createRestingStates()
+  const packed = createRestingStates(kept)
   let turnedAtMs = Number.NEGATIVE_INFINITY
   let calledAtMs = Number.NEGATIVE_INFINITY
   let loadedSinceTurn = 0
 
-  /** Returns the state of a device in memory. Unpacks it if necessary. */
-  function find(deviceId: string): DeviceState | undefined {
+  if (kept) packed.evict(Date.now() - idleMs)
+
+  /**
+   * Returns the state of a device in memory. Unpacks it if necessary. Discards the state of an earlier process if its class differs
+   * from `deviceClass`: a restart applies a class that was changed.
+   */
+  function find(deviceId: string, deviceClass?: DeviceClass): DeviceState | undefined {
     const recent = states.get(deviceId) ?? visiting.get(deviceId)
     if (recent) return recent
     const resting = packed.take(deviceId)
     if (resting) {
-      const isFrequent = calledAtMs - resting.packedAtMs < packAfterMs
-      ;(isFrequent ? states : visiting).set(deviceId, resting.state)
-      return resting.state
+      const { packedAtMs } = resting
+      const isOfThisProcess = packedAtMs !== Number.NEGATIVE_INFINITY
+      if (!isOfThisProcess && resting.state.track.deviceClass !== (deviceClass ?? resting.state.track.deviceClass))
+        return undefined
+      const state = isOfThisProcess ? resting.state : continued(resting.state)
+      const isFrequent = calledAtMs - packedAtMs < packAfterMs
+      ;(isFrequent ? states : visiting).set(deviceId, state)
+      return state
     }
     const state = idle.get(deviceId) ?? leaving.get(deviceId)
     // Realignment takes turns in the order of the maps, so devices with work keep their place.
@@ -100,6 +124,8 @@ export function createDeviceStates(
     idle.delete(deviceId)
     return state
   }
+  /** The database has the rows of an earlier process, whose generations had other numbers. */
+  const continued = (state: DeviceState): DeviceState => ({ ...state, seen: seenUntil(state, generation()) })
   /** Packs a state, unless it has work that must stay in memory. */
   function rest(deviceId: string, state: DeviceState, packedAtMs: number): void {
     if (!packed.put(deviceId, state, packedAtMs)) states.set(deviceId, state)
@@ -120,9 +146,9 @@ export function createDeviceStates(
     const tracks = new Map(devices.map(([deviceId, deviceClass]) => [deviceId, createDeviceTrack(deviceClass)]))
     const sinceMs = receivedBeforeMs - lookBackMs
     for (const [deviceId, track] of tracks) {
-      const seen = kinds.map((kind) => [kind, startSeenTimes(sinceMs, generation())] as const)
       states.set(deviceId, {
-        seen: Object.fromEntries(seen) as Record<Kind, SeenTimes>,
+        position: position(),
+        seen: seenOf(() => startSeenTimes(sinceMs, generation())),
         track,
         newestSystemMs: 0,
         usedAtMs: receivedBeforeMs,
@@ -139,6 +165,7 @@ export function createDeviceStates(
     for (const deviceId of deviceIds) (known.has(deviceId) ? silent : heardOf).delete(deviceId)
     await recoverTracks(questdb, heardOf, { receivedBeforeMs, onFailure })
     await beginTracks(questdb, silent, receivedBeforeMs)
+    onRestored?.(devices.length)
   }
 
   return {
@@ -150,7 +177,7 @@ export function createDeviceStates(
       leaving.has(deviceId) ||
       idle.has(deviceId),
     async load(devices, receivedBeforeMs) {
-      const missing = [...devices].filter(([deviceId]) => !find(deviceId))
+      const missing = [...devices].filter(([deviceId, deviceClass]) => !find(deviceId, deviceClass))
       for (let start = 0; start < missing.length; start += loadBatch) {
         const batch = missing.slice(start, start + loadBatch)
         try {
@@ -204,6 +231,7 @@ export function createDeviceStates(
     },
     packIdle(monotonicMs) {
       calledAtMs = monotonicMs
+      packed.tidyFile(monotonicMs)
       for (const [deviceId, state] of leaving) rest(deviceId, state, monotonicMs)
       leaving = visiting
       visiting = new Map()
@@ -226,3 +254,10 @@ export function createDeviceStates(
     },
   }
 }
+
+const seenOf = (timesOf: (kind: Kind) => SeenTimes): Record<Kind, SeenTimes> =>
+  Object.fromEntries(kinds.map((kind) => [kind, timesOf(kind)])) as Record<Kind, SeenTimes>
+
+/** Without the single times: the database decides about all times up to the newest one. */
+const seenUntil = ({ seen }: DeviceState, generation: number): Record<Kind, SeenTimes> =>
+  seenOf((kind) => startSeenTimes(seen[kind].newestMs, generation))

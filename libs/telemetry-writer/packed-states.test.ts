@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { kinds } from '#telemetry/fields'
 import { cellularRow, track as tracks } from '#test/tracks'
-import type { DeviceState } from './device-state.ts'
+import { type DeviceState, stateVersion } from './device-state.ts'
 import { advanceTrack, createDeviceTrack, markDirty, setPast, settleWhenQuiet, takeDirty } from './device-track.ts'
 import { createStatePacker } from './packed-states.ts'
 import { remember, type SeenTimes, sight, startSeenTimes } from './seen-samples.ts'
@@ -12,6 +12,7 @@ const minuteMs = 60_000
 const origin = { deviceId: 'device', organizationId: 'owner', receivedAtMs: startMs }
 
 const newState = (): DeviceState => ({
+  position: 0,
   seen: Object.fromEntries(kinds.map((kind) => [kind, startSeenTimes(startMs, 0)])) as Record<
     (typeof kinds)[number],
     SeenTimes
@@ -133,4 +134,41 @@ test('a packed device tells when its open dwell has to be written', () => {
   const again = () => packer.unpack(packer.pack(state)?.bytes ?? Buffer.alloc(0))
   expect(settleWhenQuiet(again().track, state.usedAtMs, dueMs - 1)).toBe(false)
   expect(settleWhenQuiet(again().track, state.usedAtMs, dueMs)).toBe(true)
+})
+
+test('the members of a packed state belong to its version', () => {
+  const packer = createStatePacker()
+  const state = newState()
+  setPast(state.track, { tsMs: startMs - 2 * minuteMs, lat: 50, lon: 8 })
+  for (const minute of [0, 3, 6, 6.5]) {
+    const row = { ...cellularRow(startMs + minute * minuteMs), organizationId: 'owner', receivedAtMs: startMs }
+    advanceTrack(state.track, origin, [fix(minute, 50)], [row])
+  }
+  takeDirty(state.track)
+  packer.pack(state)
+  // Files of states remain after an update of the program. When this test fails, increase `stateVersion`.
+  expect({ stateVersion, names: packer.names(0).map((names) => names.join()) }).toMatchInlineSnapshot(`
+    {
+      "names": [
+        "position,seen,track,newestSystemMs,usedAtMs",
+        "cellular,connection,location,system",
+        "floorMs,newestMs,generation,current,previous,lookup",
+        "deviceClass,past,realignFailures,revision,written,unwritten,settledAtMs,interval,owners,alignment",
+        "tsMs,lat,lon",
+        "arrivedAtMs,lastInsideAtMs,gap",
+        "fromMs,toMs",
+        "receivedAtMs,everyMs",
+        "present,previous",
+        "organizationId,receivedAtMs,newestFixMs",
+        "fixes,dwell,closedDwells,trailing,newestReportMs,knownFromMs,droppedUntilMs,openDwellRows,staleFromMs",
+        "lat,lon,timeMs,firstReportMs,lastReportMs,accuracyM,speedMps,headingDeg,gap",
+        "pending,open",
+        "anchor,last,extent,accuracyM,gap",
+        "origin,count,latOffsetSum,lonOffsetSum,hull,recent",
+        "lat,lon",
+        "rat,plmn,operatorName,band,arfcn,bandwidthMhz,pci,cellId,tac,rssiDbm,rsrpDbm,rsrqDb,sinrDb,cqi,signalPercent,nrRsrpDbm,nrRsrqDb,nrSinrDb,nrArfcn,nrPci,nrBand,cells,lat,lon,accuracyM,fixAgeMs,kind,tsMs,tsCorrected,alignedLat,alignedLon,alignment,alignErrorM,alignedFixAgeMs,organizationId,receivedAtMs",
+      ],
+      "stateVersion": 1,
+    }
+  `)
 })

@@ -15,26 +15,32 @@ export type StatePacker = {
   pack(state: DeviceState): PackedState | undefined
   /** Returns a state that continues where these bytes were packed. */
   unpack(bytes: Buffer): DeviceState
+  /** The lists of names that packed states refer to, from number `from` on. */
+  names(from: number): (readonly string[])[]
 }
 
 type IdleState = Omit<DeviceState, 'track'> & { track: IdleTrack }
 
-/** Packs the states of devices into bytes. Only the packer that packed a state can unpack it. */
-export function createStatePacker(): StatePacker {
-  const packer = createValuePacker()
+/**
+ * Packs the states of devices into bytes. Only the packer that packed a state can unpack it, or one that began with its lists of
+ * names.
+ */
+export function createStatePacker(knownNames: readonly (readonly string[])[] = []): StatePacker {
+  const packer = createValuePacker(knownNames)
   return {
-    pack({ seen, track, newestSystemMs, usedAtMs }) {
+    pack({ position, seen, track, newestSystemMs, usedAtMs }) {
       const idle = idleTrack(track)
       if (!idle) return undefined
       // A lookup is made again when it is needed.
       const times = mapValues(seen, (each) => ({ ...each, lookup: undefined }))
-      const plain: IdleState = { seen: times, track: idle, newestSystemMs, usedAtMs }
+      const plain: IdleState = { position, seen: times, track: idle, newestSystemMs, usedAtMs }
       return { bytes: packer.pack(plain as unknown as Packable), settleDueMs: settleDueMs(track, usedAtMs) }
     },
     unpack(bytes) {
       const { track, ...rest } = packer.unpack(bytes) as unknown as IdleState
       return { ...rest, track: continueTrack(track) }
     },
+    names: packer.names,
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QuestdbSql } from '#questdb/sql'
+import type { StatesReference } from '#telemetry-log/checkpoint'
 import type { LogPosition, PartitionTail, TelemetryLogReader } from '#telemetry-log/log'
 import type { Checkpoints } from './checkpoints.ts'
 import type { CleaningCounts } from './cleaning-counts.ts'
@@ -8,6 +9,7 @@ import type { ToldByRows } from './device-reports.ts'
 import type { OnFailure } from './failing-reports.ts'
 import { createPipeline } from './pipeline.ts'
 import type { SentRows } from './sent-rows.ts'
+import type { StateFile } from './state-file.ts'
 import type { RowStore } from './store-rows.ts'
 import { createUnconfirmedNews } from './unconfirmed-news.ts'
 
@@ -35,6 +37,10 @@ type PartitionWriterParts = {
   onBatch?: (position: LogPosition) => void
   onReplay: (from: LogPosition) => void
   onFailure: OnFailure
+  /** Receives how many states of devices were restored from the database. */
+  onRestored?: (devices: number) => void
+  /** Opens a file that keeps the states of devices, so that the next process need not restore them. Without it, none are kept. */
+  openStates?: (reference: StatesReference | undefined) => StateFile
 }
 
 export type PartitionWriter = {
@@ -56,8 +62,7 @@ export type PartitionWriter = {
 
 /** Stores one partition through a pipeline, and again from an earlier position after each restart of QuestDB. */
 export function createPartitionWriter(parts: PartitionWriterParts): PartitionWriter {
-  const { tail, checkpoints, openReaders, onStored, onBatch, onReplay, serverStartMs, untilApplied, ...pipelineParts } =
-    parts
+  const { checkpoints, openReaders, openStates, onStored, onBatch, onReplay, serverStartMs, untilApplied } = parts
   const news = createUnconfirmedNews()
   let pipeline: ReturnType<typeof createPipeline> | undefined
   /** Of the last rows that the pipeline stored; undefined before that. */
@@ -75,17 +80,25 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
     stored = undefined
     const startedAtMs = serverStartMs()
     const readers = openReaders(checkpoints.readPosition(startedAtMs), checkpoints.readPosition(undefined))
+    // Another server may lack rows that the states include.
+    const isSameServer = startedAtMs !== undefined && checkpoint.serverStartMs === startedAtMs
+    const stateFile = openStates?.(isSameServer ? checkpoint.states : undefined)
     const running = createPipeline({
-      ...pipelineParts,
+      ...parts,
       ...readers,
-      tail,
       checkpoint,
+      stateFile,
       onStored(position, counts, told, unfinishedPosition) {
         stored = { unfinishedPosition }
         const fromPosition = checkpoints.current().position
         if (told.reports.length + told.dwells.length > 0) onStored(told, news.sent(fromPosition), position)
-        const resume = { serverStartMs: startedAtMs, resumePosition: resumePosition(position) }
+        const resume = {
+          serverStartMs: startedAtMs,
+          resumePosition: resumePosition(position),
+          states: stateFile?.flush(),
+        }
         checkpoints.advance(position, counts, resume)
+        stateFile?.release(checkpoints.written().states)
         onBatch?.(position)
       },
     })
@@ -94,6 +107,7 @@ export function createPartitionWriter(parts: PartitionWriterParts): PartitionWri
       if (!isStopping) await running.run()
     } finally {
       for (const reader of Object.values(readers)) reader.close()
+      stateFile?.close()
     }
   }
 

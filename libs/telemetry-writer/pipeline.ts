@@ -18,6 +18,7 @@ import { rowlessIn } from './sample-counts.ts'
 import { createSampleLedger } from './sample-ledger.ts'
 import type { SentRows } from './sent-rows.ts'
 import { createSilentDevices } from './silent-devices.ts'
+import type { StateFile } from './state-file.ts'
 import type { RowStore } from './store-rows.ts'
 import { createUnfinishedReports } from './unfinished-reports.ts'
 
@@ -56,6 +57,10 @@ export type PipelineParts = {
     unfinishedPosition: LogPosition | undefined,
   ) => void
   onFailure: OnFailure
+  /** Receives how many states of devices were restored from the database. */
+  onRestored?: ((devices: number) => void) | undefined
+  /** A file that keeps the states of devices for the next process. */
+  stateFile?: StateFile | undefined
 }
 
 /** If more bytes than this wait in the log, rows are sent in fewer and larger flushes. */
@@ -101,7 +106,14 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const rows = createRowBatch()
   const reports = createDeviceReports()
   const ledger = createSampleLedger(checkpoint)
-  const states = createDeviceStates(questdb, () => generation, onFailure.device)
+  const states = createDeviceStates({
+    questdb,
+    generation: () => generation,
+    position: () => reader.position(),
+    onFailure: onFailure.device,
+    onRestored: parts.onRestored,
+    kept: parts.stateFile && { file: parts.stateFile, before: takenPosition },
+  })
   const unfinished = createUnfinishedReports(states.hasWork)
   const silent = createSilentDevices(parts.earlier, takenPosition, states)
   const quiet = createQuietReports(ahead)

@@ -52,7 +52,9 @@ export function createReportProcessor(parts: ReportProcessorParts): ReportProces
     const { batch } = report
     try {
       const told = { counted: isCounted(batch), stored, generation: generation() }
-      const added = reportRows.add(report, states.of(batch.deviceId), told)
+      const state = states.of(batch.deviceId)
+      const added = reportRows.add(report, state, told)
+      state.position = Math.max(state.position, batch.nextPosition)
       onAdded(batch)
       return added
     } catch (error) {

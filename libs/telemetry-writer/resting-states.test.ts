@@ -1,14 +1,20 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
 import { type Kind, kinds } from '#telemetry/fields'
+import type { StatesReference } from '#telemetry-log/checkpoint'
 import type { DeviceState } from './device-state.ts'
-import { advanceTrack, createDeviceTrack, markDirty } from './device-track.ts'
+import { advanceTrack, createDeviceTrack, idleTrack, markDirty } from './device-track.ts'
 import { createRestingStates } from './resting-states.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
+import { openStateFile } from './state-file.ts'
 
 const startMs = Date.UTC(2026, 0, 1)
 const minuteMs = 60_000
 
 const newState = (usedAtMs = startMs): DeviceState => ({
+  position: 0,
   seen: Object.fromEntries(kinds.map((kind) => [kind, startSeenTimes(startMs, 0)])) as Record<Kind, SeenTimes>,
   track: createDeviceTrack('vehicle'),
   newestSystemMs: 0,
@@ -66,4 +72,67 @@ test('a state that was not used for long is removed', () => {
   expect(states.take('old')).toBeUndefined()
   states.put('other', newState(startMs + minuteMs), 0)
   expect([states.take('new'), states.take('other')]).not.toContain(undefined)
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'resting-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Opens the states that a process keeps in the folder, and a way to end it. */
+function openKept(before: number, reference?: StatesReference) {
+  const onGivenUp = (error: unknown) => {
+    throw error
+  }
+  const file = openStateFile({ folder, reference, mayWrite: () => true, onGivenUp })
+  const states = createRestingStates({ file, before })
+  const end = () => {
+    const flushed = file.flush()
+    file.close()
+    return flushed
+  }
+  return { states, file, end }
+}
+
+const plain = ({ track, ...rest }: DeviceState) => ({ ...rest, track: idleTrack(track) })
+
+test('the next process has the states whose reports it does not read again', () => {
+  const first = openKept(0)
+  first.states.put('included', { ...standing(), position: 100 }, 5)
+  first.states.put('later', { ...newState(), position: 101 }, 5)
+  first.states.put('taken', { ...newState(), position: 50 }, 5)
+  const { state } = first.states.take('included') ?? {}
+  first.states.put('included', { ...standing(), position: 100 }, 6)
+  first.states.take('taken')
+
+  const second = openKept(100, first.end())
+  expect(['included', 'later', 'taken'].map(second.states.has)).toEqual([true, false, false])
+  expect([...second.states.due(Number.MAX_SAFE_INTEGER)]).toEqual(['included'])
+  const reference = second.end()
+
+  // A state that was once not used is not used later.
+  const third = openKept(200, reference)
+  expect(third.states.size()).toBe(1)
+  const taken = third.states.take('included')
+  expect(taken?.packedAtMs).toBe(Number.NEGATIVE_INFINITY)
+  expect(taken && state && plain(taken.state)).toEqual(state && plain(state))
+  third.end()
+})
+
+test('outdated states leave the file after an hour', () => {
+  const { states, file, end } = openKept(0)
+  const hourMs = 60 * 60_000
+  for (let device = 0; device < 5_000; device++) states.put(`device-${device}`, newState(startMs + device), 0)
+  states.evict(startMs + 4_000)
+  const before = file.bytes()
+  states.tidyFile(performance.now() + hourMs + 1_000)
+  expect(file.isRewriting()).toBe(true)
+  states.put('device-4000', { ...newState(), position: 7 }, 0)
+  states.take('device-4001')
+  for (let turn = 1; turn <= 3; turn++) states.tidyFile(performance.now() + 2 * hourMs + turn * 1_000)
+  expect(file.isRewriting()).toBe(false)
+  expect(file.bytes()).toBeLessThan(before / 3)
+  const next = openKept(10, end())
+  expect(next.states.size()).toBe(999)
+  expect(next.states.take('device-4000')?.state.position).toBe(7)
+  expect(next.states.has('device-4001')).toBe(false)
+  next.end()
 })

@@ -1,6 +1,9 @@
 import { createByteStore } from '#core/byte-store'
+import type { LogPosition } from '#telemetry-log/log'
 import type { DeviceState } from './device-state.ts'
 import { createStatePacker } from './packed-states.ts'
+import type { KeptState, StateChange } from './state-blocks.ts'
+import type { StateFile } from './state-file.ts'
 
 /** The packed states of devices between two reports, outside of the JavaScript heap. */
 export type RestingStates = {
@@ -8,36 +11,57 @@ export type RestingStates = {
   has(deviceId: string): boolean
   /** Packs and keeps a state. Returns whether it did: a state with work must stay in memory as it is. */
   put(deviceId: string, state: DeviceState, packedAtMs: number): boolean
-  /** Unpacks the state of a device and removes it. */
+  /** Unpacks the state of a device and removes it. `packedAtMs` is -Infinity for a state of an earlier process. */
   take(deviceId: string): { state: DeviceState; packedAtMs: number } | undefined
   /** Devices that have something to settle at this time. Each iteration continues where the last one ended. */
   due(nowMs: number): Generator<string>
   /** Removes states that were not used since this time. */
   evict(usedSinceMs: number): void
+  /** Continues to write a new file if the present one is mostly outdated. Call it regularly. */
+  tidyFile(monotonicMs: number): void
 }
+
+/** The file of the states, and the position before which a state of the file must be: later reports are processed again. */
+export type KeptStates = { file: StateFile; before: LogPosition }
 
 const firstRows = 1_024
 const noRecord = -1
+const fromEarlierProcess = Number.NEGATIVE_INFINITY
 
-type Columns = { record: Int32Array; packedAtMs: Float64Array; usedAtMs: Float64Array; settleDueMs: Float64Array }
+type Columns = Record<'position' | 'packedAtMs' | 'usedAtMs' | 'settleDueMs', Float64Array> & { record: Int32Array }
 
 const columnsOf = (rows: number): Columns => ({
   record: new Int32Array(rows).fill(noRecord),
+  position: new Float64Array(rows),
   packedAtMs: new Float64Array(rows),
   usedAtMs: new Float64Array(rows),
   settleDueMs: new Float64Array(rows),
 })
 
-/** A device keeps its row in the columns when its state is taken, because it usually returns. */
-export function createRestingStates(): RestingStates {
-  const packer = createStatePacker()
-  const store = createByteStore()
+/** A new file is written when the present one has this much more than twice the states, or has outdated states for an hour. */
+const outdatedBytes = 64 * 1024 ** 2
+const longestOutdatedMs = 60 * 60_000
+/** States that are written to a new file at once, in about 5 ms, and how often. More would delay the syncs of the log. */
+const rewriteBatch = 2_000
+const rewriteEveryMs = 200
+/** What a state takes in the file beside its packed bytes: its device, and what `KeptState` tells. */
+const factBytes = 66
+
+/**
+ * A device keeps its row in the columns when its state is taken, because it usually returns. With `kept`, begins with the states
+ * of the file, and the file follows all changes.
+ */
+export function createRestingStates(kept?: KeptStates): RestingStates {
   const rows = new Map<string, number>()
   const deviceIds: (string | undefined)[] = []
   const freeRows: number[] = []
+  let store = createByteStore()
   let columns = columnsOf(firstRows)
   let size = 0
+  let packedBytes = 0
   let dueRow = 0
+  let rewriteRow = 0
+  let rewroteAtMs = Number.NEGATIVE_INFINITY
 
   function grow(): void {
     const larger = columnsOf(2 * columns.record.length)
@@ -55,13 +79,70 @@ export function createRestingStates(): RestingStates {
     return row
   }
 
-  /** Removes the packed state of a row, if it has one. */
-  function clear(row: number): void {
+  /** Removes the packed state of a row. Returns whether it had one. */
+  function clear(row: number): boolean {
     const record = columns.record[row] ?? noRecord
-    if (record === noRecord) return
+    if (record === noRecord) return false
+    packedBytes -= store.read(record).length
     store.free(record)
     columns.record[row] = noRecord
     size -= 1
+    return true
+  }
+
+  function place({ deviceId, position, usedAtMs, settleDueMs, packed }: KeptState, packedAtMs: number): void {
+    const row = rowOf(deviceId)
+    clear(row)
+    columns.record[row] = store.put(packed)
+    columns.position[row] = position
+    columns.packedAtMs[row] = packedAtMs
+    columns.usedAtMs[row] = usedAtMs
+    columns.settleDueMs[row] = settleDueMs
+    packedBytes += packed.length
+    size += 1
+  }
+
+  function remove(deviceId: string, row: number): void {
+    if (clear(row)) kept?.file.add({ kind: 'remove', deviceId })
+  }
+
+  function keptState(row: number): KeptState | undefined {
+    const [deviceId, record] = [deviceIds[row], columns.record[row] ?? noRecord]
+    if (deviceId === undefined || record === noRecord) return undefined
+    const [position = 0, usedAtMs = 0] = [columns.position[row], columns.usedAtMs[row]]
+    return { deviceId, position, usedAtMs, settleDueMs: columns.settleDueMs[row] ?? 0, packed: store.read(record) }
+  }
+
+  /** Reads the file. Returns the lists of names of its states. */
+  function load({ file, before }: KeptStates): (readonly string[])[] {
+    const names: (readonly string[])[] = []
+    const visit = (change: StateChange): void => {
+      if (change.kind === 'names') names.push(...change.names)
+      else if (change.kind === 'put') place(change.state, fromEarlierProcess)
+      else clear(rowOf(change.deviceId))
+    }
+    if (!file.load(visit)) {
+      store = createByteStore()
+      columns = columnsOf(firstRows)
+      rows.clear()
+      deviceIds.length = 0
+      size = 0
+      packedBytes = 0
+      return []
+    }
+    for (const [deviceId, row] of rows) if ((columns.position[row] ?? 0) > before) remove(deviceId, row)
+    return names
+  }
+
+  const knownNames = kept ? load(kept) : []
+  const packer = createStatePacker(knownNames)
+  let namesInFile = knownNames.length
+
+  function noteNames(): void {
+    const names = packer.names(namesInFile)
+    if (names.length === 0) return
+    kept?.file.add({ kind: 'names', names })
+    namesInFile += names.length
   }
 
   return {
@@ -73,13 +154,14 @@ export function createRestingStates(): RestingStates {
     put(deviceId, state, packedAtMs) {
       const packed = packer.pack(state)
       if (!packed) return false
-      const row = rowOf(deviceId)
-      clear(row)
-      columns.record[row] = store.put(packed.bytes)
-      columns.packedAtMs[row] = packedAtMs
-      columns.usedAtMs[row] = state.usedAtMs
-      columns.settleDueMs[row] = packed.settleDueMs
-      size += 1
+      const { position, usedAtMs } = state
+      const { bytes, settleDueMs } = packed
+      const resting = { deviceId, position, usedAtMs, settleDueMs, packed: bytes }
+      place(resting, packedAtMs)
+      if (kept) {
+        noteNames()
+        kept.file.add({ kind: 'put', state: resting })
+      }
       return true
     },
     take(deviceId) {
@@ -87,7 +169,7 @@ export function createRestingStates(): RestingStates {
       const record = row === undefined ? noRecord : columns.record[row]
       if (row === undefined || record === undefined || record === noRecord) return undefined
       const state = packer.unpack(store.read(record))
-      clear(row)
+      remove(deviceId, row)
       return { state, packedAtMs: columns.packedAtMs[row] ?? 0 }
     },
     *due(nowMs) {
@@ -102,11 +184,32 @@ export function createRestingStates(): RestingStates {
     evict(usedSinceMs) {
       for (const [deviceId, row] of rows) {
         if ((columns.usedAtMs[row] ?? 0) >= usedSinceMs) continue
-        clear(row)
+        remove(deviceId, row)
         rows.delete(deviceId)
         deviceIds[row] = undefined
         freeRows.push(row)
       }
+    },
+    tidyFile(monotonicMs) {
+      if (!kept) return
+      const { file } = kept
+      if (!file.isRewriting()) {
+        if (!file.mayRewrite()) return
+        const presentBytes = packedBytes + size * factBytes
+        const isOld = monotonicMs - file.begunAtMs() > longestOutdatedMs && file.bytes() > presentBytes
+        if (!isOld && file.bytes() < 2 * presentBytes + outdatedBytes) return
+        file.beginRewrite()
+        file.rewrite({ kind: 'names', names: packer.names(0) })
+        rewriteRow = 0
+      }
+      if (monotonicMs - rewroteAtMs < rewriteEveryMs) return
+      rewroteAtMs = monotonicMs
+      const end = Math.min(rewriteRow + rewriteBatch, deviceIds.length)
+      for (; rewriteRow < end; rewriteRow++) {
+        const state = keptState(rewriteRow)
+        if (state) file.rewrite({ kind: 'put', state })
+      }
+      if (rewriteRow >= deviceIds.length) file.finishRewrite()
     },
   }
 }

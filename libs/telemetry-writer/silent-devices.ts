@@ -34,7 +34,8 @@ export function createSilentDevices(
       const some = new Map<string, DeviceClass>()
       for (const [deviceId, deviceClass] of devices) {
         if (some.size === loadAtOnce) break
-        some.set(deviceId, deviceClass)
+        if (states.has(deviceId)) devices.delete(deviceId)
+        else some.set(deviceId, deviceClass)
       }
       if (some.size === 0) return
       await states.load(some, Date.now())

@@ -50,6 +50,12 @@ export function registerSampleMetrics(
   counterOf(registry, 'telemetry_log_damages_total', 'Damaged parts of the log. Their bytes are in dead-letter/.', () =>
     sumOf((partition) => progressOf(partition).damages),
   )
+  counterOf(
+    registry,
+    'telemetry_states_restored_total',
+    'States of devices read from QuestDB, because neither memory nor the files of the log had them.',
+    () => sumOf((partition) => progressOf(partition).statesRestored),
+  )
   registerCleaningMetrics(registry, () => partitions.flatMap((partition) => progressOf(partition).cleaned))
   new Counter({
     name: 'telemetry_rows_sent_total',

@@ -59,6 +59,7 @@ export function startWriter(parts: WriterParts): WriterHandle {
     retries: 0,
     damages: 0,
     replays: 0,
+    statesRestored: 0,
     suspendedTables: 0,
     cleaned: [],
     rowsSent: noSentRows,

@@ -32,6 +32,7 @@ export type WriterProgress = {
   retries: number
   damages: number
   replays: number
+  statesRestored: number
   suspendedTables: number
   cleaned: CleanedCount[]
   rowsSent: Record<SendReason, number>

@@ -19,6 +19,7 @@ import type { OnFailure } from '#telemetry-writer/failing-reports'
 import { createPartitionWriter } from '#telemetry-writer/partition-writer'
 import { createPatientSql } from '#telemetry-writer/patient-sql'
 import { createSentRows } from '#telemetry-writer/sent-rows'
+import { openStateFile } from '#telemetry-writer/state-file'
 import { createRowStore } from '#telemetry-writer/store-rows'
 import { createUntilAvailable } from '#telemetry-writer/until-available'
 import { createWatch } from '#telemetry-writer/watch'
@@ -49,7 +50,7 @@ const watch = createWatch({
   logger,
 })
 const ending = new AbortController()
-const figures = { retries: 0, damages: 0, replays: 0 }
+const figures = { retries: 0, damages: 0, replays: 0, statesRestored: 0 }
 let stopping = false
 
 const detailOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -141,6 +142,16 @@ const writer = createPartitionWriter({
     logger.warn({ from }, 'QuestDB was started anew; sending again what it may have lost')
   },
   onFailure,
+  onRestored(devices) {
+    figures.statesRestored += devices
+  },
+  openStates: (reference) =>
+    openStateFile({
+      folder,
+      reference,
+      mayWrite: () => isLeaseHeld(settings.lease),
+      onGivenUp: (error) => logger.warn({ detail: detailOf(error) }, 'states of devices are not kept on disk'),
+    }),
 })
 
 const watching = repeat(
