@@ -4,6 +4,9 @@ import { defineConfig } from 'vite'
 import { compression, defineAlgorithm } from 'vite-plugin-compression2'
 import { coarserAtlas } from './atlas.ts'
 
+/** Small modules that the map and other views need. In files of their own, each would be a request. */
+const basics = /\/src\/.*\/(history|notice|palette|panel-focus|tag-filter|tags|theme|title|typed|words)\.tsx?$/
+
 const pages = ['index.html', 'docs.html']
 
 // The highest quality, 11, takes several times as long and saves a twentieth.
@@ -24,7 +27,10 @@ export default defineConfig({
   optimizeDeps: { exclude: ['maplibre-gl'] },
   build: {
     target: 'es2022',
-    rolldownOptions: { input: pages.map((name) => join(import.meta.dirname, name)) },
+    rolldownOptions: {
+      input: pages.map((name) => join(import.meta.dirname, name)),
+      output: { codeSplitting: { groups: [{ name: 'basics', test: basics }] } },
+    },
     // MapLibre and Swagger UI alone are larger than the bundler's default warning.
     chunkSizeWarningLimit: 1_900,
     // A data: URL would need a wider Content-Security-Policy than 'self'.

@@ -34,6 +34,10 @@ test('edits a profile and replaces its secret, which no response ever contains',
   const open = () => page.getByRole('button', { name: 'Edit' }).first().click()
   const settings = page.getByLabel('Settings (JSON)')
   const asJson = () => page.getByRole('button', { name: 'JSON' }).click()
+  const row = page.getByRole('table').getByRole('row').nth(1)
+  const version = async () => Number(await row.getByRole('cell').nth(2).textContent())
+  await row.waitFor()
+  const versionBefore = await version()
   await open()
   await asJson()
   const before = JSON.parse(await settings.inputValue())
@@ -44,7 +48,8 @@ test('edits a profile and replaces its secret, which no response ever contains',
   await page.getByRole('button', { name: 'Save' }).click()
   await expect.poll(() => page.locator('dialog').count()).toBe(0)
 
-  await expect.poll(() => page.getByRole('table').textContent()).toContain('/wifi/wifiPassword set')
+  await expect.poll(version).toBe(versionBefore + 1)
+  expect(await row.textContent()).toContain('/wifi/wifiPassword set')
   await open()
   await asJson()
   expect(JSON.parse(await settings.inputValue()).wifi).toMatchObject({

@@ -52,6 +52,23 @@ test('a link that is pasted while the map is open moves it', async () => {
   await expect.poll(() => scale.textContent()).toMatch(/^30\skm$/)
 })
 
+test('a map that moves to the fleet reads no tiles of the view that it leaves', async () => {
+  const { page, seesMap, mapRests } = await read('#/map')
+  await seesMap()
+  const address = new URL('#/map', page.url()).href
+  await page.goto(new URL('/favicon.svg', address).href)
+  const zooms = new Set<number>()
+  page.on('request', (request) => {
+    const level = /\/fleet\/tiles\/(\d+)\//.exec(request.url())?.[1]
+    if (level) zooms.add(Number(level))
+  })
+  await page.goto(address)
+  await seesMap()
+  await mapRests()
+  expect(zooms.size).toBeGreaterThan(0)
+  expect(Math.min(...zooms)).toBeGreaterThanOrEqual(Math.floor(zoom(page)))
+})
+
 test('a map that the reader moved stays where it is when the first device of the fleet appears', async () => {
   const van = await registerVan(product(), 'First van')
   const { page, mapRests } = await read('#/map', { key: van.key })

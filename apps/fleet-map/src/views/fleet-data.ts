@@ -99,13 +99,16 @@ export function useSelected({ filter: { org, sinceMinutes }, deviceId }: MapPlac
   }
 }
 
-/** Returns the addresses of the tiles that the map draws. A search replaces the devices of the tiles. */
-export function useTileAddresses(here: MapPlace, found: Found | undefined) {
+/**
+ * Returns the addresses of the tiles that the map draws. A search replaces the devices of the tiles. None until the map is placed: the
+ * tiles of the world, which it would leave at once, take as long as those of the fleet.
+ */
+export function useTileAddresses(here: MapPlace, found: Found | undefined, isPlaced: boolean) {
   const { filter, metric } = here
   const { rat, plmn } = filter
   const layers = metric === 'off' ? 'dwells' : 'coverage,dwells'
-  const devices = found ? null : tilesAddress({ ...deviceQuery(here), layers: 'devices' })
-  const areas = tilesAddress({ ...scopeQuery(filter), ...pastQuery(here), rat, plmn, layers })
+  const devices = found || !isPlaced ? null : tilesAddress({ ...deviceQuery(here), layers: 'devices' })
+  const areas = isPlaced ? tilesAddress({ ...scopeQuery(filter), ...pastQuery(here), rat, plmn, layers }) : null
   return useMemo(() => ({ devices, areas }), [devices, areas])
 }
 

@@ -11,15 +11,16 @@ const world: View = { lon: 8, lat: 30, zoom: 1.6 }
 const marginPx = 32
 
 type CameraSubject = {
-  /** What the map shows first, unless the address has a view; null while it is unknown. */
-  home: Bounds | null
+  /** What the map shows first, unless the address has a view; null for the world, undefined while it is unknown. */
+  home: Bounds | null | undefined
   selected: MapDevice | undefined
   selectedId: string | null
 }
 
 /**
  * Owns where the map looks. It starts at the view in the address, or at the whole fleet once the fleet is known. It
- * keeps a newly selected device clear of the panels in `chrome`, and writes every move into the address.
+ * keeps a newly selected device clear of the panels in `chrome`, and writes every move into the address. `isPlaced`: the view is not
+ * the one from which the map moves to the fleet.
  */
 export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, selected, selectedId }: CameraSubject) {
   const [start] = useState(startView)
@@ -32,8 +33,8 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
   /** The view in the address that the map already shows. */
   const shown = useRef(viewText(place.value.params))
 
-  /** Moves the map so that it shows this box; null moves nothing. */
-  const show = useCallback((bounds: Bounds | null, maxZoom?: number) => {
+  /** Moves the map so that it shows this box; without one, moves nothing. */
+  const show = useCallback((bounds: Bounds | null | undefined, maxZoom?: number) => {
     if (!bounds) return
     const animated = hasChosenView.current
     hasChosenView.current = true
@@ -74,7 +75,8 @@ export function useMapCamera(chrome: RefObject<HTMLElement | null>, { home, sele
   }, [])
   const onReady = useCallback((surface: Surface) => setViewport({ view: start, bounds: surface.bounds() }), [])
 
-  return { start, viewport, fit, look, reveal, show, onMove, onReady }
+  const isPlaced = fit !== null || home === null || hasChosenView.current
+  return { start, isPlaced, viewport, fit, look, reveal, show, onMove, onReady }
 }
 
 const startView = (): View => viewIn(place.value.params) ?? world

@@ -89,6 +89,10 @@ export function MapSurface(props: MapSurfaceProps) {
   }, [])
 
   useEffect(() => surface?.setDevices(props.devices, props.selectedId), [surface, props.devices, props.selectedId])
+  // The map moves first, so that it asks only for tiles that it shows.
+  useEffect(() => {
+    if (props.fit) surface?.fit(props.fit)
+  }, [surface, props.fit])
   useEffect(() => surface?.setTiles?.(props.tiles), [surface, props.tiles])
   useEffect(() => surface?.setShading?.(props.shading), [surface, props.shading])
   useEffect(() => surface?.setCoverage?.(props.coverage), [surface, props.coverage])
@@ -99,9 +103,6 @@ export function MapSurface(props: MapSurfaceProps) {
   useEffect(() => surface?.setRoute(props.route), [surface, props.route])
   useEffect(() => surface?.setAreas(props.areas ?? noAreas), [surface, props.areas])
   useEffect(() => surface?.setDrawing(props.drawing), [surface, props.drawing])
-  useEffect(() => {
-    if (props.fit) surface?.fit(props.fit)
-  }, [surface, props.fit])
   useEffect(() => {
     if (props.look) surface?.lookAt(props.look)
   }, [surface, props.look])

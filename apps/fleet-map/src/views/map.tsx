@@ -66,13 +66,13 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
     : (deadZones.zones.value?.find(({ id }) => id === here.zoneId)?.bbox ?? places.box)
   const isTargetLoading =
     isLoading || (here.zoneId && deadZones.zones.loading) || (here.placeId !== null && places.isLoading)
-  const home = target ?? (isTargetLoading ? null : overview.bounds)
+  const home = target ?? (isTargetLoading || overview.phase === 'loading' ? undefined : overview.bounds)
   const camera = useMapCamera(chrome, { home, selected, selectedId: here.deviceId })
   const thresholds = useThresholds()
   const canvas = useCanvasData(here, thresholds, camera.viewport, kind === 'canvas')
   const { radio, trail } = useSelectedTrack(here)
   const cell = useCell(here)
-  const tiles = useTileAddresses(here, found)
+  const tiles = useTileAddresses(here, found, camera.isPlaced)
   const { metric } = here
   const shading = useMemo(() => shadingOf(metric === 'off' ? 'rsrp' : metric, thresholds), [metric, thresholds])
   const alone = found?.devices ?? canvas.devices
