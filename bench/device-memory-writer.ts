@@ -22,7 +22,10 @@ export async function fillWriter(devices: number, reports: number, motion: 'movi
   const onFailure = (deviceId: string, error: unknown) => {
     throw new Error(`The state of ${deviceId} was not loaded.`, { cause: error })
   }
-  const states = createDeviceStates(emptyDatabase, () => generation, onFailure)
+  const states = createDeviceStates({
+    ...{ questdb: emptyDatabase, position: () => 0, onFailure },
+    generation: () => generation,
+  })
   const rows = createRowBatch()
   const changes = createDeviceReports()
   const reportRows = createReportRows({ rows, reports: changes, cleaning: createCleaningCounts() })

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { newId } from '#core/ids'
+import { isoTime } from '#core/iso-time'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { createCoverageShapes } from '#fleet-map/tiles/coverage-layer'
 import { createDeviceIndex, type DeviceIndex } from '#fleet-map/tiles/device-index'
@@ -99,8 +100,8 @@ function gps(map: OrganizationMap, deviceIds: readonly string[]) {
       status: column(({ entry }) => entry.status),
       'location.lat': column(({ location }) => location?.lat),
       'location.lon': column(({ location }) => location?.lon),
-      'location.ts': column(({ location }) => location?.ts),
-      'signal.ts': column(({ signal }) => signal?.ts),
+      'location.ts': column(({ locatedAtMs }) => locatedAtMs && isoTime(locatedAtMs)),
+      'signal.ts': column(({ measuredAtMs }) => measuredAtMs && isoTime(measuredAtMs)),
       'signal.quality': column(({ signal }) => signal?.quality),
     },
     nextCursor: null,

@@ -10,6 +10,15 @@ const restartLimitMs = 240_000
 /** A backlog of at most this many seconds of reports is flat. */
 const flatS = 5
 
+/** Waits until the backlog is flat, at most `limitS` seconds. */
+export async function untilFlat(
+  ingest: AppProcess,
+  { samplesPerSecond, limitS }: { samplesPerSecond: number; limitS: number },
+): Promise<void> {
+  const endMs = performance.now() + limitS * 1_000
+  while (performance.now() < endMs && (await backlogSamples(ingest)) > flatS * samplesPerSecond) await pause(pollMs)
+}
+
 /** How long reports wait until queries return them, and whether the log grows meanwhile. */
 export async function steadyFigures(
   stack: BenchStack,
@@ -63,16 +72,18 @@ async function recoveryFigures(
   await untilFresh(stack, startedAtMs)
   const firstMs = since()
   // From then on, every report of the restart is queryable, too.
-  while ((await backlogSamples(next)) > flatS * samplesPerSecond) {
-    if (since() > restartLimitMs) throw new Error(`${await backlogSamples(next)} samples still wait in the log.`)
-    await pause(pollMs)
-  }
+  await untilFlat(next, { samplesPerSecond, limitS: (restartLimitMs - since()) / 1_000 })
+  const left = await backlogSamples(next)
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+  const flat =
+    left > flatS * samplesPerSecond
+      ? `not after ${seconds(since())}: ${left.toLocaleString('en')} samples`
+      : seconds(since())
   const name = 'restart of ingest after kill −9'
   return [
     { name: `${name}: accepts reports`, value: seconds(acceptsMs) },
     { name: `${name}: first fresh report queryable`, value: seconds(firstMs), target: '< 60 s' },
-    { name: `${name}: no backlog`, value: seconds(since()), target: '< 60 s' },
+    { name: `${name}: no backlog`, value: flat, target: '< 60 s' },
   ]
 }
 

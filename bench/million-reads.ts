@@ -20,7 +20,7 @@ export async function registryFigures(api: ServedApi, fleet: MillionFleet, round
   const search = (name: string, q: string): Case => ({
     ...{ name: `search: ${name}`, path: () => `${devices}&q=${encodeURIComponent(q)}`, target: 'p99 < 60 ms', rounds },
   })
-  const few = Math.max(3, rounds / 10)
+  const few = Math.max(3, rounds / 20)
   const cases: Case[] = [
     list('newest', ''),
     list('by status', '&status=offline'),
@@ -64,7 +64,7 @@ export async function mapFigures(api: ServedApi, fleet: MillionFleet, rounds: nu
     },
   ]
   for (const one of cases) figures.push(await figureOf(api, one))
-  return [...figures, await sinceFigure(api, scope + drawn, Math.max(3, rounds / 10))]
+  return [...figures, await sinceFigure(api, scope + drawn, 3)]
 }
 
 /** What a map that polls every five seconds receives while one device of 300 reports each second. */

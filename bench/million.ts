@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { hasRedis, startRedis } from '#test/redis'
 import { memoryFigures } from './device-memory.ts'
 import { type MillionFleet, questdbHeapBytes, seedMillion } from './million-fleet.ts'
-import { restartFigures, steadyFigures } from './million-ingest.ts'
+import { restartFigures, steadyFigures, untilFlat } from './million-ingest.ts'
 import { groupJobFigures } from './million-jobs.ts'
 import { pageFigures } from './million-page.ts'
 import { panningFigures } from './million-panning.ts'
 import { mapFigures, registryFigures } from './million-reads.ts'
 import { tileFigures } from './million-tiles.ts'
-import { forkAlone, ownMegabytes, stopChild } from './processes.ts'
+import { forkApp, ownMegabytes, stopChild } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
 import { type ServedApi, serveApi } from './served-api.ts'
 import { type AppProcess, type BenchStack, startIngestProcess, withBenchStack } from './stack.ts'
@@ -33,9 +33,9 @@ const fullSize: Size = {
   devices: 1_000_000,
   memoryDevices: 40_000,
   rounds: 100,
-  steadyS: 60,
+  steadyS: 30,
   warmS: intervalS,
-  panMinutes: 1,
+  panMinutes: 0.25,
 }
 
 /** What a fleet of a million devices costs on one machine. */
@@ -60,10 +60,7 @@ async function onOneMachine(own: BenchStack, size: Size): Promise<Figure[]> {
   const fleet = await timed('fleet', () => seedMillion(stack, size.devices))
   let ingest = await startIngestProcess(stack)
   const api = await serveApi(stack, ingest.port)
-  const worker = forkAlone(new URL('../apps/worker/main.ts', import.meta.url), {
-    env: { ...process.env, ...stack.environment, PORT: '0' },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
+  const worker = forkApp('worker', { ...stack.environment, PORT: '0' })
   const reportsPerSecond = size.devices / intervalS
   const samplesPerSecond = reportsPerSecond * samplesPerReport
   const { tokens } = fleet
@@ -71,6 +68,7 @@ async function onOneMachine(own: BenchStack, size: Size): Promise<Figure[]> {
   try {
     // Each device has then reported, so ingest holds all states, as in a fleet that has run for a while.
     await pause(size.warmS * secondMs)
+    await timed('reports of the warm-up stored', () => untilFlat(ingest, { samplesPerSecond, limitS: size.warmS }))
     const steady = { samplesPerSecond, forMs: size.steadyS * secondMs, load }
     const figures = await section('freshness', () => steadyFigures(stack, ingest, steady))
     figures.push(...(await readFigures(stack, api, fleet, size)))
@@ -95,11 +93,12 @@ async function onOneMachine(own: BenchStack, size: Size): Promise<Figure[]> {
 async function readFigures(stack: BenchStack, api: ServedApi, fleet: MillionFleet, size: Size): Promise<Figure[]> {
   const { organizationId } = fleet
   const { rounds } = size
-  const few = Math.max(2, rounds / 20)
+  const few = Math.max(2, Math.floor(rounds / 33))
+  const pages = Math.max(2, rounds / 50)
   const sections: [name: string, work: () => Promise<Figure[]>][] = [
     ['map', () => mapFigures(api, fleet, rounds)],
     ['tiles', () => tileFigures(api, organizationId, few)],
-    ['page', () => pageFigures(api, few)],
+    ['page', () => pageFigures(api, pages)],
     ['panning', () => panningFigures(api, size.panMinutes)],
     ['registry', () => registryFigures(api, fleet, rounds)],
     ['group job', () => groupJobFigures(stack, api, fleet, rounds * 50)],

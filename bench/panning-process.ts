@@ -28,7 +28,7 @@ async function panningFigures({ port, key, minutes }: PanningOrder): Promise<Fig
     const endMs = performance.now() + minutes * minuteMs
     let [most, moves] = [before, 0]
     while (performance.now() < endMs) {
-      moves += await zoomAndPan(reader.page)
+      moves += await zoomAndPan(reader.page, endMs)
       most = Math.max(most, await usedMegabytes(session))
     }
     const after = await usedMegabytes(session)
@@ -45,11 +45,14 @@ async function panningFigures({ port, key, minutes }: PanningOrder): Promise<Fig
   }
 }
 
-/** Zooms in at a random point, step by step, and drags the map at each step. Then zooms out again. */
-async function zoomAndPan(page: Page): Promise<number> {
+/**
+ * Zooms in at a random point, step by step, and drags the map at each step. Then zooms out again. Ends early at a time of the
+ * monotonic clock, because a step of a slow page takes seconds.
+ */
+async function zoomAndPan(page: Page, endMs: number): Promise<number> {
   let moves = 0
   for (const direction of [-1, 1]) {
-    for (let step = 0; step < zoomSteps; step++) {
+    for (let step = 0; step < zoomSteps && performance.now() < endMs; step++) {
       await page.mouse.move(near(center.x), near(center.y))
       await page.mouse.wheel(0, direction * 400)
       await pause(pauseMs)

@@ -1,6 +1,7 @@
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { nodeFlags } from '../apps/stack/apps.ts'
 import type { LoadOrder, LoadReport, LoadStart } from './load-worker.ts'
 
 const ticksPerSecond = 100
@@ -11,6 +12,21 @@ const ticksPerSecond = 100
  */
 export const forkAlone = (script: URL, options: ForkOptions): ChildProcess =>
   fork(fileURLToPath(script), { ...options, detached: true })
+
+/**
+ * Starts an app as `forkAlone` does, with the flags of `npm start`. Errors go to stderr, so that they do not mix with the figures on
+ * stdout.
+ */
+export const forkApp = (
+  app: 'control-plane' | 'gateway' | 'ingest' | 'worker' | 'writer',
+  environment: Record<string, string>,
+  nodeArguments: readonly string[] = [],
+): ChildProcess =>
+  forkAlone(new URL(`../apps/${app}/main.ts`, import.meta.url), {
+    execArgv: [...nodeFlags, ...nodeArguments],
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 2, 'inherit', 'ipc'],
+  })
 
 /** A child process with its port. */
 export type ServerProcess = { port: number; pid: number; stop: () => Promise<void> }

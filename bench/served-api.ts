@@ -1,6 +1,6 @@
 import { issueToken } from '#core/tokens'
 import { freePort } from '../apps/stack/engines/process.ts'
-import { forkAlone, stopChild } from './processes.ts'
+import { forkApp, stopChild } from './processes.ts'
 import type { BenchStack } from './stack.ts'
 import { openWireClient, type WireClient } from './wire.ts'
 
@@ -19,15 +19,10 @@ const startLimitMs = 60_000
 
 export async function serveApi(stack: BenchStack, ingestPort = 9): Promise<ServedApi> {
   const port = await freePort()
-  const child = forkAlone(new URL('../apps/control-plane/main.ts', import.meta.url), {
-    env: {
-      ...process.env,
-      ...stack.environment,
-      PORT: String(port),
-      INGEST_URL: `http://127.0.0.1:${ingestPort}`,
-    },
-    // Errors go to stderr, so that they do not mix with the figures on stdout.
-    stdio: ['ignore', 2, 'inherit', 'ipc'],
+  const child = forkApp('control-plane', {
+    ...stack.environment,
+    PORT: String(port),
+    INGEST_URL: `http://127.0.0.1:${ingestPort}`,
   })
   const issued = issueToken('flk')
   await stack.pool.query(

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { forkAlone, ownMegabytes, stopChild } from './processes.ts'
+import { forkApp, ownMegabytes, stopChild } from './processes.ts'
 import type { Bench, Figure } from './report.ts'
 import { type ServedApi, serveApi } from './served-api.ts'
 import { type BenchStack, withBenchStack } from './stack.ts'
@@ -57,10 +57,7 @@ export async function soakFigures(
   stack: BenchStack,
   { ingestPid, api, minutes, refused, paths }: SoakOrder,
 ): Promise<Figure[]> {
-  const worker = forkAlone(new URL('../apps/worker/main.ts', import.meta.url), {
-    env: { ...process.env, ...stack.environment, PORT: '0' },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
+  const worker = forkApp('worker', { ...stack.environment, PORT: '0' })
   const pids: Record<string, number> = {
     'control plane': api.pid,
     ingest: ingestPid,

@@ -15,7 +15,7 @@ import { type QuestdbEngine, startQuestdb } from '../apps/stack/engines/questdb.
 import { type PartEvent, type Supervised, supervise } from '../apps/stack/supervise.ts'
 import { registerDevice } from '../test/support/registered-device.ts'
 import { keepLogs } from './kept-logs.ts'
-import { forkAlone, stopChild } from './processes.ts'
+import { forkApp, stopChild } from './processes.ts'
 
 /** Real engines in a temporary folder and the real services, for one benchmark run. */
 export type BenchStack = {
@@ -127,19 +127,8 @@ export async function spawnApp(
   { environment = {}, nodeArguments = [], port: wanted }: AppOptions = {},
 ): Promise<AppProcess> {
   const port = wanted ?? (await freePort())
-  const child = forkAlone(new URL(`../apps/${app}/main.ts`, import.meta.url), {
-    execArgv: nodeArguments,
-    env: {
-      ...process.env,
-      ...stack.environment,
-      ...environment,
-      PORT: String(port),
-      DEVICE_REQUESTS_PER_MINUTE: '100000000',
-      DEVICE_REQUEST_BURST: '100000000',
-    },
-    // Errors go to stderr, so that they do not mix with the figures on stdout.
-    stdio: ['ignore', 2, 'inherit', 'ipc'],
-  })
+  const unlimited = { DEVICE_REQUESTS_PER_MINUTE: '100000000', DEVICE_REQUEST_BURST: '100000000' }
+  const child = forkApp(app, { ...stack.environment, ...environment, PORT: String(port), ...unlimited }, nodeArguments)
   const isReady = () =>
     fetch(`http://127.0.0.1:${port}/readyz`).then(
       (answer) => answer.ok,

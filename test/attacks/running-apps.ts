@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { startApp } from '../../apps/stack/apps.ts'
 import type { DataFolder } from '../../apps/stack/data-folder.ts'
 import type { Services } from '../../apps/stack/services.ts'
@@ -9,7 +11,7 @@ type AppName = (typeof appNames)[number]
 /** The apps as supervised processes, which are restarted when they exit, as with `npm start`. */
 export type RunningApps = {
   pids(): Record<AppName, number>
-  /** One sentence for each process that exited unexpectedly and for each failed start. */
+  /** For each process that exited unexpectedly and each failed start: one sentence, and the end of the log. */
   unexpectedEnds(): readonly string[]
   /** Stops a process and resolves when its replacement responds. */
   restart(name: AppName, signal: NodeJS.Signals): Promise<void>
@@ -37,11 +39,16 @@ export async function startApps(services: Services, folder: DataFolder, signal: 
           return restarts.get(name)?.()
         }
         if (expected.has(name)) return
-        ends.push(event.kind === 'ended' ? `${name} ${event.how}` : `${name} did not start: ${event.reason}`)
+        ends.push(
+          event.kind === 'ended'
+            ? `${name} ${event.how}. The end of its log:\n${endOfLog(app.name)}\n`
+            : `${name} did not start: ${event.reason}`,
+        )
       },
     )
     running.set(name, part)
   }
+  const endOfLog = (app: string) => readFileSync(join(folder.logs, `${app}.log`), 'utf8').slice(-3_000)
   const stop = async () => {
     await Promise.all([...running.values()].map((part) => part.stop()))
   }
