@@ -5,9 +5,10 @@ import type { Browser } from 'playwright-core'
 import { noChromium, openChromium } from '../test/browser/chromium.ts'
 import { openReader } from '../test/browser/reader.ts'
 import { serveMap } from './map-server.ts'
+import type { MillionFleet } from './million-fleet.ts'
 import type { Figure } from './report.ts'
 import type { ServedApi } from './served-api.ts'
-import { median } from './statistics.ts'
+import { median, percentile } from './statistics.ts'
 
 const built = join(import.meta.dirname, '../apps/fleet-map/dist/index.html')
 const drawnWithinMs = 60_000
@@ -66,6 +67,39 @@ export async function pageFigures(api: ServedApi, rounds: number): Promise<Figur
       target: '< 1.5 MB',
     },
   ]
+}
+
+/** From the text in the search of the page to the name of the device in its list, in a page that shows the whole fleet. */
+export async function findingFigures(api: ServedApi, { deviceIds }: MillionFleet, searches: number): Promise<Figure[]> {
+  const { browser, missing } = await openPageBrowser()
+  if (!browser) return [{ name: `page: ${missing}`, value: '–' }]
+  try {
+    const reader = await openReader(browser, `http://127.0.0.1:${api.port}/`, { key: api.key })
+    await reader.seesMap()
+    const search = reader.page.getByLabel('Find a device by name')
+    const hits = reader.page.getByRole('list', { name: 'Found devices' }).getByRole('button')
+    const foundMs: number[] = []
+    for (let round = 0; round < searches; round++) {
+      const deviceId = deviceIds[Math.floor((deviceIds.length * (round + 0.5)) / searches)]
+      const { name } = JSON.parse((await api.get(`/devices/${deviceId}`)).bytes.toString()) as { name: string }
+      const startMs = performance.now()
+      await search.fill(name)
+      await hits.filter({ hasText: name }).first().waitFor({ timeout: drawnWithinMs })
+      foundMs.push(performance.now() - startMs)
+      await search.fill('')
+      await hits.first().waitFor({ state: 'detached' })
+    }
+    const [typical, longest] = [median(foundMs), percentile(foundMs, 100)].map((ms) => `${Math.round(ms)} ms`)
+    return [
+      {
+        name: `page: a device found by its name, ${searches} times, software rendering`,
+        value: `${typical}, at most ${longest}`,
+        target: '< 1,000 ms',
+      },
+    ]
+  } finally {
+    await browser.close()
+  }
 }
 
 async function look(browser: Browser, address: string, key: string): Promise<Look> {

@@ -4,7 +4,7 @@ import { memoryFigures } from './device-memory.ts'
 import { type MillionFleet, questdbHeapBytes, seedMillion } from './million-fleet.ts'
 import { restartFigures, steadyFigures, untilFlat } from './million-ingest.ts'
 import { groupJobFigures } from './million-jobs.ts'
-import { pageFigures } from './million-page.ts'
+import { findingFigures, pageFigures } from './million-page.ts'
 import { panningFigures } from './million-panning.ts'
 import { mapFigures, registryFigures } from './million-reads.ts'
 import { tileFigures } from './million-tiles.ts'
@@ -99,6 +99,7 @@ async function readFigures(stack: BenchStack, api: ServedApi, fleet: MillionFlee
     ['map', () => mapFigures(api, fleet, rounds)],
     ['tiles', () => tileFigures(api, organizationId, few)],
     ['page', () => pageFigures(api, pages)],
+    ['finding', () => findingFigures(api, fleet, few * 5)],
     ['panning', () => panningFigures(api, size.panMinutes)],
     ['registry', () => registryFigures(api, fleet, rounds)],
     ['group job', () => groupJobFigures(stack, api, fleet, rounds * 50)],

@@ -47,18 +47,27 @@ export type DatabaseMoment = {
   oldestXid: string | undefined
 }
 
+type MomentRow = { now_ms: number; oldest_xid: string }
+
+const momentSql = `
+  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms,
+         pg_snapshot_xmin(pg_current_snapshot())::text AS oldest_xid`
+
 export async function databaseMoment(db: Queryable): Promise<DatabaseMoment> {
-  const { rows } = await db.query<{ now_ms: number; oldest_xid: string }>(
-    `SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms,
-            pg_snapshot_xmin(pg_current_snapshot())::text AS oldest_xid`,
-  )
-  return { nowMs: rows[0]?.now_ms ?? 0, oldestXid: rows[0]?.oldest_xid }
+  const { rows } = await db.query<MomentRow>(momentSql)
+  return momentOf(rows[0])
 }
+
+const momentOf = (row: MomentRow | undefined): DatabaseMoment => ({
+  nowMs: row?.now_ms ?? 0,
+  oldestXid: row?.oldest_xid,
+})
 
 /** A transaction may become visible this long after the time of its audit row. */
 const visibilityDelayMs = 30_000
 
-export type RegistryChanges = { entries: RegistryEntry[]; departed: string[] }
+/** `moment`: when they were read. */
+export type RegistryChanges = { entries: RegistryEntry[]; departed: string[]; moment: DatabaseMoment }
 
 /**
  * The present entries of devices that were created, changed, deleted or transferred since a moment. Without its `oldestXid`, also those
@@ -69,21 +78,24 @@ export async function registryChanges(
   organizationId: string,
   { nowMs, oldestXid }: DatabaseMoment,
 ): Promise<RegistryChanges> {
-  const { rows } = await db.query<EntryRow>(
-    `SELECT touched.id, present.name, present.status, present.tags, present.owned_from
-     FROM (
+  const { rows } = await db.query<MomentRow & (EntryRow | { id: null })>(
+    `SELECT moment.*, touched.id, present.name, present.status, present.tags, present.owned_from
+     FROM (${momentSql}) moment
+     LEFT JOIN (
        SELECT DISTINCT subject_id::uuid AS id FROM audit_entry
        WHERE organization_id = $1 AND id >= $2::uuid AND subject_type = 'device'
          -- Rows of transactions that were complete then are older.
          AND ($3::text IS NULL OR age(xmin) <= age($3::text::xid8::xid))
-     ) touched
+     ) touched ON true
      LEFT JOIN LATERAL (
        SELECT ${entryColumns} FROM ${entrySources} WHERE device.id = touched.id AND device.organization_id = $1
      ) present ON true`,
     [organizationId, firstIdOf(nowMs - visibilityDelayMs), oldestXid ?? null],
   )
-  const changes: RegistryChanges = { entries: [], departed: [] }
+  const changes: RegistryChanges = { entries: [], departed: [], moment: momentOf(rows[0]) }
   for (const row of rows) {
+    // The moment alone.
+    if (row.id === null) continue
     if (row.name === null) changes.departed.push(row.id)
     else changes.entries.push(entryOf(organizationId, row, row.name))
   }

@@ -125,6 +125,34 @@ test('the search opens its first hit with Enter, the panel takes the focus, and 
   await expect.poll(() => page.title()).toBe('Groups · Routerfleet')
 })
 
+test('the search lists names before it knows positions, and the map moves to a hit as soon as it does', async () => {
+  const [truck, other] = await movingVehicles(product())
+  const { page, seesMap } = await read('#/map')
+  await seesMap()
+  const positions = Promise.withResolvers<void>()
+  await page.route(/\/fleet\/gps\?.*deviceId=/, async (route) => {
+    await positions.promise
+    await route.continue()
+  })
+  const search = page.getByLabel('Find a device by name')
+  const hits = page.getByRole('list', { name: 'Found devices' }).getByRole('button')
+  await search.fill(truck?.name ?? '')
+  await hits.first().waitFor()
+  expect(await hits.allTextContents()).toEqual([expect.stringContaining(truck?.name ?? '')])
+  expect(await hits.allTextContents()).not.toEqual([expect.stringContaining('No position')])
+  await search.press('Enter')
+  const before = zoom(page)
+  positions.resolve()
+  await expect.poll(() => zoom(page)).toBeGreaterThan(before)
+  await expect.poll(() => zoom(page)).toBeGreaterThan(9)
+
+  await search.fill('')
+  await expect.poll(() => hits.count()).toBe(0)
+  await search.fill(other?.name ?? '')
+  await hits.first().waitFor()
+  expect(await hits.allTextContents()).toEqual([expect.stringContaining(other?.name ?? '')])
+})
+
 test('operators with the same name have their country and code in the filter', async () => {
   const { page } = await read('#/map')
   const options = page.getByLabel('Operator').getByRole('option')

@@ -98,9 +98,9 @@ async function readSources(ctx: FleetContext, fleet: FleetSources, reader: Reade
   const { include, organizations, cursor } = request
   const isFirstPage = cursor === undefined
   const startedMs = ctx.clock()
-  // The database's time, because another process may compare it with later events.
-  const timeMs = await databaseNowMs(ctx.pool)
-  const [maps, coverage, dwells] = await Promise.all([
+  const [timeMs, maps, coverage, dwells] = await Promise.all([
+    // The database's time, because another process may compare it with later events. That process also looks at those before it.
+    databaseNowMs(ctx.pool),
     include.has('devices') || include.has('trails')
       ? Promise.all(
           organizations.map(({ organizationId, windowMs }) =>

@@ -18,20 +18,21 @@ const entriesAtOnce = 500
 
 /** Owns up to when the registry has been applied, and the newcomers. */
 export function createRegistryFeed(pool: Pool, map: OrganizationMap): RegistryFeed {
-  /** When the last refresh started; undefined before the first. */
+  /** What the last refresh has read; undefined before the first. */
   let asOf: DatabaseMoment | undefined
   const newcomers = new Set<string>()
   const refresh = async (): Promise<void> => {
-    const moment = await databaseMoment(pool)
     if (asOf === undefined) {
+      const moment = await databaseMoment(pool)
       await forEachPartInSlices(await registryEntries(pool, map.organizationId), entriesAtOnce, map.applyRegistry)
-    } else {
-      const changes = await registryChanges(pool, map.organizationId, asOf)
-      map.remove(changes.departed)
-      for (const { deviceId } of changes.entries) if (!map.device(deviceId)) newcomers.add(deviceId)
-      map.applyRegistry(changes.entries)
+      asOf = moment
+      return
     }
-    if (!asOf || asOf.nowMs < moment.nowMs) asOf = moment
+    const { entries, departed, moment } = await registryChanges(pool, map.organizationId, asOf)
+    map.remove(departed)
+    for (const { deviceId } of entries) if (!map.device(deviceId)) newcomers.add(deviceId)
+    map.applyRegistry(entries)
+    if (asOf.nowMs < moment.nowMs) asOf = moment
   }
   return {
     refresh: sharedRuns(refresh),

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { all, call } from '../api/client.ts'
-import type { Group, MapDevice } from '../api/types.ts'
+import type { Group } from '../api/types.ts'
 import { count, plural } from '../components/format.ts'
 import { Icon } from '../components/icon.tsx'
 import { deviceStatuses, statusLabel } from '../components/labels.tsx'
@@ -9,7 +9,7 @@ import { TagFilter } from '../components/tag-filter.tsx'
 import { labelOperators } from '../state/operators.ts'
 import { homeOrganizationId, organizationId, organizations } from '../state/session.ts'
 import { linkTo, place, setParams } from '../state/url.ts'
-import type { Found, Overview } from './fleet-data.ts'
+import type { Found, Hit, Overview } from './fleet-data.ts'
 import { showsPlaces } from './map-places.ts'
 import { SavedViews } from './saved-views.tsx'
 import { SearchHits } from './search-hits.tsx'
@@ -24,13 +24,13 @@ type FiltersProps = {
   /** The number of places that the map can show. */
   places?: number
   /** Shows a device that the search found; without it, the hits are not listed. */
-  onHit?: (device: MapDevice) => void
+  onHit?: (hit: Hit) => void
 }
 
 /** The filters of the map. Their values are kept in the address. */
 export function Filters({ overview, found, places = 0, onHit }: FiltersProps) {
   const { devices: total, phase, operators, hasCoverage } = overview
-  const shown = found?.devices.length ?? total
+  const shown = found?.hits.length ?? total
   const [open, setOpen] = useState(false)
   const { params } = place.value
   const asTable = params.as === 'table'
@@ -76,7 +76,7 @@ export function Filters({ overview, found, places = 0, onHit }: FiltersProps) {
         value={params.q ?? ''}
         onInput={(event) => setParams({ q: event.currentTarget.value || null }, { replace: true })}
         onKeyDown={(event) => {
-          const first = found?.devices[0]
+          const first = found?.hits[0]
           if (event.key === 'Enter' && first) onHit?.(first)
           if (event.key === 'ArrowDown') document.querySelector<HTMLElement>('.hits button')?.focus()
         }}

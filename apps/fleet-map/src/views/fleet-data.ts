@@ -42,15 +42,28 @@ export function useOverview(here: MapPlace): Overview {
   }
 }
 
-/** Devices that a search found, in the order of their names. `isComplete` is false if there are more. */
-export type Found = { devices: readonly MapDevice[]; isComplete: boolean; error: ApiError | undefined }
+/** A device that a search found. `location` is undefined until it is known. */
+export type Hit = Pick<MapDevice, 'deviceId' | 'name' | 'status'> & Partial<Pick<MapDevice, 'location'>>
 
-/** Searches devices by name, serial or model, and follows the first 100. Undefined without a search or its first result. */
+export type Found = {
+  /** In the order of their names. */
+  hits: readonly Hit[]
+  /** The hits as the map shows them, or those of a shorter search text until these are known; undefined if there are none yet. */
+  devices: readonly MapDevice[] | undefined
+  /** False if there are more. */
+  isComplete: boolean
+  error: ApiError | undefined
+}
+
+/**
+ * Searches devices by name, serial or model, and follows the first 100. Undefined without a search or its first result. The names are
+ * there before the positions, unless a filter of the map can hide a device.
+ */
 export function useFound(here: MapPlace): Found | undefined {
   const { filter, nameContains, status } = here
   const isSearching = isSearch(nameContains)
   const query = { orgId: filter.org, q: nameContains.trim(), status, tag: tagsOf(filter), limit: maxHits }
-  const hits = useResource(
+  const search = useResource(
     isSearching ? JSON.stringify(['find', query]) : 'find nothing',
     async (signal) => {
       if (!isSearching) return undefined
@@ -59,19 +72,27 @@ export function useFound(here: MapPlace): Found | undefined {
     },
     { everyMs: searchRefreshMs },
   )
-  const page = useLatest(hits.value)
-  const ids = useMemo(() => (isSearching && page ? page.items.map(({ id }) => id) : none), [isSearching, page])
-  const located = useLatest(useDevices(here, ids).value)
-  return useMemo(() => {
-    if (!isSearching) return undefined
-    if (hits.error) return { devices: none, isComplete: true, error: hits.error }
-    if (!page || !located) return undefined
-    const wanted = new Set(ids)
-    const devices = [...located.devices.values()].filter(({ deviceId }) => wanted.has(deviceId))
-    devices.sort((a, b) => a.name.localeCompare(b.name))
-    return { devices, isComplete: page.nextCursor === null, error: undefined }
-  }, [isSearching, page, located, ids, hits.error])
+  const page = useLatest(search.value, isSearching)
+  const ids = useMemo(() => page?.items.map(({ id }) => id) ?? none, [page])
+  const located = useDevices(here, ids).value
+  const onMap = useMemo(() => (page && located ? byName([...located.devices.values()]) : undefined), [page, located])
+  const devices = useLatest(onMap, isSearching)
+  const { error } = search
+  const found = useMemo((): Found | undefined => {
+    if (error) return { hits: none, devices: none, isComplete: true, error }
+    const hits = onMap ?? (page && !canHide(filter) ? byName(page.items.map(hitOf)) : undefined)
+    return page && hits && { hits, devices, isComplete: page.nextCursor === null, error: undefined }
+  }, [page, onMap, devices, error])
+  return useLatest(found, isSearching)
 }
+
+const hitOf = ({ id, name, status }: Device): Hit => ({ deviceId: id, name, status })
+
+const byName = <Named extends { name: string }>(devices: readonly Named[]): Named[] =>
+  devices.toSorted((a, b) => a.name.localeCompare(b.name))
+
+/** Whether the map can hide a device that `GET /devices` returns. */
+const canHide = ({ group, rat, plmn }: FleetFilter): boolean => group !== '' || rat !== '' || plmn !== ''
 
 /** Follows devices by their ids. Leaves out those that do not match the filter. */
 export function useDevices({ filter }: Pick<MapPlace, 'filter'>, ids: readonly string[], everyMs = refreshMs) {
@@ -107,7 +128,7 @@ export function useTileAddresses(here: MapPlace, found: Found | undefined, isPla
   const { filter, metric } = here
   const { rat, plmn } = filter
   const layers = metric === 'off' ? 'dwells' : 'coverage,dwells'
-  const devices = found || !isPlaced ? null : tilesAddress({ ...deviceQuery(here), layers: 'devices' })
+  const devices = found?.devices || !isPlaced ? null : tilesAddress({ ...deviceQuery(here), layers: 'devices' })
   const areas = isPlaced ? tilesAddress({ ...scopeQuery(filter), ...pastQuery(here), rat, plmn, layers }) : null
   return useMemo(() => ({ devices, areas }), [devices, areas])
 }
@@ -133,9 +154,10 @@ const deviceQuery = ({ filter, status }: MapPlace) => ({
   plmn: filter.plmn,
 })
 
-/** Returns the newest value that is not undefined. */
-export function useLatest<Value>(value: Value | undefined): Value | undefined {
+/** Returns the newest value that is not undefined, of those since `isKept`. */
+export function useLatest<Value>(value: Value | undefined, isKept = true): Value | undefined {
   const latest = useRef<Value | undefined>(undefined)
-  if (value !== undefined) latest.current = value
+  if (!isKept) latest.current = undefined
+  else if (value !== undefined) latest.current = value
   return latest.current
 }

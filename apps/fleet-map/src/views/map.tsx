@@ -58,6 +58,8 @@ type FleetMapProps = { here: MapPlace; overview: Overview; found: Found | undefi
 function FleetMap({ here, overview, found }: FleetMapProps) {
   const chrome = useRef<HTMLDivElement>(null)
   const [kind, setKind] = useState<Surface['kind']>()
+  /** A hit of the search, until the map has moved to it. */
+  const [soughtId, setSoughtId] = useState<string | null>(null)
   const { selected, isLoading, limitedBy } = useSelected(here)
   const deadZones = useDeadZones(here)
   const places = usePlaces(here, showsPlaces(place.value.params))
@@ -80,10 +82,17 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
     () => (selected && !alone.some(({ deviceId }) => deviceId === selected.deviceId) ? [...alone, selected] : alone),
     [alone, selected],
   )
+  const sought = soughtId === here.deviceId ? devices.find(({ deviceId }) => deviceId === soughtId) : undefined
+  useEffect(() => {
+    if (!sought) return
+    // The panel of the device is open by now, and the map leaves it free.
+    if (sought.location) camera.show(pointOf(sought.location))
+    setSoughtId(null)
+  }, [sought])
   useEscape(here)
   useTitle(selected?.name ?? places.open?.name ?? '')
   const showsRoute = here.panel === 'route' && !here.deviceId
-  const shown = found?.devices.length ?? overview.devices
+  const shown = found?.hits.length ?? overview.devices
   return (
     <div class="map-view">
       <MapSurface
@@ -120,10 +129,9 @@ function FleetMap({ here, overview, found }: FleetMapProps) {
           overview={overview}
           found={found}
           places={places.count}
-          onHit={({ deviceId, location }) => {
+          onHit={({ deviceId }) => {
             selectDevice(deviceId)
-            // The device's panel must be open, because the map leaves it free.
-            if (location) requestAnimationFrame(() => camera.show(pointOf(location)))
+            setSoughtId(deviceId)
           }}
         />
         {overview.phase !== 'loading' && shown === 0 && !isPanelOpen(here) ? (

@@ -1,7 +1,6 @@
-import type { MapDevice } from '../api/types.ts'
 import { count } from '../components/format.ts'
 import { StatusLabel } from '../components/labels.tsx'
-import type { Found } from './fleet-data.ts'
+import type { Found, Hit } from './fleet-data.ts'
 
 /** The arrow keys move between the hits. */
 function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
@@ -13,34 +12,34 @@ function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void 
   next.querySelector('button')?.focus()
 }
 
-type SearchHitsProps = { found: Found; selectedId: string | null; onSelect: (device: MapDevice) => void }
+type SearchHitsProps = { found: Found; selectedId: string | null; onSelect: (hit: Hit) => void }
 
 /** Lists the devices that a search found. A click shows one on the map. */
 export function SearchHits({ found, selectedId, onSelect }: SearchHitsProps) {
-  const { devices, isComplete, error } = found
+  const { hits, isComplete, error } = found
   if (error) return <p class="label">Search unavailable: {error.message}</p>
-  if (devices.length === 0) return null
+  if (hits.length === 0) return null
   return (
     <div class="hits">
       <ul aria-label="Found devices">
-        {devices.map((device) => (
-          <li key={device.deviceId}>
+        {hits.map((hit) => (
+          <li key={hit.deviceId}>
             <button
               type="button"
               class="button quiet small"
-              aria-current={device.deviceId === selectedId}
-              onClick={() => onSelect(device)}
+              aria-current={hit.deviceId === selectedId}
+              onClick={() => onSelect(hit)}
               onKeyDown={moveFocus}
             >
-              <span class="name" title={device.name}>
-                {device.name}
+              <span class="name" title={hit.name}>
+                {hit.name}
               </span>
-              {device.location ? <StatusLabel status={device.status} /> : <span class="label">No position</span>}
+              {hit.location === null ? <span class="label">No position</span> : <StatusLabel status={hit.status} />}
             </button>
           </li>
         ))}
       </ul>
-      {isComplete ? null : <p class="label">The first {count(devices.length)} matches. Type more of the name.</p>}
+      {isComplete ? null : <p class="label">The first {count(hits.length)} matches. Type more of the name.</p>}
     </div>
   )
 }
