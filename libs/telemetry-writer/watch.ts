@@ -1,4 +1,5 @@
 import type { Logger } from '#http/request-log'
+import { createFirstRefreshes } from '#questdb/first-refreshes'
 import type { QuestdbSql } from '#questdb/sql'
 import { paceViews } from '#questdb/view-pace'
 import { readServerStart, readWalTables, resumeWal, type WalTable } from '#questdb/wal-tables'
@@ -24,7 +25,8 @@ const paceEveryMs = 60_000
 
 /**
  * Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. `maintains`: whether to
- * resume suspended tables, and to set how often views are refreshed. One of several writers does it.
+ * resume suspended tables, to set how often views are refreshed, and to refresh those of a new installation. One of several
+ * writers does it.
  */
 export function createWatch(parts: {
   questdb: QuestdbSql
@@ -40,6 +42,7 @@ export function createWatch(parts: {
   let restarted = false
   let lookedAtMs = 0
   let pacedAtMs = 0
+  const refreshFirst = createFirstRefreshes(questdb)
 
   async function resume(tables: readonly WalTable[], nowMs: number): Promise<void> {
     const next = new Map<string, number>()
@@ -57,12 +60,15 @@ export function createWatch(parts: {
     suspended = next
   }
 
-  async function pace(nowMs: number): Promise<void> {
-    if (nowMs - pacedAtMs < paceEveryMs) return
-    pacedAtMs = nowMs
-    await paceViews(questdb).catch((error: unknown) =>
-      logger.warn({ error }, 'the refreshes of views were not checked'),
-    )
+  async function maintainViews(nowMs: number): Promise<void> {
+    try {
+      await refreshFirst(nowMs)
+      if (nowMs - pacedAtMs < paceEveryMs) return
+      pacedAtMs = nowMs
+      await paceViews(questdb)
+    } catch (error) {
+      logger.warn({ error }, 'the refreshes of views were not checked')
+    }
   }
 
   function follow(all: readonly WalTable[], position: LogPosition): void {
@@ -90,7 +96,7 @@ export function createWatch(parts: {
       await resume(tables, Date.now())
       follow(tables, position)
       lookedAtMs = Date.now()
-      if (maintains) await pace(lookedAtMs)
+      if (maintains) await maintainViews(lookedAtMs)
     },
     suspendedTables: () => suspended.size,
     appliedPosition: () => appliedPosition,

@@ -69,6 +69,25 @@ test('a map that moves to the fleet reads no tiles of the view that it leaves', 
   expect(Math.min(...zooms)).toBeGreaterThanOrEqual(Math.floor(zoom(page)))
 })
 
+test('coverage tiles that could not be read are read again soon', async () => {
+  const { page, seesMap } = await read('#/groups', { expectedStatuses: [429] })
+  const refused = new Set<string>()
+  const answered = new Set<string>()
+  await page.route(/\/fleet\/tiles\/.*coverage/, (route) => {
+    const url = route.request().url()
+    if (refused.has(url) || refused.size === 4) {
+      answered.add(url)
+      return route.continue()
+    }
+    refused.add(url)
+    return route.fulfill({ status: 429, headers: { 'Retry-After': '1' } })
+  })
+  await page.evaluate("location.hash = '#/map?lon=8&lat=50&z=5'")
+  await expect.poll(() => refused.size).toBe(4)
+  await expect.poll(() => [...refused].filter((url) => !answered.has(url))).toEqual([])
+  await seesMap()
+})
+
 test('a map that the reader moved stays where it is when the first device of the fleet appears', async () => {
   const van = await registerVan(product(), 'First van')
   const { page, mapRests } = await read('#/map', { key: van.key })

@@ -1,17 +1,22 @@
 import { glob, mkdtemp, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cellToParent, latLngToCell } from 'h3-js'
 import { expect, test, vi } from 'vitest'
+import { newId } from '#core/ids'
+import { createFirstRefreshes } from '#questdb/first-refreshes'
+import { longOfH3 } from '#questdb/h3-index'
 import { applySchema } from '#questdb/schema'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { paceViews } from '#questdb/view-pace'
 import { createUntilAvailable } from '#telemetry-writer/until-available'
+import { storeRows } from '#test/telemetry-rows'
 import { startQuestdb } from '../../apps/stack/engines/questdb.ts'
 
 test('several processes apply the schema to a new QuestDB at the same time', async () => {
   await withQuestdb(async ({ connections }) => {
     const dropped: string[] = []
-    const watched = connections.map((questdb) => withDropsIn(dropped, questdb))
+    const watched = connections.map((questdb) => withStatementsIn(dropped, 'DROP', questdb))
     const untilAvailable = createUntilAvailable(new AbortController().signal, () => {})
     await Promise.all(watched.map((questdb) => untilAvailable(() => applySchema(questdb, { ttlDays: 30 }))))
     expect(dropped).toEqual([])
@@ -23,7 +28,7 @@ test('only a view whose query changed is rebuilt, with those that depend on it',
   await withQuestdb(async ({ connections: [questdb], dir }) => {
     await applySchema(questdb, { ttlDays: 30 })
     const dropped: string[] = []
-    const watched = withDropsIn(dropped, questdb)
+    const watched = withStatementsIn(dropped, 'DROP', questdb)
     await applySchema(watched, { ttlDays: 7 })
     expect(dropped).toEqual([])
 
@@ -56,6 +61,31 @@ test('only a view whose query changed is rebuilt, with those that depend on it',
   })
 }, 180_000)
 
+test('the views of a new installation have rows soon after its first sample with a position', async () => {
+  await withQuestdb(async ({ connections: [questdb] }) => {
+    await applySchema(questdb, { ttlDays: 30 })
+    const refreshed: string[] = []
+    const refreshFirst = createFirstRefreshes(withStatementsIn(refreshed, 'REFRESH', questdb))
+    let nowMs = 0
+    const sample = { tsMs: Date.now() - 5_000, deviceId: newId(), organizationId: newId(), rat: 'lte', rsrpDbm: -90 }
+    await storeRows(questdb, 'cellular', [{ ...sample, h3Res10: longOfH3(cell), h3Res5: longOfH3(cellToParent(cell, 5)) }])
+    const rowsOf = async (view: string) => (await questdb.query(`SELECT ts FROM ${view}`)).length
+    await vi.waitFor(async () => {
+      nowMs += 60_000
+      await refreshFirst(nowMs)
+      expect([await rowsOf('coverage_1h'), await rowsOf('coverage_device_1h')]).toEqual([1, 1])
+    }, 20_000)
+
+    refreshed.length = 0
+    await storeRows(questdb, 'cellular', [{ ...sample, tsMs: Date.now() }])
+    nowMs += 60_000
+    await refreshFirst(nowMs)
+    expect(refreshed).toEqual([])
+  })
+}, 180_000)
+
+const cell = latLngToCell(48.1, 11.5, 10)
+
 type Connections = [QuestdbSql, ...QuestdbSql[]]
 
 async function withQuestdb(run: (questdb: { connections: Connections; dir: string }) => Promise<void>): Promise<void> {
@@ -72,11 +102,11 @@ async function withQuestdb(run: (questdb: { connections: Connections; dir: strin
   }
 }
 
-/** The same connection, which adds each statement that drops something to `dropped`. */
-const withDropsIn = (dropped: string[], questdb: QuestdbSql): QuestdbSql => ({
+/** The same connection, which adds each statement that begins with this word to `statements`. */
+const withStatementsIn = (statements: string[], word: string, questdb: QuestdbSql): QuestdbSql => ({
   ...questdb,
   query(text, ...rest) {
-    if (text.startsWith('DROP')) dropped.push(text)
+    if (text.startsWith(word)) statements.push(text)
     return questdb.query(text, ...rest)
   },
 })

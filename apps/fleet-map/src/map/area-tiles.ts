@@ -3,6 +3,7 @@ import { areaLayers, areaSource, areaSourceId, cellColor, isCell } from './area-
 import { markDrawn } from './drawn.ts'
 import { readTheme } from './style.ts'
 import type { Shading } from './surface.ts'
+import type { TileId } from './tile-cover.ts'
 
 const refreshMs = 60_000
 /** A new fleet has its first cells within a minute, so the first checks follow each other faster. */
@@ -21,14 +22,17 @@ export function openAreaTiles(map: MapLibre, above: () => string) {
   let added: LayerSpecification[] = []
   let hasStyle = false
   let isDrawn = false
-  let hasFailed = false
+  /** Tiles that failed and are not drawn until they are read again. */
+  let failed: TileId[] = []
   let refreshes = 0
+  let allRefreshedMs = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const remove = () => {
     for (const { id } of added) map.removeLayer(id)
     if (added.length > 0) map.removeSource(areaSourceId)
     added = []
+    failed = []
   }
   const add = () => {
     if (!hasStyle || url === null) return
@@ -36,27 +40,36 @@ export function openAreaTiles(map: MapLibre, above: () => string) {
     added = areaLayers(readTheme(), shading, selectedCell)
     for (const layer of added) map.addLayer(layer, above())
   }
+  const refresh = () => {
+    if (added.length === 0 || document.hidden) return
+    const nowMs = performance.now()
+    const areOthersDue = failed.length === 0 || nowMs - allRefreshedMs >= refreshMs
+    // MapLibre never reads a failed vector tile again that is refreshed without its id.
+    map.refreshTiles(areaSourceId, failed)
+    failed = []
+    if (!areOthersDue) return
+    allRefreshedMs = nowMs
+    map.refreshTiles(areaSourceId)
+  }
   const schedule = () => {
     clearTimeout(timer)
     timer = setTimeout(
       () => {
-        hasFailed = false
         refreshes += 1
-        if (added.length > 0 && !document.hidden) map.refreshTiles(areaSourceId)
+        refresh()
         schedule()
       },
-      hasFailed || (!isDrawn && refreshes < firstRefreshes) ? firstRefreshMs : refreshMs,
+      failed.length > 0 || (!isDrawn && refreshes < firstRefreshes) ? firstRefreshMs : refreshMs,
     )
   }
   schedule()
 
   map.on('error', (event) => {
     if (!('sourceId' in event) || event.sourceId !== areaSourceId) return
-    // A tile that failed is not drawn until it is read again.
-    if (!hasFailed) {
-      hasFailed = true
-      schedule()
-    }
+    const { tile } = event as { tile?: { tileID: { canonical: TileId } } }
+    if (!tile) return
+    failed.push(tile.tileID.canonical)
+    if (failed.length === 1) schedule()
   })
   map.on('render', () => {
     if (isDrawn || added.length === 0 || !map.isSourceLoaded(areaSourceId)) return
@@ -70,6 +83,7 @@ export function openAreaTiles(map: MapLibre, above: () => string) {
     restore(): void {
       hasStyle = true
       added = []
+      failed = []
       add()
     },
     /** The style of the map is being replaced. */
