@@ -34,7 +34,7 @@ const clusterTests = [
   'apps/ingest/writer/partitions.test.ts',
   'apps/stack/engines/kafka.test.ts',
   'apps/writer/*.test.ts',
-  'test/browser/{jobs,operations,past-views,people,profiles}.test.ts',
+  'test/browser/{jobs,map-manners,operations,past-views,people,profiles}.test.ts',
   'test/client/{command-line,package}.test.ts',
   'test/e2e/{adapters,gateway,openwrt}/*.test.ts',
   'libs/telemetry-log/{kafka-cluster,kafka-group-hold,kafka-log,log-kinds}.test.ts',

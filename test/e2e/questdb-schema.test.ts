@@ -68,7 +68,9 @@ test('the views of a new installation have rows soon after its first sample with
     const refreshFirst = createFirstRefreshes(withStatementsIn(refreshed, 'REFRESH', questdb))
     let nowMs = 0
     const sample = { tsMs: Date.now() - 5_000, deviceId: newId(), organizationId: newId(), rat: 'lte', rsrpDbm: -90 }
-    await storeRows(questdb, 'cellular', [{ ...sample, h3Res10: longOfH3(cell), h3Res5: longOfH3(cellToParent(cell, 5)) }])
+    await storeRows(questdb, 'cellular', [
+      { ...sample, h3Res10: longOfH3(cell), h3Res5: longOfH3(cellToParent(cell, 5)) },
+    ])
     const rowsOf = async (view: string) => (await questdb.query(`SELECT ts FROM ${view}`)).length
     await vi.waitFor(async () => {
       nowMs += 60_000
