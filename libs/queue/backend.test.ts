@@ -40,6 +40,8 @@ test('connections that are lost in the moment they are open do not end the proce
   await queue.addBulk([{ name: 'dispatch', data: { jobId: 'before', attempt: 1 }, opts: {} }])
   await expect.poll(() => taken).toHaveLength(1)
 
+  // A worker takes entries before it listens.
+  await expect.poll(way.listeners).toBeGreaterThan(0)
   way.loseListeners()
   await expect.poll(way.losses).toBeGreaterThan(1)
   way.comeUp()

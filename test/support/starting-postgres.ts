@@ -13,6 +13,8 @@ export type StartingPostgres = {
    */
   loseListeners(): void
   losses(): number
+  /** How many connections have sent LISTEN. */
+  listeners(): number
   /** Stops forwarding responses on the open connections, but keeps them open. */
   silenceConnections(): void
   close(): void
@@ -75,6 +77,7 @@ export async function startingPostgres(databaseUrl: string): Promise<StartingPos
       listeners.clear()
     },
     losses: () => losses,
+    listeners: () => listeners.size,
     goDown() {
       up = false
       for (const socket of sockets) socket.destroy()
