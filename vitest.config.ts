@@ -9,7 +9,7 @@ const unitTests = [
   'libs/telemetry-log/{checkpoint-file,kafka-checkpoints,dead-letters,kafka-failure,kafka-reader,kafka-settings,lock,partition,partitioned-log,segment-log}.test.ts',
   'libs/postgres/hosts.test.ts',
   'libs/http/open-tracing.test.ts',
-  'libs/questdb/{copy-choice,coverage-areas,h3-index,servers,view-pace}.test.ts',
+  'libs/questdb/{copy-choice,coverage-areas,first-refreshes,h3-index,servers,view-pace}.test.ts',
   'libs/fleet/jobs/model/*.test.ts',
   'libs/fleet/config-profiles/settings.test.ts',
   'libs/fleet-map/{bounded-caches,shared-lists,gps/{selection,shared-answers},live/*,tiles/*}.test.ts',

@@ -7,7 +7,7 @@ const longestPauseMs = 60_000
 /**
  * Returns a function that refreshes each view without rows as soon as there are samples that it may count, so that a new
  * installation has its first coverage within seconds instead of up to a minute and a half. Call it often. The pauses between
- * refreshes become longer, because samples without a position give a view no rows.
+ * refreshes become longer, because samples without a position give a view no rows, and a refresh can fail.
  */
 export function createFirstRefreshes(questdb: QuestdbSql): (nowMs: number) => Promise<void> {
   /** Views that may have no rows. */
@@ -21,8 +21,8 @@ export function createFirstRefreshes(questdb: QuestdbSql): (nowMs: number) => Pr
       if (!unfilled.has(name)) continue
       if (await hasRows(questdb, name)) unfilled.delete(name)
       else {
-        await questdb.query(`REFRESH MATERIALIZED VIEW ${name} INCREMENTAL`)
         pauseMs = Math.min(2 * pauseMs, longestPauseMs)
+        await questdb.query(`REFRESH MATERIALIZED VIEW ${name} INCREMENTAL`)
       }
     }
   }

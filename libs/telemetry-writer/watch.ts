@@ -60,15 +60,14 @@ export function createWatch(parts: {
     suspended = next
   }
 
+  const attempt = (work: Promise<void>): Promise<void> =>
+    work.catch((error: unknown) => logger.warn({ error }, 'the refreshes of views were not checked'))
+
   async function maintainViews(nowMs: number): Promise<void> {
-    try {
-      await refreshFirst(nowMs)
-      if (nowMs - pacedAtMs < paceEveryMs) return
-      pacedAtMs = nowMs
-      await paceViews(questdb)
-    } catch (error) {
-      logger.warn({ error }, 'the refreshes of views were not checked')
-    }
+    await attempt(refreshFirst(nowMs))
+    if (nowMs - pacedAtMs < paceEveryMs) return
+    pacedAtMs = nowMs
+    await attempt(paceViews(questdb))
   }
 
   function follow(all: readonly WalTable[], position: LogPosition): void {

@@ -99,7 +99,7 @@ async function readSources(ctx: FleetContext, fleet: FleetSources, reader: Reade
   const isFirstPage = cursor === undefined
   const startedMs = ctx.clock()
   const [timeMs, maps, coverage, dwells] = await Promise.all([
-    // The database's time, because another process may compare it with later events. That process also looks at those before it.
+    // The database's time, because another process may compare it with later events, and with those of the seconds before.
     databaseNowMs(ctx.pool),
     include.has('devices') || include.has('trails')
       ? Promise.all(
