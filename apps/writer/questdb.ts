@@ -25,7 +25,7 @@ export function openQuestdb(server: QuestdbServer, ttlDays: number, logger: Logg
   return {
     sql,
     transport,
-    watch: createWatch({ questdb: sql, storedPosition: () => performance.now(), maintains: true, logger }),
+    watch: createWatch({ questdb: sql, storedPosition: () => performance.now(), resumes: true, logger }),
     repairSchema() {
       repairing ??= applySchema(sql, { ttlDays }).finally(() => {
         repairing = undefined

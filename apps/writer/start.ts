@@ -15,6 +15,7 @@ import { ensureTopic } from '#telemetry-log/kafka-topic'
 import { createDwellAnnouncer } from '#telemetry-writer/dwell-announcer'
 import { createPresence } from '#telemetry-writer/presence'
 import { createUntilAvailable } from '#telemetry-writer/until-available'
+import { startViewUpkeep } from '#telemetry-writer/view-upkeep'
 import { folderOf, type WriterConfig, type WrittenCopy } from './config.ts'
 import { registerWriterMetrics } from './metrics.ts'
 import { startPartition, type WrittenPartition } from './partition.ts'
@@ -141,6 +142,7 @@ export async function startWriter(
   const repeating = [
     repeat(tellEveryMs, tellPostgres, ignore),
     repeat(watchEveryMs, watch, ignore),
+    startViewUpkeep(questdb.sql, logger),
     ...(progress ? [repeat(progressEveryMs, progress.keep, ignore)] : []),
   ]
 

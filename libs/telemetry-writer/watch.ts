@@ -1,7 +1,5 @@
 import type { Logger } from '#http/request-log'
-import { createFirstRefreshes } from '#questdb/first-refreshes'
 import type { QuestdbSql } from '#questdb/sql'
-import { paceViews } from '#questdb/view-pace'
 import { readServerStart, readWalTables, resumeWal, type WalTable } from '#questdb/wal-tables'
 import { tables as telemetryTables } from '#telemetry/tables'
 import type { LogPosition } from '#telemetry-log/log'
@@ -21,28 +19,24 @@ export type Watch = {
 }
 
 const resumeEveryMs = 30_000
-const paceEveryMs = 60_000
 
 /**
- * Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. `maintains`: whether to
- * resume suspended tables, to set how often views are refreshed, and to refresh those of a new installation. One of several
- * writers does it.
+ * Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. `resumes`: whether to
+ * resume suspended tables, which one of several writers does.
  */
 export function createWatch(parts: {
   questdb: QuestdbSql
   storedPosition: () => LogPosition
-  maintains: boolean
+  resumes: boolean
   logger: Logger
 }): Watch {
-  const { questdb, storedPosition, maintains, logger } = parts
+  const { questdb, storedPosition, resumes, logger } = parts
   let suspended = new Map<string, number>()
   let waiting: { position: LogPosition; transactions: Map<string, number> } | undefined
   let appliedPosition = 0
   let startedAtMs: number | undefined
   let restarted = false
   let lookedAtMs = 0
-  let pacedAtMs = 0
-  const refreshFirst = createFirstRefreshes(questdb)
 
   async function resume(tables: readonly WalTable[], nowMs: number): Promise<void> {
     const next = new Map<string, number>()
@@ -53,21 +47,11 @@ export function createWatch(parts: {
         continue
       }
       next.set(table.name, nowMs)
-      if (!maintains) continue
+      if (!resumes) continue
       logger.error({ table: table.name, cause: table.error }, 'QuestDB has suspended a table; resuming it')
       await resumeWal(questdb, table).catch(() => {})
     }
     suspended = next
-  }
-
-  const attempt = (work: Promise<void>): Promise<void> =>
-    work.catch((error: unknown) => logger.warn({ error }, 'the refreshes of views were not checked'))
-
-  async function maintainViews(nowMs: number): Promise<void> {
-    await attempt(refreshFirst(nowMs))
-    if (nowMs - pacedAtMs < paceEveryMs) return
-    pacedAtMs = nowMs
-    await attempt(paceViews(questdb))
   }
 
   function follow(all: readonly WalTable[], position: LogPosition): void {
@@ -95,7 +79,6 @@ export function createWatch(parts: {
       await resume(tables, Date.now())
       follow(tables, position)
       lookedAtMs = Date.now()
-      if (maintains) await maintainViews(lookedAtMs)
     },
     suspendedTables: () => suspended.size,
     appliedPosition: () => appliedPosition,

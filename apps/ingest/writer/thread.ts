@@ -22,6 +22,7 @@ import { createSentRows } from '#telemetry-writer/sent-rows'
 import { openStateFile } from '#telemetry-writer/state-file'
 import { createRowStore } from '#telemetry-writer/store-rows'
 import { createUntilAvailable } from '#telemetry-writer/until-available'
+import { startViewUpkeep } from '#telemetry-writer/view-upkeep'
 import { createWatch } from '#telemetry-writer/watch'
 import { createDecodeReport } from './decode-elsewhere.ts'
 import type { FromWriter, ToWriter, WriterSettings } from './messages.ts'
@@ -43,10 +44,12 @@ const checkpoints = openCheckpoints({
 const cleaning = createCleaningCounts()
 const sent = createSentRows()
 const decode = createDecodeReport(settings.decoding)
+/** The first writer of the process cares for tables and views. */
+const isFirst = partition === 0
 const watch = createWatch({
   questdb: sql,
   storedPosition: () => checkpoints.current().position,
-  maintains: partition === 0,
+  resumes: isFirst,
   logger,
 })
 const ending = new AbortController()
@@ -165,6 +168,8 @@ const watching = repeat(
   () => tellProgress(),
 )
 
+const repeating = isFirst ? [watching, startViewUpkeep(sql, logger)] : [watching]
+
 parentPort?.on('message', (message: ToWriter) => {
   if (message.kind === 'confirm') return writer.confirm(message.number)
   stopping = true
@@ -180,7 +185,7 @@ await changeSchema(() => Atomics.load(schemaApplied, 0) === 0)
     // What could not be sent in time is in the log and is sent after the next start.
     if (!ending.signal.aborted) throw error
   })
-await watching.stop()
+await Promise.all(repeating.map((each) => each.stop()))
 checkpoints.close()
 settings.decoding.close()
 await Promise.all([transport.close(), sql.end()])

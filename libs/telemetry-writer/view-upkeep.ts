@@ -1,0 +1,35 @@
+import { type Repeating, repeat } from '#core/schedule'
+import type { Logger } from '#http/request-log'
+import { createFirstRefreshes } from '#questdb/first-refreshes'
+import type { QuestdbSql } from '#questdb/sql'
+import { paceViews } from '#questdb/view-pace'
+
+const everyMs = 2_000
+const paceEveryMs = 60_000
+
+/**
+ * Sets how often views are refreshed, and refreshes those of a new installation. One of several writers does it. It has its own
+ * turns: a slow statement about a view must not delay the watch, for which a writer waits before it stores rows.
+ */
+export function startViewUpkeep(questdb: QuestdbSql, logger: Logger): Repeating {
+  const refreshFirst = createFirstRefreshes(questdb)
+  let pacedAtMs = Number.NEGATIVE_INFINITY
+  let failure: string | undefined
+
+  async function upkeep(): Promise<void> {
+    const nowMs = performance.now()
+    await refreshFirst(nowMs)
+    if (nowMs - pacedAtMs >= paceEveryMs) {
+      pacedAtMs = nowMs
+      await paceViews(questdb)
+    }
+    failure = undefined
+  }
+  /** Logs a failure once, not at every turn of an outage. */
+  function note(error: unknown): void {
+    const detail = error instanceof Error ? error.message : String(error)
+    if (detail !== failure) logger.warn({ detail }, 'the refreshes of views were not checked')
+    failure = detail
+  }
+  return repeat(everyMs, upkeep, note)
+}
