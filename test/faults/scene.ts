@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate } from '#postgres/migrate'
@@ -24,6 +24,8 @@ export type Scene = {
   startIngest(): Promise<void>
   /** Compares the acknowledged samples with the stored rows and with the metrics of ingest. */
   verify(accepted: number): Promise<Finding[]>
+  /** Returns in one line what a finding needs to be explained: the figures of ingest, and the ends of the logs. */
+  describe(figures: Record<string, number>): string
   close(): Promise<void>
 }
 
@@ -74,6 +76,15 @@ export async function openScene(
       scene.ingest = await startIngestProcess(place)
     },
     verify: (accepted) => verify(scene, accepted),
+    describe(figures) {
+      const figuresText = Object.entries(figures).flatMap(([name, value]) => (value === 0 ? [] : [`${name} ${value}`]))
+      const questdbLog = readFileSync(join(folder, 'questdb', 'server.log'), 'utf8')
+      return [
+        `Figures: ${figuresText.join(', ')}.`,
+        `Ingest: ${endOf(scene.ingest.output())}`,
+        `QuestDB (${isRunning(scene.questdb.pid) ? 'running' : 'ended'}): ${endOf(questdbLog)}`,
+      ].join(' ')
+    },
     async close() {
       await scene.ingest.end('SIGTERM')
       await Promise.all([scene.postgres.stop(), scene.questdb.stop()])
@@ -83,15 +94,25 @@ export async function openScene(
   return scene
 }
 
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+const endOf = (output: string): string => output.trim().slice(-1_500).replaceAll('\n', ' | ')
+
 async function verify(scene: Scene, accepted: number): Promise<Finding[]> {
-  const figures = await until(
-    'everything accepted is stored',
-    async () => {
-      const now = await figuresOf(scene.ingest.url)
-      return now.backlog_samples === 0 ? now : undefined
-    },
-    180_000,
-  )
+  let figures: Record<string, number> = {}
+  const isStored = async () => {
+    figures = await figuresOf(scene.ingest.url)
+    return figures.backlog_samples === 0
+  }
+  await until('everything accepted is stored', isStored, 180_000).catch((error: unknown) => {
+    throw new Error(`${error instanceof Error ? error.message : error}. ${scene.describe(figures)}`)
+  })
   const questdb = openQuestdbSql(scene.questdb.pgUrl, { applicationName: 'faults' })
   try {
     const { rows, distinct } = await countRows(questdb)
