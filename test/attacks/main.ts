@@ -9,7 +9,8 @@ import { openSession, restartGrown, type Session } from './session.ts'
 
 // npm run test:attacks -- [--quick] [--only NAME]... [--generator] [--minutes N] [--seed N]: attacks real
 // processes while a bystander measures its response times. Exit code 1 if a limit broke. --generator runs only generated
-// requests. With --report-limits, exceeded limits of time and memory are printed and do not change the exit code.
+// requests. With --report-limits, exceeded limits of time and memory are printed and do not change the exit code. After
+// SIGINT or SIGTERM, the attack in progress and those after it are not judged.
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
@@ -46,22 +47,27 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 let session: Session | undefined
 let broken = 0
 let exceeded = 0
+const notJudged: string[] = []
 try {
   for (const attack of chosen) await runAttack(attack)
 } finally {
   await session?.close()
 }
 console.log(`\nBroken: ${broken}. Exceeded limits of time and memory: ${exceeded}.`)
-process.exit(broken === 0 && (exceeded === 0 || values['report-limits']) ? 0 : 1)
+if (notJudged.length > 0) console.log(`Interrupted. Not judged: ${notJudged.join(', ')}.`)
+process.exit(notJudged.length === 0 && broken === 0 && (exceeded === 0 || values['report-limits']) ? 0 : 1)
 
 /** Runs one attack, prints the findings, and counts the broken ones. */
 async function runAttack(attack: Attack): Promise<void> {
-  if (interrupted.signal.aborted) {
-    broken += 1
+  const startedMs = Date.now()
+  const { signal: stop } = interrupted
+  const outcome = stop.aborted ? undefined : await outcomeOf(attack).catch(explain)
+  // What an interrupted attack finds may be an effect of the interruption.
+  if (outcome === undefined || stop.aborted) {
+    notJudged.push(attack.name)
     return
   }
-  const startedMs = Date.now()
-  const { answers, findings } = await outcomeOf(attack).catch(explain)
+  const { answers, findings } = outcome
   console.log(`\n${attack.name} (${((Date.now() - startedMs) / 1000).toFixed(0)} s): ${attack.about}`)
   console.log(`  answers  ${inWords(answers)}`)
   for (const { what, held, detail, isMeasured } of findings) {
