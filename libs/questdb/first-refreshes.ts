@@ -1,29 +1,44 @@
 import type { QuestdbSql } from '#questdb/sql'
 import { views } from '#questdb/views'
 
-const shortestPauseMs = 1_000
+const shortestPauseMs = 4_000
 const longestPauseMs = 60_000
 
 /**
- * Returns a function that refreshes each view without rows as soon as there are samples that it may count, so that a new
- * installation has its first coverage within seconds instead of up to a minute and a half. Call it often. The pauses between
- * refreshes become longer, because samples without a position give a view no rows, and a refresh can fail.
+ * Returns a function that refreshes the views of a new installation as soon as there are samples, so that the coverage of its
+ * first minute is counted within seconds instead of up to a minute and a half. Call it every few seconds. The pauses between
+ * refreshes become longer, up to a minute. Then only views without rows are left, for example because no sample has a position.
  */
 export function createFirstRefreshes(questdb: QuestdbSql): (nowMs: number) => Promise<void> {
-  /** Views that may have no rows. */
-  const unfilled = new Set(views.map(({ name }) => name))
+  /** The bases of views that are refreshed here. */
+  const unfinished = new Map(views.map(({ name, base }) => [name, base]))
+  /** Views that had no rows when they were first looked at. The others are of an earlier installation. */
+  const fresh = new Set<string>()
   let pauseMs = shortestPauseMs
   let dueMs = 0
+  /** Views of the last turn that was due. The next turn refreshes those that depend on them. */
+  let refreshed = new Set<string>()
+
   return async (nowMs) => {
-    if (unfilled.size === 0 || nowMs < dueMs) return
-    dueMs = nowMs + pauseMs
+    const isDue = nowMs >= dueMs
+    if (unfinished.size === 0 || !(isDue || refreshed.size > 0)) return
+    const bases = refreshed
+    refreshed = new Set()
     for (const name of await outdatedViews(questdb)) {
-      if (!unfilled.has(name)) continue
-      if (await hasRows(questdb, name)) unfilled.delete(name)
-      else {
-        pauseMs = Math.min(2 * pauseMs, longestPauseMs)
-        await questdb.query(`REFRESH MATERIALIZED VIEW ${name} INCREMENTAL`)
+      const base = unfinished.get(name)
+      if (base === undefined || !(isDue || bases.has(base))) continue
+      const mayBeFinished = !fresh.has(name) || (isDue && pauseMs === longestPauseMs)
+      if (mayBeFinished && (await hasRows(questdb, name))) {
+        unfinished.delete(name)
+        continue
       }
+      fresh.add(name)
+      if (isDue && refreshed.size === 0) {
+        dueMs = nowMs + pauseMs
+        pauseMs = Math.min(2 * pauseMs, longestPauseMs)
+      }
+      await questdb.query(`REFRESH MATERIALIZED VIEW ${name} INCREMENTAL`)
+      if (isDue) refreshed.add(name)
     }
   }
 }

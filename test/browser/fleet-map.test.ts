@@ -27,6 +27,7 @@ const { product, read } = browserSession({
 })
 
 const parameters = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
+const mapLabel = (page: Page) => page.locator('.map-surface canvas').getAttribute('aria-label')
 const shownCount = (page: Page) => page.locator('.map-count strong').textContent()
 
 test('edits a profile and replaces its secret, which no response ever contains', async () => {
@@ -90,80 +91,6 @@ test('creates a group, adds devices, reboots them, and shows the batch until it 
   await expect.poll(() => states.count()).toBe(2)
 })
 
-test('keeps the API key in session storage only, and removes it on sign-out', { timeout: 6 * minute }, async () => {
-  const { page, seesMap } = await read('', { key: undefined, expectedStatuses: [401] })
-  await page.getByLabel('API key').fill('flk_nobody_knows_this_one')
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('alert').getByText('Invalid API key').waitFor()
-
-  await page.getByLabel('API key').fill(product().demoKey)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await seesMap()
-  // On a busy machine, some devices have no position in their first minutes.
-  await expect.poll(() => shownCount(page), { timeout: 4 * minute }).toBe('200')
-  const stored = (storage: string) => page.evaluate<string>(`JSON.stringify({ ...${storage} })`)
-  expect(await stored('sessionStorage')).toContain(product().demoKey)
-  expect(await stored('localStorage')).not.toContain(product().demoKey)
-  expect(page.url()).not.toContain(product().demoKey)
-  expect(await page.context().cookies()).toEqual([])
-
-  await page.getByRole('button', { name: /^Account/ }).click()
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByLabel('API key').waitFor()
-  expect(await stored('sessionStorage')).not.toContain(product().demoKey)
-})
-
-test('filters the fleet, and keeps filters and the selected device after a reload', async () => {
-  const [truck] = await movingVehicles(product())
-  const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`)
-  await seesMap()
-  await page.getByLabel('Group').selectOption({ label: 'Trucks (140)' })
-  await expect.poll(() => shownCount(page)).toBe('140')
-  await page.getByLabel('Find a device by name').fill('truck 00')
-  await expect.poll(() => shownCount(page)).toBe('9')
-  await page.getByRole('button', { name: 'SINR' }).click()
-
-  await page.reload()
-  await expect.poll(() => shownCount(page)).toBe('9')
-  await page.getByRole('heading', { name: truck?.name ?? '', exact: true }).waitFor()
-  expect(await page.getByRole('button', { name: 'SINR' }).getAttribute('aria-pressed')).toBe('true')
-  expect(parameters(page).get('q')).toBe('truck 00')
-})
-
-const mapLabel = (page: Page) => page.locator('.map-surface canvas').getAttribute('aria-label')
-const isDeviceTile = (url: string) => url.includes('.mvt') && url.includes('layers=devices')
-
-test('draws the whole fleet from tiles whose counts add up, and never reads it as one list', async () => {
-  const { page, seesMap } = await read('#/jobs')
-  const asked: string[] = []
-  const tiles = new Map<string, number>()
-  page.on('request', (request) => asked.push(request.url()))
-  // The map may abort a request whose tile has left the view, and Chromium then has no body of it.
-  await page.route(
-    ({ href }) => isDeviceTile(href),
-    async (route) => {
-      const response = await route.fetch()
-      const [, tile = ''] = /tiles\/(\d+\/\d+\/\d+)\.mvt/.exec(response.url()) ?? []
-      const { devices = [] } = response.status() === 200 ? decodeTile(await response.body(), tile) : {}
-      if (response.status() !== 304)
-        tiles.set(
-          tile,
-          devices.reduce((sum, { properties }) => sum + Number(properties.count ?? 1), 0),
-        )
-      await route.fulfill({ response })
-    },
-  )
-  await page.evaluate("location.hash = '#/map'")
-  await seesMap()
-  await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
-  await expect.poll(() => shownCount(page)).toBe('200')
-  const zoom = () => `${Math.floor(Number(parameters(page).get('z')))}/`
-  const inTiles = () => [...tiles].reduce((sum, [tile, count]) => sum + (tile.startsWith(zoom()) ? count : 0), 0)
-  await expect.poll(inTiles).toBe(200)
-  const lists = asked.filter((url) => /\/fleet\/(gps|coverage|dwells)/.test(url) && !url.includes('deviceId='))
-  expect(lists).toEqual([])
-})
-
 test('follows a device that moves out of the view and back, without a new start', async () => {
   const van = await registerVan(product(), 'Mover')
   const here: [lon: number, lat: number] = [30, -20]
@@ -177,29 +104,6 @@ test('follows a device that moves out of the view and back, without a new start'
   await van.reportAt(here)
   await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
   expect(await page.evaluate('window.isFirstStart')).toBe(true)
-})
-
-test('never draws tiles of another organization after the reader chose one', async () => {
-  const van = await registerVan(product(), 'Lone van')
-  await van.reportAt([10, 51])
-  const { page } = await read(`#/map?org=${product().organizationId}`, { key: product().adminKey })
-  await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
-  // From now on, tiles of the first organization arrive only after the other one is chosen.
-  const held: (() => void)[] = []
-  await page.route(
-    (url) => isDeviceTile(url.href) && url.href.includes(product().organizationId),
-    (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue().catch(() => {})),
-  )
-  await expect.poll(() => held.length).toBeGreaterThan(0)
-  await page.getByLabel('Organization').selectOption(van.organizationId)
-  await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
-  for (const release of held) release()
-  const isNext = (url: string) => isDeviceTile(url) && url.includes(van.organizationId)
-  for (let round = 0; round < 2; round++) {
-    await page.waitForResponse((response) => isNext(response.url()))
-    expect(await mapLabel(page)).toBe('Map, 1 device in view')
-  }
-  expect(await shownCount(page)).toBe('1')
 })
 
 test('finds a device by a part of its name, lists it, and moves the map to it', async () => {
@@ -677,3 +581,100 @@ test.for(['dark', 'light'] as const)(
     expect(found).toEqual({})
   },
 )
+
+// The tests below need the positions of all devices. A truck of the demo fleet may begin in a tunnel and report minutes later.
+
+test('keeps the API key in session storage only, and removes it on sign-out', { timeout: 6 * minute }, async () => {
+  const { page, seesMap } = await read('', { key: undefined, expectedStatuses: [401] })
+  await page.getByLabel('API key').fill('flk_nobody_knows_this_one')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').getByText('Invalid API key').waitFor()
+
+  await page.getByLabel('API key').fill(product().demoKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await seesMap()
+  await expect.poll(() => shownCount(page), { timeout: 4 * minute }).toBe('200')
+  const stored = (storage: string) => page.evaluate<string>(`JSON.stringify({ ...${storage} })`)
+  expect(await stored('sessionStorage')).toContain(product().demoKey)
+  expect(await stored('localStorage')).not.toContain(product().demoKey)
+  expect(page.url()).not.toContain(product().demoKey)
+  expect(await page.context().cookies()).toEqual([])
+
+  await page.getByRole('button', { name: /^Account/ }).click()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('API key').waitFor()
+  expect(await stored('sessionStorage')).not.toContain(product().demoKey)
+})
+
+test('filters the fleet, and keeps filters and the selected device after a reload', async () => {
+  const [truck] = await movingVehicles(product())
+  const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`)
+  await seesMap()
+  await page.getByLabel('Group').selectOption({ label: 'Trucks (140)' })
+  await expect.poll(() => shownCount(page)).toBe('140')
+  await page.getByLabel('Find a device by name').fill('truck 00')
+  await expect.poll(() => shownCount(page)).toBe('9')
+  await page.getByRole('button', { name: 'SINR' }).click()
+
+  await page.reload()
+  await expect.poll(() => shownCount(page)).toBe('9')
+  await page.getByRole('heading', { name: truck?.name ?? '', exact: true }).waitFor()
+  expect(await page.getByRole('button', { name: 'SINR' }).getAttribute('aria-pressed')).toBe('true')
+  expect(parameters(page).get('q')).toBe('truck 00')
+})
+
+const isDeviceTile = (url: string) => url.includes('.mvt') && url.includes('layers=devices')
+
+test('draws the whole fleet from tiles whose counts add up, and never reads it as one list', async () => {
+  const { page, seesMap } = await read('#/jobs')
+  const asked: string[] = []
+  const tiles = new Map<string, number>()
+  page.on('request', (request) => asked.push(request.url()))
+  // The map may abort a request whose tile has left the view, and Chromium then has no body of it.
+  await page.route(
+    ({ href }) => isDeviceTile(href),
+    async (route) => {
+      const response = await route.fetch()
+      const [, tile = ''] = /tiles\/(\d+\/\d+\/\d+)\.mvt/.exec(response.url()) ?? []
+      const { devices = [] } = response.status() === 200 ? decodeTile(await response.body(), tile) : {}
+      if (response.status() !== 304)
+        tiles.set(
+          tile,
+          devices.reduce((sum, { properties }) => sum + Number(properties.count ?? 1), 0),
+        )
+      await route.fulfill({ response })
+    },
+  )
+  await page.evaluate("location.hash = '#/map'")
+  await seesMap()
+  await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
+  await expect.poll(() => shownCount(page)).toBe('200')
+  const zoom = () => `${Math.floor(Number(parameters(page).get('z')))}/`
+  const inTiles = () => [...tiles].reduce((sum, [tile, count]) => sum + (tile.startsWith(zoom()) ? count : 0), 0)
+  await expect.poll(inTiles).toBe(200)
+  const lists = asked.filter((url) => /\/fleet\/(gps|coverage|dwells)/.test(url) && !url.includes('deviceId='))
+  expect(lists).toEqual([])
+})
+
+test('never draws tiles of another organization after the reader chose one', async () => {
+  const van = await registerVan(product(), 'Lone van')
+  await van.reportAt([10, 51])
+  const { page } = await read(`#/map?org=${product().organizationId}`, { key: product().adminKey })
+  await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
+  // From now on, tiles of the first organization arrive only after the other one is chosen.
+  const held: (() => void)[] = []
+  await page.route(
+    (url) => isDeviceTile(url.href) && url.href.includes(product().organizationId),
+    (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue().catch(() => {})),
+  )
+  await expect.poll(() => held.length).toBeGreaterThan(0)
+  await page.getByLabel('Organization').selectOption(van.organizationId)
+  await expect.poll(() => mapLabel(page)).toBe('Map, 1 device in view')
+  for (const release of held) release()
+  const isNext = (url: string) => isDeviceTile(url) && url.includes(van.organizationId)
+  for (let round = 0; round < 2; round++) {
+    await page.waitForResponse((response) => isNext(response.url()))
+    expect(await mapLabel(page)).toBe('Map, 1 device in view')
+  }
+  expect(await shownCount(page)).toBe('1')
+})
