@@ -582,7 +582,9 @@ test.for(['dark', 'light'] as const)(
   },
 )
 
-// The tests below need the positions of all devices. A truck of the demo fleet may begin in a tunnel and report minutes later.
+// The tests below need the positions of all devices, so they are last. A truck of the demo fleet may begin in a tunnel and report
+// minutes later.
+const allReport = { timeout: 4 * minute }
 
 test('keeps the API key in session storage only, and removes it on sign-out', { timeout: 6 * minute }, async () => {
   const { page, seesMap } = await read('', { key: undefined, expectedStatuses: [401] })
@@ -593,7 +595,7 @@ test('keeps the API key in session storage only, and removes it on sign-out', { 
   await page.getByLabel('API key').fill(product().demoKey)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await seesMap()
-  await expect.poll(() => shownCount(page), { timeout: 4 * minute }).toBe('200')
+  await expect.poll(() => shownCount(page), allReport).toBe('200')
   const stored = (storage: string) => page.evaluate<string>(`JSON.stringify({ ...${storage} })`)
   expect(await stored('sessionStorage')).toContain(product().demoKey)
   expect(await stored('localStorage')).not.toContain(product().demoKey)
@@ -606,12 +608,14 @@ test('keeps the API key in session storage only, and removes it on sign-out', { 
   expect(await stored('sessionStorage')).not.toContain(product().demoKey)
 })
 
-test('filters the fleet, and keeps filters and the selected device after a reload', async () => {
+test('filters the fleet, and keeps filters and the selected device after a reload', {
+  timeout: 6 * minute,
+}, async () => {
   const [truck] = await movingVehicles(product())
   const { page, seesMap } = await read(`#/map?device=${truck?.deviceId}`)
   await seesMap()
   await page.getByLabel('Group').selectOption({ label: 'Trucks (140)' })
-  await expect.poll(() => shownCount(page)).toBe('140')
+  await expect.poll(() => shownCount(page), allReport).toBe('140')
   await page.getByLabel('Find a device by name').fill('truck 00')
   await expect.poll(() => shownCount(page)).toBe('9')
   await page.getByRole('button', { name: 'SINR' }).click()
@@ -625,7 +629,9 @@ test('filters the fleet, and keeps filters and the selected device after a reloa
 
 const isDeviceTile = (url: string) => url.includes('.mvt') && url.includes('layers=devices')
 
-test('draws the whole fleet from tiles whose counts add up, and never reads it as one list', async () => {
+test('draws the whole fleet from tiles whose counts add up, and never reads it as one list', {
+  timeout: 6 * minute,
+}, async () => {
   const { page, seesMap } = await read('#/jobs')
   const asked: string[] = []
   const tiles = new Map<string, number>()
@@ -647,7 +653,7 @@ test('draws the whole fleet from tiles whose counts add up, and never reads it a
   )
   await page.evaluate("location.hash = '#/map'")
   await seesMap()
-  await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
+  await expect.poll(() => mapLabel(page), allReport).toBe('Map, 200 devices in view')
   await expect.poll(() => shownCount(page)).toBe('200')
   const zoom = () => `${Math.floor(Number(parameters(page).get('z')))}/`
   const inTiles = () => [...tiles].reduce((sum, [tile, count]) => sum + (tile.startsWith(zoom()) ? count : 0), 0)
@@ -656,11 +662,11 @@ test('draws the whole fleet from tiles whose counts add up, and never reads it a
   expect(lists).toEqual([])
 })
 
-test('never draws tiles of another organization after the reader chose one', async () => {
+test('never draws tiles of another organization after the reader chose one', { timeout: 6 * minute }, async () => {
   const van = await registerVan(product(), 'Lone van')
   await van.reportAt([10, 51])
   const { page } = await read(`#/map?org=${product().organizationId}`, { key: product().adminKey })
-  await expect.poll(() => mapLabel(page)).toBe('Map, 200 devices in view')
+  await expect.poll(() => mapLabel(page), allReport).toBe('Map, 200 devices in view')
   // From now on, tiles of the first organization arrive only after the other one is chosen.
   const held: (() => void)[] = []
   await page.route(
