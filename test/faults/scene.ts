@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { resolvesWithin } from '#core/schedule'
 import { migrate } from '#postgres/migrate'
 import { openPool } from '#postgres/pool'
 import { openQuestdbSql } from '#questdb/sql'
@@ -25,7 +26,7 @@ export type Scene = {
   /** Compares the acknowledged samples with the stored rows and with the metrics of ingest. */
   verify(accepted: number): Promise<Finding[]>
   /** Returns in one line what a finding needs to be explained: the figures of ingest, and the ends of the logs. */
-  describe(figures: Record<string, number>): string
+  describe(figures: Record<string, number>): Promise<string>
   close(): Promise<void>
 }
 
@@ -76,13 +77,13 @@ export async function openScene(
       scene.ingest = await startIngestProcess(place)
     },
     verify: (accepted) => verify(scene, accepted),
-    describe(figures) {
+    async describe(figures) {
       const figuresText = Object.entries(figures).flatMap(([name, value]) => (value === 0 ? [] : [`${name} ${value}`]))
       const questdbLog = readFileSync(join(folder, 'questdb', 'server.log'), 'utf8')
       return [
         `Figures: ${figuresText.join(', ')}.`,
         `Ingest: ${endOf(scene.ingest.output())}`,
-        `QuestDB (${isRunning(scene.questdb.pid) ? 'running' : 'ended'}): ${endOf(questdbLog)}`,
+        `QuestDB (${await stateOf(scene.questdb)}): ${endOf(questdbLog)}`,
       ].join(' ')
     },
     async close() {
@@ -94,11 +95,16 @@ export async function openScene(
   return scene
 }
 
-function isRunning(pid: number): boolean {
+async function stateOf({ pgUrl, pid }: QuestdbEngine): Promise<'answers' | 'does not answer' | 'has ended'> {
+  const questdb = openQuestdbSql(pgUrl, { applicationName: 'faults' })
+  const isAnswering = await resolvesWithin(questdb.query('SELECT 1'), 5_000).catch(() => false)
+  void questdb.end()
+  if (isAnswering) return 'answers'
   try {
-    return process.kill(pid, 0)
+    process.kill(pid, 0)
+    return 'does not answer'
   } catch {
-    return false
+    return 'has ended'
   }
 }
 
@@ -110,8 +116,8 @@ async function verify(scene: Scene, accepted: number): Promise<Finding[]> {
     figures = await figuresOf(scene.ingest.url)
     return figures.backlog_samples === 0
   }
-  await until('everything accepted is stored', isStored, 180_000).catch((error: unknown) => {
-    throw new Error(`${error instanceof Error ? error.message : error}. ${scene.describe(figures)}`)
+  await until('everything accepted is stored', isStored, 180_000).catch(async (error: unknown) => {
+    throw new Error(`${error instanceof Error ? error.message : error}. ${await scene.describe(figures)}`)
   })
   const questdb = openQuestdbSql(scene.questdb.pgUrl, { applicationName: 'faults' })
   try {
