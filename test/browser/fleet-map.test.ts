@@ -356,6 +356,18 @@ test('shows the fleet as a table with the same filters', async () => {
   await page.getByRole('complementary', { name: /^Device Ship 0/ }).waitFor()
 })
 
+test('a link is followed although the map writes its address in the same moment', async () => {
+  const { page, seesMap } = await read('#/map')
+  await seesMap()
+  await page.evaluate(`{
+    location.hash = '#/map?as=table'
+    const search = document.querySelector('input[type=search]')
+    search.value = 'van'
+    search.dispatchEvent(new Event('input', { bubbles: true }))
+  }`)
+  await page.locator('.map-as-table table').waitFor()
+})
+
 test('imports the valid rows of a CSV file and lists the invalid row', async () => {
   const post = <Answer>(path: string, body: unknown) => product().call<Answer>('POST', path, body, product().adminKey)
   const { id } = await post<{ id: string }>('/orgs', { name: 'Cranes', plan: 'pro' })

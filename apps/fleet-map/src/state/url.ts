@@ -27,8 +27,8 @@ export function linkTo(view: string, params: Record<string, string> = {}, keep: 
 
 /** Changes parameters of the address; null removes one. `replace` adds no entry to the browser history. */
 export function setParams(changes: Record<string, string | null>, { replace = false } = {}): void {
-  // The address has already left this view, and its event is still to come.
-  if (read().view !== place.value.view) return
+  // A link was followed, and its event is still to come: do not write the address from before over it.
+  if (write(read()) !== write(place.value)) return
   const params = { ...place.value.params }
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === '') delete params[name]
