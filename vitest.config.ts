@@ -13,7 +13,7 @@ const unitTests = [
   'libs/fleet/jobs/model/*.test.ts',
   'libs/fleet/config-profiles/settings.test.ts',
   'libs/fleet-map/{bounded-caches,shared-lists,gps/{selection,shared-answers},live/*,tiles/*}.test.ts',
-  'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,flush-scheduler,hostile-shapes,packed-states,realign-device,realign-turns,resting-states,state-file,stored-times}.test.ts',
+  'libs/telemetry-writer/{checkpoints,dead-letter-keeper,device-track,flush-scheduler,hostile-shapes,packed-states,realign-device,realign-turns,resting-states,state-file,stored-times,view-upkeep}.test.ts',
   'libs/{queue/coalesce,redis/address}.test.ts',
   'apps/control-plane/{devices/import-rows,http/csv,http/map-background,http/openapi}.test.ts',
   'apps/gateway/**/*.test.ts',

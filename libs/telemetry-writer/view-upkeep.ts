@@ -8,7 +8,7 @@ const everyMs = 2_000
 const paceEveryMs = 60_000
 
 /**
- * Sets how often views are refreshed, and refreshes those of a new installation. One of several writers does it. It has its own
+ * Sets how often views are refreshed, and refreshes those of a new installation. One writer of a process does it. It has its own
  * turns: a slow statement about a view must not delay the watch, for which a writer waits before it stores rows.
  */
 export function startViewUpkeep(questdb: QuestdbSql, logger: Logger): Repeating {
@@ -16,20 +16,23 @@ export function startViewUpkeep(questdb: QuestdbSql, logger: Logger): Repeating 
   let pacedAtMs = Number.NEGATIVE_INFINITY
   let failure: string | undefined
 
+  /** Logs a failure once, not at every turn of an outage. */
+  async function attempt(work: Promise<void>): Promise<void> {
+    try {
+      await work
+      failure = undefined
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error)
+      if (detail !== failure) logger.warn({ detail }, 'the refreshes of views were not checked')
+      failure = detail
+    }
+  }
   async function upkeep(): Promise<void> {
     const nowMs = performance.now()
-    await refreshFirst(nowMs)
-    if (nowMs - pacedAtMs >= paceEveryMs) {
-      pacedAtMs = nowMs
-      await paceViews(questdb)
-    }
-    failure = undefined
+    await attempt(refreshFirst(nowMs))
+    if (nowMs - pacedAtMs < paceEveryMs) return
+    pacedAtMs = nowMs
+    await attempt(paceViews(questdb))
   }
-  /** Logs a failure once, not at every turn of an outage. */
-  function note(error: unknown): void {
-    const detail = error instanceof Error ? error.message : String(error)
-    if (detail !== failure) logger.warn({ detail }, 'the refreshes of views were not checked')
-    failure = detail
-  }
-  return repeat(everyMs, upkeep, note)
+  return repeat(everyMs, upkeep, () => {})
 }

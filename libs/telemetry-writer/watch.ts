@@ -22,7 +22,7 @@ const resumeEveryMs = 30_000
 
 /**
  * Watches whether QuestDB applies the rows that it has accepted: a suspended table still returns 204. `resumes`: whether to
- * resume suspended tables, which one of several writers does.
+ * resume suspended tables, which one writer of a process does.
  */
 export function createWatch(parts: {
   questdb: QuestdbSql

@@ -13,7 +13,7 @@ import { questdbKilled } from './questdb-killed.ts'
 import { stoppedUnderLoad } from './stopped-under-load.ts'
 
 // npm run test:faults -- [--cluster] [--quick] [--retry] [--only NAME]…: kills real processes. Exit code 1 if an invariant
-// broke. With --retry, a fault that does not come to its end is run once more; one whose invariant broke is not.
+// broke. With --retry, a fault that does not finish is run once more; one whose invariant broke is not.
 const faultsOfProcesses: Fault[] = [
   ingestKilled,
   questdbKilled,

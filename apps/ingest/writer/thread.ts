@@ -44,7 +44,7 @@ const checkpoints = openCheckpoints({
 const cleaning = createCleaningCounts()
 const sent = createSentRows()
 const decode = createDecodeReport(settings.decoding)
-/** The first writer of the process cares for tables and views. */
+/** The first writer of the process resumes tables and maintains views. */
 const isFirst = partition === 0
 const watch = createWatch({
   questdb: sql,
@@ -168,7 +168,7 @@ const watching = repeat(
   () => tellProgress(),
 )
 
-const repeating = isFirst ? [watching, startViewUpkeep(sql, logger)] : [watching]
+const viewUpkeep = isFirst ? startViewUpkeep(sql, logger) : undefined
 
 parentPort?.on('message', (message: ToWriter) => {
   if (message.kind === 'confirm') return writer.confirm(message.number)
@@ -185,9 +185,10 @@ await changeSchema(() => Atomics.load(schemaApplied, 0) === 0)
     // What could not be sent in time is in the log and is sent after the next start.
     if (!ending.signal.aborted) throw error
   })
-await Promise.all(repeating.map((each) => each.stop()))
+await watching.stop()
 checkpoints.close()
 settings.decoding.close()
+await viewUpkeep?.stop()
 await Promise.all([transport.close(), sql.end()])
 tell({ kind: 'stopped' })
 parentPort?.close()
