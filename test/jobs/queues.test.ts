@@ -7,6 +7,7 @@ import { reportJob, takeJobs } from '#fleet/jobs/delivery'
 import { cancelJob, createDeviceJob, retryJob } from '#fleet/jobs/device-job'
 import { dispatchJobs } from '#fleet/jobs/dispatch'
 import { getJob } from '#fleet/jobs/read'
+import { boundPool, transaction } from '#postgres/pool'
 import { onBothBackends, type QueueScene, startQueueScene } from '#test/job-backends'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { until } from '#test/until'
@@ -186,8 +187,12 @@ onBothBackends('jobs', (backend) => {
     const large = await createJobFleet(scene.pool, 4_000)
     const { fleet, deviceId } = await oneRouter()
     const { organizationId, groupId, ctx } = large
-    const { id } = await createBatch(ctx, { organizationId, kind: 'speed_test', target: { groupId } })
-    const single = await createDeviceJob(fleet.ctx, { deviceId, kind: 'speed_test' })
+    // Both become visible at once: otherwise a fast machine dispatches the thousands before the single job exists.
+    const { id, single } = await transaction(scene.pool, async (connection) => {
+      const pool = boundPool(connection)
+      const batch = await createBatch({ ...ctx, pool }, { organizationId, kind: 'speed_test', target: { groupId } })
+      return { id: batch.id, single: await createDeviceJob({ ...fleet.ctx, pool }, { deviceId, kind: 'speed_test' }) }
+    })
     await statusIs(fleet, single.id, 'dispatched')
     const { rows } = await scene.pool.query<{ before: number }>(
       `SELECT count(*)::int AS before FROM job_event e JOIN job j ON j.id = e.job_id

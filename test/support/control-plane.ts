@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { parseConfig } from '#core/config'
 import { hashToken, issueToken } from '#core/tokens'
 import { ensureAccess } from '#fleet/access/bootstrap'
@@ -35,7 +34,7 @@ export type TestControlPlane = {
   call(method: string, path: string, call?: Call): Promise<Answer>
   /** The fetch function of the application, for responses that are not JSON. */
   fetch(path: string, init?: RequestInit): Promise<Response>
-  /** Creates an organization and a key with all scopes in it. */
+  /** Creates an organization and a key with all scopes in it. A random name would match some searches of devices by chance. */
   newOrganization(options?: { plan?: string; name?: string }): Promise<{ id: string; key: string }>
   /** Creates a key with these scopes in these organizations. The first organization owns the key. */
   newKey(organizationIds: string[], held: readonly Scope[] | RoleName): Promise<string>
@@ -77,7 +76,7 @@ export async function startControlPlane(
     },
     fetch: async (path, init) => app.request(path, init),
     newKey,
-    async newOrganization({ plan = 'enterprise', name = `Organization ${randomUUID()}` } = {}) {
+    async newOrganization({ plan = 'enterprise', name = 'Organization' } = {}) {
       const { id } = await insertOrganization(services.pool, name, plan)
       return { id, key: await newKey([id], scopes) }
     },

@@ -105,13 +105,12 @@ describe('GET /devices', () => {
   })
 
   test('200 searches name, serial, model and organization name, case-insensitively, with literal wildcards', async () => {
-    const mark = Math.random().toString(36).slice(2, 10)
-    const a = await api.newOrganization({ name: `Harbour ${mark}` })
+    const a = await api.newOrganization({ name: 'Harbour of Cobh' })
     const b = await api.newOrganization()
     const both = { id: a.id, key: await api.newKey([a.id, b.id], 'viewer') }
     await create(a, 'SN-100%')
     await create(b, 'SN-1005', { name: 'Depot Nørrebro', model: 'ZX-9' })
-    expect(serials(await list(both, `?q=HARBOUR%20${mark}`))).toEqual(['SN-100%'])
+    expect(serials(await list(both, '?q=HARBOUR%20OF'))).toEqual(['SN-100%'])
     expect(serials(await list(both, '?q=n%C3%B8rre'))).toEqual(['SN-1005'])
     expect(serials(await list(both, '?q=zx-9'))).toEqual(['SN-1005'])
     expect(serials(await list(both, '?q=sn-100'))).toEqual(['SN-1005', 'SN-100%'])
