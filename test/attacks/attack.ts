@@ -2,7 +2,13 @@ import type { Finding } from '../faults/fault.ts'
 import type { Target, TargetOptions } from './target.ts'
 
 /** The requests of the bystander whose response times are measured. */
-export type ProbeName = 'controlPlaneLivez' | 'ingestLivez' | 'deviceList' | 'reportQueryable'
+export type ProbeName =
+  | 'controlPlaneLivez'
+  | 'ingestLivez'
+  | 'deviceList'
+  | 'deviceRead'
+  | 'nextJob'
+  | 'reportQueryable'
 
 export type AttackOptions = {
   /** Runs a smaller attack for CI. */
@@ -31,6 +37,8 @@ export type Attack = {
   durationMs?: number
   /** Probes without a verdict, because the attack disables what they need. */
   exempt?: readonly ProbeName[]
+  /** No request of the bystander may fail, because the attacker only does what its organization may do. */
+  mayNotFail?: true
   /** Prepares the target before the reference measurement. */
   prepare?(target: Target): Promise<unknown>
   /** Runs the attack and returns the attacker's responses. Throws SkipFault if the machine cannot run it. */

@@ -11,6 +11,7 @@ import { logDiskFull } from './scenarios/log-disk-full.ts'
 import { logGrowth } from './scenarios/log-growth.ts'
 import { longForecasts } from './scenarios/long-forecasts.ts'
 import { longPolls } from './scenarios/long-polls.ts'
+import { neighbours } from './scenarios/neighbours.ts'
 import { nestedBodies } from './scenarios/nested-bodies.ts'
 import { nestedReports } from './scenarios/nested-reports.ts'
 import { outages } from './scenarios/outages.ts'
@@ -42,6 +43,7 @@ export const attacks: readonly Attack[] = [
   lateFixes,
   largeRows,
   ...outages,
+  neighbours,
   sharedLog,
   identityProviderDown,
   logGrowth,

@@ -13,6 +13,8 @@ const limitsMs: Record<ProbeName, number> = {
   controlPlaneLivez: 500,
   ingestLivez: 500,
   deviceList: 500,
+  deviceRead: 500,
+  nextJob: 500,
   reportQueryable: 10_000,
 }
 const memoryLimitMib = 300
@@ -79,6 +81,7 @@ export async function carryOut(
       },
       { what: 'the attack ended', held: inTime, detail: `after ${seconds.toFixed(1)} s`, isMeasured: true },
       ...waitFindings(attack, figures, calm),
+      ...(attack.mayNotFail ? [failureFinding(figures)] : []),
       ...memoryFindings(figures),
       { what: 'no restart', held: ends.length === 0, detail: ends.length === 0 ? 'none' : ends.join('; ') },
       await connectionFinding(session, connections),
@@ -115,6 +118,12 @@ function waitFindings(attack: Attack, figures: Figures, calm: Figures): Finding[
       detail: `${ms(longestMs)} at most of ${count} (${limit}, before the attack ${ms(calm.waits[name].longestMs)})${failed}`,
     }
   })
+}
+
+function failureFinding({ waits }: Figures): Finding {
+  const failed = probeNames.filter((name) => waits[name].failures > 0)
+  const detail = failed.map((name) => `${waits[name].failures} × ${name}, last: ${waits[name].lastFailure}`).join('; ')
+  return { what: 'no request of the bystander failed', held: failed.length === 0, detail: detail || 'none' }
 }
 
 function memoryFindings({ memory }: Figures): Finding[] {

@@ -15,26 +15,28 @@ const attemptLimitMs = 20_000
 const pauseAfterFailureMs = 50
 
 /**
- * Requests `url` repeatedly, one request at a time. A wait lasts from the first attempt to the first response with 200, so
- * refusals and broken connections lengthen it.
+ * Requests `url` repeatedly, one request at a time. A wait lasts from the first attempt to the first response with the
+ * expected status, so refusals and broken connections lengthen it.
  */
 export function startProbe(options: {
   url: string
   everyMs: number
   headers?: Record<string, string>
+  /** The status that ends a wait; default 200. */
+  expected?: number
   /** Keeps one connection open. Otherwise each request opens a connection, like the health checks of load balancers. */
   keepAlive?: boolean
 }): Probe {
-  const { url, everyMs, headers = {} } = options
+  const { url, everyMs, headers = {}, expected = 200 } = options
   const agent = options.keepAlive ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined
   let wait: Wait = { longestMs: 0, count: 0, failures: 0 }
   let begunMs: number | undefined
   let waiting: { beganAfterMs: number; resolve(): void }[] = []
 
-  async function answeredOk(): Promise<boolean> {
+  async function answeredAsExpected(): Promise<boolean> {
     try {
       const answer = await attempt({ url, headers, timeoutMs: attemptLimitMs, ...(agent && { agent }) })
-      if (answer.status === 200) return true
+      if (answer.status === expected) return true
       fail(`${answer.status} ${answer.body.slice(0, 200)}`)
     } catch (error) {
       fail(error instanceof Error ? error.message : String(error))
@@ -51,7 +53,7 @@ export function startProbe(options: {
     for (;;) {
       const startedMs = performance.now()
       begunMs = startedMs
-      while (!(await answeredOk())) await delay(pauseAfterFailureMs)
+      while (!(await answeredAsExpected())) await delay(pauseAfterFailureMs)
       const tookMs = performance.now() - startedMs
       begunMs = undefined
       wait.longestMs = Math.max(wait.longestMs, tookMs)

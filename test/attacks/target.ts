@@ -7,6 +7,8 @@ import { migrate } from '#postgres/migrate'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { mountSmallDisk } from '#test/small-disk'
+import { startSmtp, type TestSmtp } from '#test/smtp'
+import { startWebhookReceiver, type WebhookReceiver } from '#test/webhook-receiver'
 import type { App } from '../../apps/stack/apps.ts'
 import { type DataFolder, dataFolder } from '../../apps/stack/data-folder.ts'
 import { type PostgresEngine, startPostgres } from '../../apps/stack/engines/postgres.ts'
@@ -24,6 +26,8 @@ export type TargetOptions = {
   environmentOf?: (silentServerUrl: string) => Record<string, string>
   /** Puts the telemetry log on a disk of this size. */
   logDiskMebibytes?: number
+  /** Starts a receiver of webhooks and a mail server to which the service delivers. */
+  receivers?: true
 }
 
 /** The whole service with its own engines, in a temporary folder. */
@@ -45,6 +49,8 @@ export type Target = {
   apps: RunningApps
   /** Rows that an attack inserted into the telemetry tables without ingest. */
   seeded: { rows: number }
+  /** Undefined unless the target has receivers. */
+  receivers: { webhooks: WebhookReceiver; mail: TestSmtp } | undefined
   /** The environment of the apps, to start another process. */
   environment: Record<string, string>
   startPostgres(): Promise<void>
@@ -113,7 +119,19 @@ async function start(
 
   const silent = await startSilentServer()
   undo.push(() => silent.close())
-  const added = { ...options.environment, ...options.environmentOf?.(silent.url) }
+  const receivers = options.receivers && { webhooks: await startWebhookReceiver(), mail: await startSmtp() }
+  undo.push(async () => {
+    await Promise.all([receivers?.webhooks.close(), receivers?.mail.close()])
+  })
+  const added = {
+    ...options.environment,
+    ...options.environmentOf?.(silent.url),
+    ...(receivers && {
+      ...receivers.webhooks.environment,
+      SMTP_URL: receivers.mail.smtpUrl.reveal(),
+      MAIL_FROM: 'alerts@routerfleet.test',
+    }),
+  }
   const { services, environment, url } = await plan(folder, engines, added)
   const apps = await startApps(services, folder, signal)
   undo.push(async () => {
@@ -135,6 +153,7 @@ async function start(
     engines,
     apps,
     seeded: { rows: 0 },
+    receivers,
     environment,
     async startPostgres() {
       engines.postgres = await runPostgres()

@@ -65,7 +65,10 @@ async function freezeFor(target: Target, engine: Engine, seconds: number, { sign
 }
 
 /** An engine outage. Probes that need the engine have no verdict; all others and the recovery time do. */
-const needs = { postgres: ['deviceList', 'reportQueryable'], questdb: ['reportQueryable'] } as const
+const needs = {
+  postgres: ['deviceList', 'deviceRead', 'nextJob', 'reportQueryable'],
+  questdb: ['reportQueryable'],
+} as const
 
 const outage = (engine: Engine): Attack => ({
   name: `${engine}-outage`,
@@ -101,7 +104,7 @@ const postgresAwayAtStart: Attack = {
   name: 'postgres-away-at-start',
   about: 'ingest and the control plane are killed and start while Postgres is down for 2, 12 and 60 s',
   durationMs: 60_000,
-  exempt: ['deviceList', 'reportQueryable', 'controlPlaneLivez', 'ingestLivez'],
+  exempt: [...needs.postgres, 'controlPlaneLivez', 'ingestLivez'],
   async run(target, options) {
     const findings: Finding[] = []
     for (const seconds of options.quick ? [12] : [2, 12, 60]) {
