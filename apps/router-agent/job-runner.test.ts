@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent as ConnectionPool } from 'undici'
@@ -167,13 +167,23 @@ test('apply_config stores the pinned version in a file with mode 0600', async ()
   expect((await stat(join(folder, 'state.json'))).mode & 0o777).toBe(0o600)
 })
 
-test('apply_config with an invalid profile fails and changes nothing', async () => {
-  const service = await startService([{ id: 'a', kind: 'apply_config', parameters: { profile: { version: 'x' } } }])
+const settings = { wifi: { ssid: 'fleet' } }
+
+test.each([
+  ['without a profile', {}],
+  ['without an id', { profile: { version: 1, settings } }],
+  ['without a version', { profile: { id: 'p-1', settings } }],
+  ['with version 0', { profile: { id: 'p-1', version: 0, settings } }],
+  ['without settings', { profile: { id: 'p-1', version: 1 } }],
+  ['with empty settings', { profile: { id: 'p-1', version: 1, settings: {} } }],
+])('apply_config %s is rejected and changes nothing', async (_, parameters) => {
+  const service = await startService([{ id: 'a', kind: 'apply_config', parameters }])
   const { runner, state, folder } = await startRunner(service.baseUrl)
+  await writeFile(join(folder, 'config.json'), 'present')
   await runner.takeOne(0)
-  expect(finalOf(service.sentReports())).toMatchObject([{ status: 'failed' }])
+  expect(finalOf(service.sentReports())).toMatchObject([{ status: 'rejected' }])
   expect(state.read().profile).toBeUndefined()
-  expect(await readdir(folder)).not.toContain('config.json')
+  expect(await readFile(join(folder, 'config.json'), 'utf8')).toBe('present')
 })
 
 const image = Buffer.alloc(300_000, 'firmware')

@@ -1,21 +1,24 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { type Action, failed, succeeded } from './action.ts'
+import { type Action, rejected, succeeded } from './action.ts'
 
 const profile = z.object({
-  id: z.string(),
+  id: z.string().min(1),
   version: z.number().int().positive(),
-  settings: z.record(z.string(), z.unknown()),
+  settings: z
+    .record(z.string(), z.unknown())
+    .refine((settings) => Object.keys(settings).length > 0, 'the settings are empty'),
 })
 
 /**
  * Validates the profile version of the job and writes it to `<folder>/config.json`, where the router's services read it
- * (mode 0600, because it contains secrets). Replaces the file atomically.
+ * (mode 0600, because it contains secrets). Replaces the file atomically. Rejects a profile without a version or settings,
+ * because the router would lose the config that it has.
  */
 export const applyConfig: Action = async (job, { folder, state }) => {
   const parsed = z.object({ profile }).safeParse(job.parameters)
-  if (!parsed.success) return failed(`Invalid profile: ${parsed.error.issues[0]?.message ?? 'not readable'}.`)
+  if (!parsed.success) return rejected(`Invalid profile: ${parsed.error.issues[0]?.message ?? 'not readable'}.`)
   const { id, version, settings } = parsed.data.profile
   const file = join(folder, 'config.json')
   await writeFile(`${file}.part`, JSON.stringify({ id, version, settings }), { mode: 0o600, flush: true })

@@ -300,6 +300,16 @@ echo "$*" >> "$ROUTER/calls"`,
       expect(router.lines('imported-network')).toEqual(['package network'])
     }, 180_000)
 
+    test('an empty profile and one without a version are rejected', () => {
+      const run = (lines: string[]) =>
+        router.run('finish() { echo "$1: $2"; }; run_config "$(cat)"', `${lines.join('\n')}\n`)
+      const ssid = 'parameters.profile.settings.uci.wireless.wlan.ssid\tFerry'
+      const version = 'parameters.profile.version\t'
+      for (const lines of [[ssid], [`${version}null`, ssid], [`${version}0`, ssid], [`${version}1`], []])
+        expect(run(lines)).toContain('rejected: ')
+      expect(router.lines('calls')).toEqual([])
+    })
+
     test('settings without uci, and the config of the agent itself, are rejected', async () => {
       router.start('jobs')
       expect(await ended(await apply({ wifi: { ssid: 'x' } }))).toMatchObject({ status: 'rejected' })

@@ -8,7 +8,14 @@ valid_name() {
 }
 
 run_config() {
-	local settings packages package
+	local settings packages package version
+	# Without a version it is not known what the router would run.
+	version=$(printf '%s\n' "$1" | value_of parameters.profile.version)
+	case $version in '' | 0 | *[!0-9]*)
+		finish rejected 'The profile has no version.'
+		return
+		;;
+	esac
 	settings=$(printf '%s\n' "$1" | sed -n 's/^parameters\.profile\.settings\.uci\.//p')
 	packages=$(printf '%s\n' "$settings" | cut -f1 | cut -d. -f1 | sort -u)
 	[ -n "$packages" ] || {
@@ -97,7 +104,8 @@ service_answers() {
 	while [ "$(date +%s)" -lt "$until" ]; do
 		sleep 2
 		call check GET /device/config 10
-		case $HTTP_STATUS in 200 | 204 | 304) return 0 ;; esac
+		# 409: the service has deleted the profile that the router had before.
+		case $HTTP_STATUS in 200 | 204 | 304 | 409) return 0 ;; esac
 	done
 	return 1
 }
