@@ -23,7 +23,7 @@ test('deletes only idempotency records older than a day and expired tokens', asy
     await api.call('POST', `/devices/${deviceId}/token`, { token: key, json: {} })
   }
   await pool.query("UPDATE device_token SET expires_at = now() - interval '2 hours' WHERE expires_at IS NOT NULL")
-  expect(await deleteExpired({ pool })).toBe(2)
+  expect(await deleteExpired({ pool, clock: Date.now })).toBe(2)
   const { rows } = await pool.query("SELECT created_at > now() - interval '1 hour' AS recent FROM idempotency_record")
   expect(rows).toEqual([{ recent: true }])
   expect((await pool.query('SELECT expires_at FROM device_token')).rows).toEqual([{ expires_at: null }])

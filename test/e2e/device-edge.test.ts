@@ -125,24 +125,65 @@ describe('GET /device/config', () => {
     return { id: body.deviceId as string, token: body.token as string }
   }
 
+  const settings = { wifi: { ssid: 'depot', password: 'correct horse' } }
+  const newProfile = async (): Promise<string> =>
+    (await admin('POST', `/orgs/${organizationId}/configs`, { name: 'Depot', settings })).body.id
+
+  /** Applies a profile to the router. Returns the job that the router takes. */
+  async function takeProfile(profileId: string, { id, token }: { id: string; token: string }) {
+    await admin('POST', `/orgs/${organizationId}/configs/${profileId}/apply`, { deviceIds: [id] })
+    return until('the job', async () => {
+      const answer = await call('GET', '/device/jobs/next?waitSeconds=5', undefined, { token })
+      return answer.status === 200 && answer.body
+    })
+  }
+
   test('204 without a profile, 200 with the last applied one, 304 while it is unchanged', async () => {
     const { id, token } = await newRouter()
     expect((await call('GET', '/device/config', undefined, { token })).status).toBe(204)
 
-    const settings = { wifi: { ssid: 'depot', password: 'correct horse' } }
-    const { body: profile } = await admin('POST', `/orgs/${organizationId}/configs`, { name: 'Depot', settings })
-    await admin('POST', `/orgs/${organizationId}/configs/${profile.id}/apply`, { deviceIds: [id] })
-    const job = await until('the job', async () => {
-      const answer = await call('GET', '/device/jobs/next?waitSeconds=5', undefined, { token })
-      return answer.status === 200 && answer.body
-    })
-    const done = { attempt: job.attempt, status: 'succeeded' }
+    const profile = await newProfile()
+    const done = { attempt: 1, status: 'succeeded' }
+    const job = await takeProfile(profile, { id, token })
     expect((await call('POST', `/device/jobs/${job.id}/status`, done, { token })).status).toBe(200)
 
     const config = await call('GET', '/device/config', undefined, { token })
-    expect(config).toMatchObject({ status: 200, body: { profile: { id: profile.id, version: 1, settings } } })
+    expect(config).toMatchObject({ status: 200, body: { profile: { id: profile, version: 1, settings } } })
     const headers = { 'if-none-match': config.headers.get('etag') ?? '' }
     expect((await call('GET', '/device/config', undefined, { token, headers })).status).toBe(304)
+  })
+
+  test('409 after the profile was deleted, 204 while another one is being applied', async () => {
+    const router = await newRouter()
+    const { token } = router
+    const read = () => call('GET', '/device/config', undefined, { token })
+    const report = (id: string, status: string) =>
+      call('POST', `/device/jobs/${id}/status`, { attempt: 1, status }, { token })
+    const first = await newProfile()
+    await report((await takeProfile(first, router)).id, 'succeeded')
+    await admin('DELETE', `/orgs/${organizationId}/configs/${first}`)
+    expect(await read()).toMatchObject({ status: 409, body: { code: 'profile_gone' } })
+
+    const second = await newProfile()
+    const { id } = await takeProfile(second, router)
+    expect((await read()).status).toBe(204)
+    await report(id, 'succeeded')
+    expect(await read()).toMatchObject({ status: 200, body: { profile: { id: second, version: 1, settings } } })
+  })
+
+  test('a job that is retried after its profile was deleted delivers the version that it had', async () => {
+    const router = await newRouter()
+    const { token } = router
+    const profile = await newProfile()
+    const job = await takeProfile(profile, router)
+    await call('POST', `/device/jobs/${job.id}/status`, { attempt: 1, status: 'failed' }, { token })
+    await admin('DELETE', `/orgs/${organizationId}/configs/${profile}`)
+    expect((await admin('POST', `/orgs/${organizationId}/jobs/${job.id}/retry`)).status).toBe(202)
+    const retried = await until('the retry', async () => {
+      const answer = await call('GET', '/device/jobs/next?waitSeconds=5', undefined, { token })
+      return answer.status === 200 && answer.body
+    })
+    expect(retried).toMatchObject({ id: job.id, attempt: 2, parameters: { profile: { id: profile, settings } } })
   })
 
   test('401 without a token, 403 for a disabled device', async () => {

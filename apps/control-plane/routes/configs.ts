@@ -138,6 +138,8 @@ export const configRoutes: Route[] = [
     method: 'delete',
     path: '/orgs/:orgId/configs/:id',
     summary: 'Delete a config profile and its versions',
+    description:
+      'A version stays for the routers of a batch whose jobs can be retried: until 30 days after the end of the batch. Then the service deletes it with its secrets.',
     tag,
     access: 'config:write',
     params: profileParams,

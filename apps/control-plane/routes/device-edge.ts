@@ -137,6 +137,7 @@ export const deviceEdgeRoutes: Route[] = [
       200: { description: 'The profile with secrets.', schema: configAnswer, headers: ['ETag'] },
       204: { description: 'No profile has been applied.' },
       304: { description: 'The profile has not changed since the version in `If-None-Match`.' },
+      409: { description: 'The profile that was last applied was deleted (`profile_gone`). Keep the present config.' },
       ...disabled,
     },
     handle: forwardToDeviceEdge,

@@ -11,17 +11,19 @@ import { batchSchema, batchSummarySchema } from './job-batch-schema.ts'
 
 const tag = 'Jobs'
 const batchParams = z.object({ orgId: uuid(), id: uuid() })
+const profileGone = 'the version of the profile that its jobs apply no longer exists (`profile_gone`)'
 const one = { description: 'The batch.', schema: batchSchema }
 
 type Control = {
   verb: string
+  conflicts?: string
   summary: string
   access: 'job:cancel' | 'job:create'
   change: (ctx: FleetContext, input: BatchReference) => Promise<Batch>
 }
 
 /** A route that changes the status of a batch. */
-const control = ({ verb, summary, access, change }: Control): Route =>
+const control = ({ verb, conflicts = '', summary, access, change }: Control): Route =>
   route({
     method: 'post',
     path: `/orgs/:orgId/job-batches/:id/${verb}`,
@@ -29,7 +31,7 @@ const control = ({ verb, summary, access, change }: Control): Route =>
     tag,
     access,
     params: batchParams,
-    answers: { 200: one, 409: { description: 'The batch has ended (`batch_final`).' }, ...writeErrors },
+    answers: { 200: one, 409: { description: `The batch has ended (\`batch_final\`)${conflicts}.` }, ...writeErrors },
     handle: async ({ ctx, params }) => ({
       status: 200,
       body: await change(ctx, { organizationId: params.orgId, batchId: params.id }),
@@ -70,7 +72,13 @@ export const jobBatchRoutes: Route[] = [
     change: cancelBatch,
   }),
   control({ verb: 'pause', summary: 'Pause a batch', access: 'job:cancel', change: pauseBatch }),
-  control({ verb: 'resume', summary: 'Resume a batch', access: 'job:create', change: resumeBatch }),
+  control({
+    verb: 'resume',
+    conflicts: `, or ${profileGone}`,
+    summary: 'Resume a batch',
+    access: 'job:create',
+    change: resumeBatch,
+  }),
   route({
     method: 'post',
     path: '/orgs/:orgId/job-batches/:id/retry',
@@ -81,7 +89,7 @@ export const jobBatchRoutes: Route[] = [
     idempotent: 'replay',
     answers: {
       202: one,
-      409: { description: 'The batch has no failed jobs (`nothing_to_retry`).' },
+      409: { description: `The batch has no failed jobs (\`nothing_to_retry\`), or ${profileGone}.` },
       ...writeErrors,
     },
     handle: async ({ ctx, params }) => ({

@@ -20,7 +20,9 @@ export const jobSchema = z
     result: z.unknown().describe('The result reported by the device; null until the job ends.'),
     error: z
       .object({
-        code: z.string().describe('`failed`, `rejected`, `deadline_exceeded`, `expired` or `device_disabled`.'),
+        code: z
+          .string()
+          .describe('`failed`, `rejected`, `deadline_exceeded`, `expired`, `device_disabled` or `profile_gone`.'),
         detail: z.string().nullable(),
       })
       .nullable(),

@@ -88,7 +88,10 @@ export const jobRoutes: Route[] = [
     idempotent: 'replay',
     answers: {
       202: { description: 'The job.', schema: jobSchema },
-      409: { description: 'The job has not ended or has succeeded (`job_not_retryable`), or the device is disabled.' },
+      409: {
+        description:
+          'The job has not ended or has succeeded (`job_not_retryable`), the device has left the organization (`device_gone`) or is disabled (`device_disabled`), or the version of the profile that it applies no longer exists (`profile_gone`).',
+      },
       ...writeErrors,
     },
     handle: async ({ ctx, params }) => ({

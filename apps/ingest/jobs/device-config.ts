@@ -1,10 +1,12 @@
 import { deviceConfigPath } from '#device-edge/contract'
-import { findAppliedProfile } from '#fleet/config-profiles/applied'
+import { findAppliedProfile, isApplyingProfile } from '#fleet/config-profiles/applied'
 import { revealSettings } from '#fleet/config-profiles/secrets'
 import type { Keyring } from '#fleet/crypto/keyring'
+import { profileGone } from '#fleet/jobs/pinned-profiles'
 import { matchesNone } from '#http/etag'
 import type { Pool } from '#postgres/pool'
 import { type AdmissionParts, admitDevice, answerJson, refuseDisabled } from '../access/admission.ts'
+import type { DeviceGrant } from '../access/device-grants.ts'
 import type { EdgeRoute } from '../app.ts'
 
 export type ConfigRouteParts = AdmissionParts & { pool: Pool; keyring: Keyring }
@@ -25,7 +27,13 @@ export const configRoute = (parts: ConfigRouteParts): EdgeRoute => ({
     }
     const { organizationId } = grant
     const settings = await revealSettings(parts, { organizationId, profileId: profile.id, version: profile.version })
-    if (!settings) return new Response(null, { status: 204 })
+    if (!settings) return answerGone(parts.pool, grant)
     return answerJson({ profile: { ...profile, settings } }, 200, { ETag: etag })
   },
 })
+
+async function answerGone(pool: Pool, grant: DeviceGrant): Promise<Response> {
+  // Earlier OpenWrt agents check here that they reach the service while they apply a profile. After a 409 they would undo it.
+  if (await isApplyingProfile(pool, grant)) return new Response(null, { status: 204 })
+  throw profileGone('The profile that was last applied to the device was deleted. Keep the present config.')
+}

@@ -5,6 +5,7 @@ import { nextJobPath, nextJobQuery } from '#device-edge/contract'
 import { revealSettings } from '#fleet/config-profiles/secrets'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { HandedOutJob } from '#fleet/jobs/delivery'
+import { profileGone } from '#fleet/jobs/pinned-profiles'
 import { deviceTokenRefused } from '#http/device-credentials'
 import type { HttpMetrics } from '#http/metrics'
 import { type Logger, logRequest } from '#http/request-log'
@@ -98,7 +99,10 @@ async function deliverable(
   organizationId: string,
   { profile, traceparent: _traceparent, ...job }: HandedOutJob,
 ): Promise<unknown> {
-  if (job.kind !== 'apply_config' || !profile) return job
-  const settings = await revealSettings(parts, { organizationId, profileId: profile.id, version: profile.version })
-  return { ...job, parameters: { profile: { ...profile, settings: settings ?? {} } } }
+  if (job.kind !== 'apply_config') return job
+  const settings =
+    profile && (await revealSettings(parts, { organizationId, profileId: profile.id, version: profile.version }))
+  // The next request rejects the job.
+  if (!settings) throw profileGone('The version of the profile no longer exists. The job ends with the next request.')
+  return { ...job, parameters: { profile: { ...profile, settings } } }
 }

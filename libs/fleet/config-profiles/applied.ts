@@ -12,3 +12,16 @@ export async function findAppliedProfile(
   )
   return rows[0]
 }
+
+/** Returns whether a job that applies a profile is in progress on the device. */
+export async function isApplyingProfile(
+  db: Queryable,
+  { organizationId, deviceId }: { organizationId: string; deviceId: string },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `SELECT FROM job
+     WHERE organization_id = $1 AND device_id = $2 AND status = 'inProgress' AND kind = 'apply_config'`,
+    [organizationId, deviceId],
+  )
+  return Boolean(rowCount)
+}

@@ -3,6 +3,7 @@ import { isUuid, newId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
+import { deleteUnpinnedVersions } from '#fleet/config-profiles/kept-versions'
 import { type Profile, type ProfileReference, readProfile } from '#fleet/config-profiles/read'
 import { loadSettings, sealSettings } from '#fleet/config-profiles/secrets'
 import { mergeSettings, readSettings } from '#fleet/config-profiles/settings'
@@ -110,8 +111,8 @@ const changedFields = (current: Profile, before: SettingsObject, content: Profil
 ]
 
 /**
- * Deletes a profile with all its versions (`config:write`). Throws 404, 402, and 409 `profile_in_use` while an open job
- * applies it.
+ * Deletes a profile with its versions (`config:write`), except those that batches pin: `deleteExpired` deletes them later.
+ * Throws 404, 402, and 409 `profile_in_use` while an open job applies it.
  */
 export async function deleteProfile(
   ctx: FleetContext,
@@ -128,6 +129,8 @@ export async function deleteProfile(
       organizationId,
       profileId,
     ])
+    const unpinned = { nowMs: ctx.clock(), profile: { organizationId, profileId } }
+    while ((await deleteUnpinnedVersions(connection, unpinned)) > 0);
     await auditProfile(ctx, connection, organizationId, profileId, 'profile.deleted', { name: current.name })
   })
 }

@@ -8,6 +8,7 @@ import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { handsOutSql } from '#fleet/jobs/exclusivity'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import type { JobReport, JobStatus } from '#fleet/jobs/model/states'
+import { rejectGoneProfiles } from '#fleet/jobs/pinned-profiles'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Queryable } from '#postgres/pool'
 
@@ -28,7 +29,8 @@ export type HandedOutJob = {
 
 /**
  * Hands the oldest available job to each of these devices and marks it inProgress. Returns the jobs by device id, without
- * the devices that have none. A job whose device has not reported since it took the job is handed out again.
+ * the devices that have none. A job whose device has not reported since it took the job is handed out again. Rejects jobs
+ * whose version of a profile does not exist.
  */
 export async function takeJobs(
   system: SystemContext,
@@ -48,7 +50,9 @@ export async function takeJobs(
        WHERE j.status = 'inProgress' OR ${handsOutSql('b')}`,
       [devices.map(({ deviceId }) => deviceId), devices.map(({ organizationId }) => organizationId)],
     )
-    const handedOut = await takeOldest(connection, offered, system.clock())
+    const nowMs = system.clock()
+    const deliverable = await rejectGoneProfiles(connection, offered, nowMs)
+    const handedOut = await takeOldest(connection, deliverable, nowMs)
     return readHandedOut(connection, handedOut)
   })
 }
@@ -89,12 +93,12 @@ async function readHandedOut(db: Queryable, jobs: readonly LockedJob[]): Promise
   return new Map(
     jobs.map(({ id, deviceId, kind, state }) => {
       const row = found.get(id)
+      if (!row) throw new Error('A locked job was not found.')
+      const { parameters, traceparent } = row
       const profile =
-        row?.profile_id && row.profile_version ? { id: row.profile_id, version: row.profile_version } : null
+        row.profile_id && row.profile_version ? { id: row.profile_id, version: row.profile_version } : null
       const { attempt, cancelRequested } = state
       const expiresAt = new Date(state.expiresAtMs).toISOString()
-      const parameters = row?.parameters ?? {}
-      const traceparent = row?.traceparent ?? null
       return [deviceId, { id, kind, attempt, parameters, profile, cancelRequested, expiresAt, traceparent }]
     }),
   )

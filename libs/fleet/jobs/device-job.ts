@@ -9,6 +9,7 @@ import { type LockedJob, lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import { wakeWorker } from '#fleet/jobs/notices'
+import { requirePinnedProfile } from '#fleet/jobs/pinned-profiles'
 import { type Job, type JobFilter, listJobs, type OrganizationJob, readJob } from '#fleet/jobs/read'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import type { Page, PageRequest } from '#fleet/paging'
@@ -104,7 +105,7 @@ export async function cancelJob(ctx: FleetContext, { organizationId, jobId }: Or
 
 /**
  * Queues a job that ended without success again, as its next attempt (`job:create`). Throws 404, 402, and 409
- * `job_not_retryable`, `device_gone` or `device_disabled`.
+ * `job_not_retryable`, `device_gone`, `device_disabled` or `profile_gone`.
  */
 export async function retryJob(ctx: FleetContext, { organizationId, jobId }: OrganizationJob): Promise<Job> {
   await authorizeObject(ctx, organizationId, 'job:create', 'job', jobId)
@@ -124,6 +125,7 @@ export async function retryJob(ctx: FleetContext, { organizationId, jobId }: Org
     }
     if (!rows[0]) throw conflict('device_gone', 'The device no longer belongs to the organization.')
     if (rows[0].status === 'disabled') throw deviceDisabled()
+    if (job.batchId !== null) await requirePinnedProfile(connection, { organizationId, batchId: job.batchId })
     const subject = jobSubject(organizationId, jobId)
     await auditCaller(ctx, connection, { ...subject, action: 'job.retried', detail: { attempt } })
     return readJob(connection, organizationId, jobId)

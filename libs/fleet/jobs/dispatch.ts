@@ -7,6 +7,7 @@ import { handsOutSql, planExclusiveJobs } from '#fleet/jobs/exclusivity'
 import { batchJobId } from '#fleet/jobs/model/batch-ids'
 import type { JobEvent } from '#fleet/jobs/model/states'
 import { wakeDevices } from '#fleet/jobs/notices'
+import { isProfileGoneSql } from '#fleet/jobs/pinned-profiles'
 import { traceDispatch } from '#fleet/jobs/traces'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
@@ -22,7 +23,7 @@ const asynchronousCommit = { prelude: 'SET LOCAL synchronous_commit = off' }
 
 /**
  * Dispatches queued jobs to the mailboxes of their devices and wakes the devices that wait for a job. Ends a job whose
- * device is deleted or disabled. Holds a job whose batch is paused or whose device runs another exclusive job. Recalls a
+ * device is deleted or disabled, or whose version of a profile does not exist. Holds a job whose batch is paused or whose device runs another exclusive job. Recalls a
  * dispatched job of a paused or closed batch when another exclusive job needs its device.
  */
 export async function dispatchJobs(system: SystemContext, references: readonly JobReference[]): Promise<void> {
@@ -97,15 +98,24 @@ const lockWithRivals = (connection: Connection, jobIds: readonly string[]): Prom
     [jobIds],
   )
 
-/** The states a dispatch depends on. `handsOut`: the job has no batch, or its batch runs and its window is open. */
-type DispatchContext = { deviceStatus: string | null; batchStatus: string | null; handsOut: boolean }
+/**
+ * The states a dispatch depends on. `handsOut`: the job has no batch, or its batch runs and its window is open.
+ * `isProfileGone`: the version of the profile that it applies does not exist.
+ */
+type DispatchContext = {
+  deviceStatus: string | null
+  batchStatus: string | null
+  handsOut: boolean
+  isProfileGone: boolean
+}
 
 async function readDispatchContexts(
   connection: Connection,
   jobs: readonly LockedJob[],
 ): Promise<Map<string, DispatchContext>> {
   const { rows } = await connection.query<{ id: string } & DispatchContext>(
-    `SELECT j.id, d.status AS "deviceStatus", b.status AS "batchStatus", ${handsOutSql('b')} AS "handsOut"
+    `SELECT j.id, d.status AS "deviceStatus", b.status AS "batchStatus", ${handsOutSql('b')} AS "handsOut",
+       ${isProfileGoneSql} AS "isProfileGone"
      FROM job j LEFT JOIN device d ON d.organization_id = j.organization_id AND d.id = j.device_id
        LEFT JOIN job_batch b ON b.id = j.batch_id
      WHERE j.id = ANY($1::uuid[])`,
@@ -118,5 +128,6 @@ function eventFor(job: LockedJob, context: DispatchContext | undefined): JobEven
   if (!context?.deviceStatus) return { type: 'withdraw', because: 'deviceGone' }
   if (context.deviceStatus === 'disabled') return { type: 'withdraw', because: 'deviceDisabled' }
   if (context.batchStatus === 'cancelled') return { type: 'cancel' }
+  if (context.isProfileGone) return { type: 'withdraw', because: 'profileGone' }
   return { type: 'dispatch', attempt: job.state.attempt }
 }

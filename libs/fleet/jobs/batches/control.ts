@@ -11,6 +11,7 @@ import { type ChangeBy, changeJobs } from '#fleet/jobs/changes/state-change'
 import { changeByCaller, retryOf } from '#fleet/jobs/device-job'
 import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
 import { wakeAllDevices, wakeWorker } from '#fleet/jobs/notices'
+import { requirePinnedProfile } from '#fleet/jobs/pinned-profiles'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
@@ -36,19 +37,20 @@ export async function pauseBatch(ctx: FleetContext, batch: BatchReference): Prom
   return reread(ctx, batch)
 }
 
-/** Resumes a paused batch (`job:create`). Throws 404, 402, 409 `batch_final`. */
+/** Resumes a paused batch (`job:create`). Throws 404, 402, and 409 `batch_final` or `profile_gone`. */
 export async function resumeBatch(ctx: FleetContext, batch: BatchReference): Promise<Batch> {
   const nextStatus = ({ status, schedule }: FoundBatch): BatchStatus => {
     if (status !== 'paused') return status
     return scheduleAt(schedule, ctx.clock()).started ? 'running' : 'scheduled'
   }
-  await changeBatch(ctx, batch, { scope: 'job:create', action: 'job_batch.resumed', nextStatus })
+  const check = (connection: Connection) => requirePinnedProfile(connection, batch)
+  await changeBatch(ctx, batch, { scope: 'job:create', action: 'job_batch.resumed', nextStatus, check })
   return reread(ctx, batch)
 }
 
 /**
  * Retries the batch's jobs that ended without success, except on disabled devices (`job:create`). Throws 404, 402, and 409
- * `nothing_to_retry`.
+ * `nothing_to_retry` or `profile_gone`.
  */
 export async function retryBatch(ctx: FleetContext, batch: BatchReference): Promise<Batch> {
   const { organizationId, batchId } = batch
@@ -66,6 +68,7 @@ export async function retryBatch(ctx: FleetContext, batch: BatchReference): Prom
          ORDER BY j.id LIMIT ${chunkSize}`,
         [batchId],
       )
+      if (jobs.length > 0) await requirePinnedProfile(connection, batch)
       await changeJobs(connection, jobs, retryOf(ctx), changeByCaller(ctx))
       if (gated) await holdJobs(connection, jobs, 'rollout')
       if (gated && retried === 0 && jobs.length > 0) await restartStages(connection, batch)
@@ -102,13 +105,18 @@ export function cancelSomeJobs(
   })
 }
 
-/** The scope that a change requires, its audit action, and the status that follows the present one. */
-type BatchChange = { scope: Scope; action: string; nextStatus: (batch: FoundBatch) => BatchStatus }
+/** The scope that a change requires, its audit action, the status that follows the present one, and what else must hold. */
+type BatchChange = {
+  scope: Scope
+  action: string
+  nextStatus: (batch: FoundBatch) => BatchStatus
+  check?: (connection: Connection) => Promise<void>
+}
 
 async function changeBatch(
   ctx: FleetContext,
   batch: BatchReference,
-  { scope, action, nextStatus }: BatchChange,
+  { scope, action, nextStatus, check }: BatchChange,
 ): Promise<void> {
   const { organizationId, batchId } = batch
   await authorizeObject(ctx, organizationId, scope, 'job batch', batchId)
@@ -120,6 +128,7 @@ async function changeBatch(
     }
     const status = nextStatus(found)
     if (status === found.status) return
+    await check?.(connection)
     await connection.query(
       `UPDATE job_batch SET status = $3${found.status === 'paused' ? `, ${continueSql}` : `, pause_reason = 'operator'`}
        WHERE organization_id = $1 AND id = $2`,

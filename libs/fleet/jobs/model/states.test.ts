@@ -106,7 +106,10 @@ const step = fc.oneof(
     do: fc.constant('event' as const),
     type: fc.constantFrom('expire' as const, 'cancel' as const, 'recall' as const),
   }),
-  fc.record({ do: fc.constant('withdraw' as const), gone: fc.boolean() }),
+  fc.record({
+    do: fc.constant('withdraw' as const),
+    because: fc.constantFrom('deviceGone', 'deviceDisabled', 'profileGone'),
+  }),
   fc.record({ do: fc.constant('retry' as const) }),
   fc.record({ do: fc.constant('crash' as const) }),
 )
@@ -130,7 +133,7 @@ const perform = (world: World, action: typeof step extends fc.Arbitrary<infer St
   if (action.do === 'report') reports(world, action.status, action.answerLost)
   if (action.do === 'event') happens(world, { type: action.type })
   if (action.do === 'withdraw') {
-    happens(world, { type: 'withdraw', because: action.gone ? 'deviceGone' : 'deviceDisabled' })
+    happens(world, { type: 'withdraw', because: action.because })
   }
   if (action.do === 'retry') happens(world, { type: 'retry', maxAttempts: 3, expiresAtMs: world.nowMs + 3_600_000 })
   // The queue and the worker are gone: what the row says is queued again, everything else is forgotten.

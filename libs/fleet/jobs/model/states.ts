@@ -52,6 +52,8 @@ export type JobReport = {
   detail?: unknown
 }
 
+type WithdrawalReason = 'deviceGone' | 'deviceDisabled' | 'profileGone'
+
 export type JobEvent =
   | { type: 'dispatch'; attempt: number }
   | { type: 'take'; timeoutMs: number }
@@ -60,7 +62,7 @@ export type JobEvent =
   | { type: 'deadline'; attempt: number }
   | { type: 'expire' }
   | { type: 'cancel' }
-  | { type: 'withdraw'; because: 'deviceGone' | 'deviceDisabled' }
+  | { type: 'withdraw'; because: WithdrawalReason }
   | { type: 'retry'; maxAttempts: number; expiresAtMs: number }
 
 export type Refusal = 'staleAttempt' | 'final' | 'notFinal' | 'notTaken' | 'notDue' | 'unavailable'
@@ -83,6 +85,10 @@ const overdue: JobError = {
   detail: 'The device took the job and did not report its end in time.',
 }
 const disabled: JobError = { code: 'device_disabled', detail: 'The device was disabled.' }
+const profileGone: JobError = {
+  code: 'profile_gone',
+  detail: 'The version of the profile no longer exists. The device did not receive it.',
+}
 
 const firstBackOffMs = 30_000
 const longestBackOffMs = 15 * 60_000
@@ -175,9 +181,10 @@ function cancelled(job: JobState): Decision {
   return job.cancelRequested ? same : changed(job, { cancelRequested: true })
 }
 
-function withdrawn(job: JobState, because: 'deviceGone' | 'deviceDisabled'): Decision {
+function withdrawn(job: JobState, because: WithdrawalReason): Decision {
   if (isFinal(job.status)) return refused('final')
   if (because === 'deviceGone') return ended(job, 'cancelled')
+  if (because === 'profileGone') return ended(job, 'rejected', profileGone)
   // A disabled device may still be running the job; the deadline ends it.
   return job.status === 'inProgress' ? same : ended(job, 'rejected', disabled)
 }

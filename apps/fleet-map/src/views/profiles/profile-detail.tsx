@@ -81,7 +81,10 @@ export function ProfileDetail({ org, id }: { org: string; id: string }) {
             goTo('profiles')
           }}
         >
-          <p>All its versions are deleted. Devices keep the settings that they have.</p>
+          <p>
+            Its versions are deleted, except those that failed jobs need for a retry. Devices keep the settings that
+            they have.
+          </p>
         </Dialog>
       ) : null}
     </>
