@@ -11,19 +11,28 @@ export type Entry = {
   query?: (world: World) => string
   /** 'own': 200 with nothing of the world in it. 'created': 201, likewise. 'open': 200 for any authenticated caller. */
   foreign?: 403 | 'own' | 'created' | 'open'
+  /** For a POST that honours Idempotency-Key and has a body: another body that would be accepted. */
+  otherJson?: (world: World) => unknown
+  otherBody?: string
+  /** For a POST that does not honour Idempotency-Key, because it creates nothing: why repeating it does no harm. */
+  createsNothing?: string
   /** Needs no credentials at all, or checks others (client credentials, enrollment key, device token) itself. */
   unguarded?: true
 }
 
 const name = () => ({ name: 'Renamed' })
+const otherName = () => ({ name: 'Other' })
+const onceStored = 'A sample with the same time is stored once.'
+const sameState = 'The object has the same state after a repetition.'
 const area = { type: 'Circle', lat: 51.9, lon: 4.1, radiusM: 500 }
 const condition = { kind: 'offline', forMinutes: 30 }
 const image = { version: '7.2', url: 'https://downloads.example.com/fw.bin', sha256: 'a'.repeat(64) }
 const reboot = () => ({ kind: 'reboot' })
+const speedTest = () => ({ kind: 'speed_test' })
 
 /** Every route of the control plane, by method and path as `/openapi.json` writes them. A route not here fails the test. */
 export const entries: Record<string, Entry> = {
-  'POST /orgs': { json: name, foreign: 403 },
+  'POST /orgs': { json: name, otherJson: otherName, foreign: 403 },
   'GET /orgs': { foreign: 'own' },
   'GET /orgs/{orgId}': {},
   'PATCH /orgs/{orgId}': { json: name },
@@ -31,17 +40,27 @@ export const entries: Record<string, Entry> = {
   'GET /orgs/{orgId}/usage': {},
   'GET /plans': { foreign: 'open' },
   'GET /orgs/{orgId}/audit': {},
-  'POST /orgs/{orgId}/api-keys': { json: () => ({ name: 'K', scopes: ['device:read'] }) },
+  'POST /orgs/{orgId}/api-keys': {
+    json: () => ({ name: 'K', scopes: ['device:read'] }),
+    otherJson: () => ({ name: 'K', scopes: ['job:read'] }),
+  },
   'GET /orgs/{orgId}/api-keys': {},
-  'POST /orgs/{orgId}/api-keys/{id}/rotate': { id: 'apiKeyId', json: () => ({}) },
+  'POST /orgs/{orgId}/api-keys/{id}/rotate': {
+    id: 'apiKeyId',
+    json: () => ({}),
+    otherJson: () => ({ oldKeyExpiresInMinutes: 0 }),
+  },
   'DELETE /orgs/{orgId}/api-keys/{id}': { id: 'apiKeyId' },
-  'POST /orgs/{orgId}/enrollment-keys': { json: () => ({ name: 'E', autoCreate: false }) },
+  'POST /orgs/{orgId}/enrollment-keys': {
+    json: () => ({ name: 'E', autoCreate: false }),
+    otherJson: () => ({ name: 'E', autoCreate: true }),
+  },
   'GET /orgs/{orgId}/enrollment-keys': {},
   'DELETE /orgs/{orgId}/enrollment-keys/{id}': { id: 'enrollmentKeyId' },
-  'POST /auth/token': { unguarded: true },
+  'POST /auth/token': { unguarded: true, createsNothing: 'Exchanges credentials for a token, which is not stored.' },
   'GET /.well-known/jwks.json': { unguarded: true },
   'POST /auth/sign-in-links': { foreign: 'created' },
-  'POST /auth/session': { unguarded: true },
+  'POST /auth/session': { unguarded: true, createsNothing: 'Signs in with a link, which works once.' },
   'GET /auth/session': { unguarded: true },
   'DELETE /auth/session': { unguarded: true },
   'GET /auth/me': { foreign: 'own' },
@@ -54,82 +73,116 @@ export const entries: Record<string, Entry> = {
   'GET /auth/oidc/sign-out': { unguarded: true },
 
   'GET /devices': { foreign: 'own' },
-  'POST /devices': { json: ({ orgId }) => ({ organizationId: orgId, serial: 'S', name: 'R', model: 'M' }) },
+  'POST /devices': {
+    json: ({ orgId }) => ({ organizationId: orgId, serial: 'S', name: 'R', model: 'M' }),
+    otherJson: ({ orgId }) => ({ organizationId: orgId, serial: 'S2', name: 'R', model: 'M' }),
+  },
   'GET /devices/export': { query: () => '?format=csv', foreign: 'own' },
   'POST /devices/import': {
     body: { type: 'text/csv', text: 'serial,name,model,tags\nI-1,R,M,\n' },
+    otherBody: 'serial,name,model,tags\nI-2,R,M,\n',
     query: ({ orgId }) => `?orgId=${orgId}`,
   },
   'GET /devices/{id}': { id: 'deviceId' },
   'PATCH /devices/{id}': { id: 'deviceId', json: name },
-  'POST /devices/{id}/transfer': { id: 'deviceId', json: ({ orgId }) => ({ toOrgId: orgId }) },
+  'POST /devices/{id}/transfer': {
+    id: 'deviceId',
+    json: ({ orgId }) => ({ toOrgId: orgId }),
+    otherJson: ({ orgId }) => ({ toOrgId: orgId, reason: 'Sold' }),
+  },
   'DELETE /devices/{id}': { id: 'deviceId' },
-  'POST /devices/{id}/token': { id: 'deviceId', json: () => ({}) },
+  'POST /devices/{id}/token': { id: 'deviceId', json: () => ({}), otherJson: () => ({ revoke: true }) },
   'GET /devices/{id}/identifiers': { id: 'deviceId' },
   'PUT /devices/{id}/identifiers': { id: 'deviceId', json: () => ({ imei: ['352099001761481'] }) },
-  'POST /devices/{id}/jobs': { id: 'deviceId', json: reboot },
+  'POST /devices/{id}/jobs': { id: 'deviceId', json: reboot, otherJson: speedTest },
   'GET /devices/{id}/jobs': { id: 'deviceId' },
   'GET /devices/{id}/events': { id: 'deviceId' },
   'GET /orgs/{orgId}/device-counts': {},
-  'POST /orgs/{orgId}/device-tags': { json: ({ deviceId }) => ({ deviceIds: [deviceId], add: ['t'] }) },
-  'POST /orgs/{orgId}/job-batches': { json: ({ deviceId }) => ({ kind: 'reboot', deviceIds: [deviceId] }) },
+  'POST /orgs/{orgId}/device-tags': {
+    json: ({ deviceId }) => ({ deviceIds: [deviceId], add: ['t'] }),
+    createsNothing: 'The devices have the same tags after a repetition.',
+  },
+  'POST /orgs/{orgId}/job-batches': {
+    json: ({ deviceId }) => ({ kind: 'reboot', deviceIds: [deviceId] }),
+    otherJson: ({ deviceId }) => ({ kind: 'speed_test', deviceIds: [deviceId] }),
+  },
   'GET /devices/{id}/tokens': { id: 'deviceId' },
   'DELETE /devices/{id}/tokens/{tokenId}': { id: 'deviceId' },
 
   'GET /orgs/{orgId}/groups': {},
-  'POST /orgs/{orgId}/groups': { json: () => ({ name: 'Another' }) },
+  'POST /orgs/{orgId}/groups': { json: () => ({ name: 'Another' }), otherJson: otherName },
   'GET /orgs/{orgId}/groups/{id}': { id: 'groupId' },
   'PATCH /orgs/{orgId}/groups/{id}': { id: 'groupId', json: name },
   'DELETE /orgs/{orgId}/groups/{id}': { id: 'groupId' },
   'GET /orgs/{orgId}/groups/{id}/devices': { id: 'groupId' },
-  'POST /orgs/{orgId}/groups/{id}/members': { id: 'groupId', json: ({ deviceId }) => ({ deviceIds: [deviceId] }) },
+  'POST /orgs/{orgId}/groups/{id}/members': {
+    id: 'groupId',
+    json: ({ deviceId }) => ({ deviceIds: [deviceId] }),
+    otherJson: ({ memberDeviceId }) => ({ deviceIds: [memberDeviceId] }),
+  },
   'DELETE /orgs/{orgId}/groups/{id}/members/{deviceId}': { id: 'groupId' },
-  'POST /orgs/{orgId}/groups/{id}/jobs': { id: 'groupId', json: reboot },
+  'POST /orgs/{orgId}/groups/{id}/jobs': { id: 'groupId', json: reboot, otherJson: speedTest },
 
   'GET /orgs/{orgId}/places': {},
-  'POST /orgs/{orgId}/places': { json: () => ({ name: 'Port', area }) },
+  'POST /orgs/{orgId}/places': { json: () => ({ name: 'Port', area }), otherJson: () => ({ name: 'Pier', area }) },
   'GET /orgs/{orgId}/places/{id}': { id: 'placeId' },
   'PATCH /orgs/{orgId}/places/{id}': { id: 'placeId', json: name },
   'DELETE /orgs/{orgId}/places/{id}': { id: 'placeId' },
 
   'GET /orgs/{orgId}/configs': {},
-  'POST /orgs/{orgId}/configs': { json: () => ({ name: 'P', settings: {} }) },
+  'POST /orgs/{orgId}/configs': { json: () => ({ name: 'P', settings: {} }), otherJson: otherName },
   'GET /orgs/{orgId}/configs/{id}': { id: 'profileId' },
   'PATCH /orgs/{orgId}/configs/{id}': { id: 'profileId', json: name },
   'DELETE /orgs/{orgId}/configs/{id}': { id: 'profileId' },
   'GET /orgs/{orgId}/configs/{id}/versions': { id: 'profileId' },
-  'POST /orgs/{orgId}/configs/{id}/roll-back': { id: 'profileId', json: () => ({ version: 1 }) },
+  'POST /orgs/{orgId}/configs/{id}/roll-back': {
+    id: 'profileId',
+    json: () => ({ version: 1 }),
+    otherJson: () => ({ version: 2 }),
+  },
   'GET /orgs/{orgId}/configs/{id}/devices': { id: 'profileId' },
-  'POST /orgs/{orgId}/configs/{profileId}/apply': { json: ({ deviceId }) => ({ deviceIds: [deviceId] }) },
+  'POST /orgs/{orgId}/configs/{profileId}/apply': {
+    json: ({ deviceId }) => ({ deviceIds: [deviceId] }),
+    otherJson: ({ groupId }) => ({ groupId }),
+  },
 
   'GET /orgs/{orgId}/firmware': {},
-  'POST /orgs/{orgId}/firmware': { json: () => ({ ...image, sha256: 'b'.repeat(64) }) },
+  'POST /orgs/{orgId}/firmware': {
+    json: () => ({ ...image, sha256: 'b'.repeat(64) }),
+    otherJson: () => ({ ...image, sha256: 'c'.repeat(64) }),
+  },
   'GET /orgs/{orgId}/firmware/{id}': { id: 'firmwareImageId' },
   'DELETE /orgs/{orgId}/firmware/{id}': { id: 'firmwareImageId' },
 
   'GET /orgs/{orgId}/jobs': {},
   'GET /orgs/{orgId}/jobs/{id}': { id: 'jobId' },
-  'POST /orgs/{orgId}/jobs/{id}/cancel': { id: 'jobId' },
+  'POST /orgs/{orgId}/jobs/{id}/cancel': { id: 'jobId', createsNothing: sameState },
   'POST /orgs/{orgId}/jobs/{id}/retry': { id: 'jobId' },
   'GET /orgs/{orgId}/job-batches': {},
   'GET /orgs/{orgId}/job-batches/{id}': { id: 'batchId' },
-  'POST /orgs/{orgId}/job-batches/{id}/cancel': { id: 'batchId' },
-  'POST /orgs/{orgId}/job-batches/{id}/pause': { id: 'batchId' },
-  'POST /orgs/{orgId}/job-batches/{id}/resume': { id: 'batchId' },
+  'POST /orgs/{orgId}/job-batches/{id}/cancel': { id: 'batchId', createsNothing: sameState },
+  'POST /orgs/{orgId}/job-batches/{id}/pause': { id: 'batchId', createsNothing: sameState },
+  'POST /orgs/{orgId}/job-batches/{id}/resume': { id: 'batchId', createsNothing: sameState },
   'POST /orgs/{orgId}/job-batches/{id}/retry': { id: 'batchId' },
 
   'GET /orgs/{orgId}/alert-rules': {},
-  'POST /orgs/{orgId}/alert-rules': { json: () => ({ name: 'Offline', condition }) },
+  'POST /orgs/{orgId}/alert-rules': {
+    json: () => ({ name: 'Offline', condition }),
+    otherJson: () => ({ name: 'Away', condition }),
+  },
   'GET /orgs/{orgId}/alert-rules/{id}': { id: 'alertRuleId' },
   'PATCH /orgs/{orgId}/alert-rules/{id}': { id: 'alertRuleId', json: name },
   'DELETE /orgs/{orgId}/alert-rules/{id}': { id: 'alertRuleId' },
   'GET /orgs/{orgId}/alerts': {},
   'GET /orgs/{orgId}/alert-counts': {},
   'GET /orgs/{orgId}/alerts/{id}': { id: 'alertId' },
-  'POST /orgs/{orgId}/alerts/{id}/acknowledge': { id: 'alertId' },
-  'POST /orgs/{orgId}/alerts/{id}/close': { id: 'alertId' },
+  'POST /orgs/{orgId}/alerts/{id}/acknowledge': { id: 'alertId', createsNothing: sameState },
+  'POST /orgs/{orgId}/alerts/{id}/close': { id: 'alertId', createsNothing: sameState },
 
-  'POST /orgs/{orgId}/webhooks': { json: () => ({ url: 'https://example.com/h', events: ['device.created'] }) },
+  'POST /orgs/{orgId}/webhooks': {
+    json: () => ({ url: 'https://example.com/h', events: ['device.created'] }),
+    otherJson: () => ({ url: 'https://example.com/h', events: ['job.finished'] }),
+  },
   'GET /orgs/{orgId}/webhooks': {},
   'PATCH /orgs/{orgId}/webhooks/{id}': { id: 'webhookId', json: () => ({ description: 'Shop floor' }) },
   'DELETE /orgs/{orgId}/webhooks/{id}': { id: 'webhookId' },
@@ -154,26 +207,34 @@ export const entries: Record<string, Entry> = {
         [8.01, 50],
       ],
     }),
+    createsNothing: 'A query.',
   },
   'GET /fleet/dwells': { foreign: 'own' },
   'GET /orgs/{orgId}/views': {},
-  'POST /orgs/{orgId}/views': { json: () => ({ name: 'Night', place: 'map' }) },
+  'POST /orgs/{orgId}/views': {
+    json: () => ({ name: 'Night', place: 'map' }),
+    otherJson: () => ({ name: 'Dawn', place: 'map' }),
+  },
   'DELETE /orgs/{orgId}/views/{id}': { id: 'viewId' },
   'GET /signal-thresholds': { foreign: 'open' },
 
-  'POST /telemetry': { unguarded: true },
-  'POST /adapters/openwisp/api/v1/monitoring/device/{deviceId}/': { unguarded: true },
-  'POST /adapters/influx/api/v2/write': { unguarded: true },
-  'POST /adapters/teltonika': { unguarded: true },
-  'POST /adapters/modemmanager': { unguarded: true },
-  'POST /adapters/inhand': { unguarded: true },
-  'POST /adapters/cradlepoint': { unguarded: true },
-  'POST /adapters/nmea': { unguarded: true },
-  'POST /adapters/gpsd': { unguarded: true },
-  'POST /adapters/otlp/v1/metrics': { unguarded: true },
-  'POST /device/enroll': { unguarded: true },
+  'POST /telemetry': { unguarded: true, createsNothing: onceStored },
+  'POST /adapters/openwisp/api/v1/monitoring/device/{deviceId}/': { unguarded: true, createsNothing: onceStored },
+  'POST /adapters/influx/api/v2/write': { unguarded: true, createsNothing: onceStored },
+  'POST /adapters/teltonika': { unguarded: true, createsNothing: onceStored },
+  'POST /adapters/modemmanager': { unguarded: true, createsNothing: onceStored },
+  'POST /adapters/inhand': { unguarded: true, createsNothing: onceStored },
+  'POST /adapters/cradlepoint': { unguarded: true, createsNothing: onceStored },
+  'POST /adapters/nmea': { unguarded: true, createsNothing: onceStored },
+  'POST /adapters/gpsd': { unguarded: true, createsNothing: onceStored },
+  'POST /adapters/otlp/v1/metrics': { unguarded: true, createsNothing: onceStored },
+  'POST /device/enroll': { unguarded: true, createsNothing: 'A serial enrolls once.' },
   'GET /device/jobs/next': { unguarded: true },
-  'POST /device/jobs/{id}/status': { unguarded: true, id: 'jobId' },
+  'POST /device/jobs/{id}/status': {
+    unguarded: true,
+    id: 'jobId',
+    createsNothing: 'A repeated report of an attempt has no effect.',
+  },
   'GET /device/config': { unguarded: true },
 
   'GET /': { unguarded: true },

@@ -1,18 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scopes } from '#fleet/access/scopes'
 import { type Answer, startControlPlane, type TestControlPlane } from '#test/control-plane'
-import { createOpenApi } from '../../apps/control-plane/http/openapi.ts'
-import { routes } from '../../apps/control-plane/routes.ts'
 import { entries } from './matrix-entries.ts'
+import { type Operation, operations, placeOf } from './operations.ts'
 import { createWorld, type World } from './world.ts'
 
-/** Every operation of the published contract, so that a route added without an entry fails here. */
-const operations = Object.entries(createOpenApi(routes, 'http://routerfleet.test').paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => {
-    const name = `${method.toUpperCase()} ${path}`
-    return { name, method: method.toUpperCase(), path, access: operation['x-access'], entry: entries[name] ?? {} }
-  }),
-)
 const guarded = operations.filter(({ entry }) => !entry.unguarded)
 const withinOrganization = guarded.filter(({ access }) => access !== 'principal')
 
@@ -30,15 +22,9 @@ afterAll(() => api.close())
 // Each attempt from an address of its own, since one address may fail to authenticate only so often.
 let attempts = 0
 
-function attempt({ method, path, entry }: (typeof operations)[number], token?: string): Promise<Answer> {
-  const concrete = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    if (name === 'modelSegment') return 'router'
-    if (['z', 'x', 'y'].includes(name)) return '0'
-    if (name === 'id') return world[entry.id ?? 'deviceId']
-    if (name === 'deviceId' && path.includes('/members/')) return world.memberDeviceId
-    return world[name as keyof World]
-  })
-  return api.call(method, `${concrete}${entry.query?.(world) ?? ''}`, {
+function attempt(operation: Operation, token?: string): Promise<Answer> {
+  const { method, entry } = operation
+  return api.call(method, placeOf(operation, world), {
     ...(token === undefined ? {} : { token }),
     ...(entry.json ? { json: entry.json(world) } : {}),
     ...(entry.body ? { body: entry.body.text } : {}),

@@ -35,6 +35,7 @@ export const configVersionRoutes: Route[] = [
     access: 'config:write',
     params,
     body: z.strictObject({ version: z.int().min(1).max(2_147_483_647) }),
+    idempotent: 'replay',
     answers: {
       200: { description: 'The profile.', schema: profileSchema, headers: ['ETag'] },
       ...writeErrors,

@@ -48,6 +48,7 @@ export const signInRoutes: Route[] = [
       'One person can sign in to the web page with the link, once and within ten minutes. The session has the scopes of the API key that creates the link.',
     tag,
     access: 'principal',
+    idempotent: 'secret',
     answers: {
       201: { description: 'The link.', schema: z.object({ url: z.url(), expiresAt: instantOut() }) },
       403: { description: '`api_key_required`: only an API key can create a link.' },

@@ -24,7 +24,12 @@ const deliverySchema = z
 
 const webhookParams = z.object({ orgId: uuid(), id: uuid() })
 const queued = { 202: { description: 'The delivery, which is sent within seconds.', schema: deliverySchema } }
-const disabled = { 409: { description: '`webhook_disabled`: the webhook is disabled.' } }
+const disabled = {
+  409: {
+    description:
+      'The webhook is disabled (`webhook_disabled`), or a request with the same Idempotency-Key is in progress.',
+  },
+}
 
 export const webhookDeliveryRoutes: Route[] = [
   route({
@@ -52,6 +57,7 @@ export const webhookDeliveryRoutes: Route[] = [
     tag,
     access: 'webhook:manage',
     params: webhookParams,
+    idempotent: 'replay',
     answers: { ...queued, ...disabled },
     handle: async ({ ctx, params }) => ({
       status: 202,
@@ -66,6 +72,7 @@ export const webhookDeliveryRoutes: Route[] = [
     tag,
     access: 'webhook:manage',
     params: webhookParams.extend({ deliveryId: uuid() }),
+    idempotent: 'replay',
     answers: { ...queued, ...disabled },
     handle: async ({ ctx, params }) => ({
       status: 202,
