@@ -29,11 +29,11 @@ export async function deleteDevice(ctx: FleetContext, { deviceId, precondition }
       device.organization_id,
       deviceId,
     ])
-    await releaseQuota(connection, device.organization_id, 1)
     const facts = { serial: device.serial, name: device.name }
     await auditDevice(ctx, connection, device, 'device.deleted', facts)
     await publishEvents(connection, [
       { organizationId: device.organization_id, type: 'device.deleted', payload: { deviceId, ...facts } },
     ])
+    await releaseQuota(connection, device.organization_id, 1)
   })
 }

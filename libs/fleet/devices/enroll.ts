@@ -4,8 +4,9 @@ import { recordAudit } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { insertDevices, serialTaken } from '#fleet/devices/register'
 import { insertDeviceTokens } from '#fleet/devices/tokens'
-import { requireActiveSubscription, reserveQuota } from '#fleet/organizations/subscriptions'
-import { type Connection, transaction } from '#postgres/pool'
+import { requireActiveSubscription, requireQuota, reserveQuota } from '#fleet/organizations/subscriptions'
+import { systemTransaction } from '#fleet/tenant'
+import type { Connection, Queryable } from '#postgres/pool'
 
 type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string | undefined }
 type EnrolledDevice = { deviceId: string; token: string }
@@ -37,7 +38,8 @@ export async function enrollDevice(ctx: EnrollmentContext, enrollment: Enrollmen
 }
 
 function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<EnrolledDevice> {
-  return transaction(ctx.pool, async (connection) => {
+  // An import of the same serial can lock it and the usage counter in the other order.
+  return systemTransaction(ctx, async (connection) => {
     const key = await lockKey(connection, enrollment.enrollmentKey)
     if (key.models && !key.models.includes(enrollment.model)) throw refused('The key does not allow this model.')
     const known = await findBySerial(connection, key.organization_id, enrollment.serial)
@@ -46,6 +48,8 @@ function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<Enr
     if (known?.hasToken) throw conflict('already_enrolled', 'The device already has a token.')
     if (key.max_devices !== null && key.enrolled_count >= key.max_devices)
       throw refused('The key has enrolled its maximum number of devices.')
+    const entitlement = known ? undefined : await requireActiveSubscription(ctx, connection, key.organization_id)
+    if (entitlement) await requireQuota(connection, entitlement)
     const deviceId = known?.id ?? (await register(ctx, connection, key, enrollment))
     const [token = ''] = await insertDeviceTokens(connection, key.organization_id, [deviceId])
     await connection.query('UPDATE enrollment_key SET enrolled_count = enrolled_count + 1 WHERE id = $1', [key.id])
@@ -60,6 +64,7 @@ function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<Enr
         requestId: ctx.requestId,
       },
     ])
+    if (entitlement) await reserveQuota(connection, entitlement, 1)
     return { deviceId, token }
   })
 }
@@ -78,9 +83,30 @@ async function lockKey(connection: Connection, key: string): Promise<KeyRow> {
         )
       : { rows: [] }
   if (rows[0]) return rows[0]
-  throw new ServiceError(401, 'unauthenticated', 'The enrollment key is unknown, expired or revoked.', {
+  throw keyRefused()
+}
+
+/** The error for an enrollment key that is not valid. */
+export const keyRefused = (): ServiceError =>
+  new ServiceError(401, 'unauthenticated', 'The enrollment key is unknown, expired or revoked.', {
     headers: { 'WWW-Authenticate': 'Bearer realm="routerfleet"' },
   })
+
+/** The organizations of these enrollment keys, by key. Unknown keys are left out. Locks nothing. */
+export async function findEnrollingOrganizations(db: Queryable, keys: readonly string[]): Promise<Map<string, string>> {
+  const hashes = new Map(keys.filter((key) => parseToken(key)?.prefix === 'fle').map((key) => [key, hashToken(key)]))
+  if (hashes.size === 0) return new Map()
+  const { rows } = await db.query<{ token_hash: Buffer; organization_id: string }>(
+    'SELECT token_hash, organization_id FROM enrollment_key WHERE token_hash = ANY ($1::bytea[])',
+    [[...hashes.values()]],
+  )
+  const organizations = new Map(rows.map((row) => [row.token_hash.toString('hex'), row.organization_id]))
+  return new Map(
+    [...hashes].flatMap(([key, hash]) => {
+      const organizationId = organizations.get(hash.toString('hex'))
+      return organizationId === undefined ? [] : [[key, organizationId] as const]
+    }),
+  )
 }
 
 /**
@@ -113,7 +139,6 @@ async function register(
   key: KeyRow,
   { serial, model, name }: Enrollment,
 ): Promise<string> {
-  await reserveQuota(connection, await requireActiveSubscription(ctx, connection, key.organization_id), 1)
   const [row] = await insertDevices(
     connection,
     key.organization_id,

@@ -6,6 +6,7 @@ import { insertDevices, type NewDevice } from '#fleet/devices/register'
 import { insertDeviceTokens } from '#fleet/devices/tokens'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import {
+  countedDevices,
   type Entitlement,
   quotaExceededDetail,
   requireActiveSubscription,
@@ -42,19 +43,38 @@ type Candidate = { index: number; device: NewDevice }
  * 'update'` (also `device:update`), a row with the serial of a device changes its name, model and tags. Throws 404, 402,
  * and with `atomic` 422 with the report when any row fails; then no device is created or changed.
  */
-export async function importDevices(
-  ctx: FleetContext,
-  { organizationId, rows, atomic, tokens, existing }: DeviceImport,
-): Promise<ImportReport> {
+export async function importDevices(ctx: FleetContext, wanted: DeviceImport): Promise<ImportReport> {
+  const { organizationId, existing } = wanted
   authorize(ctx.principal, organizationId, 'device:create')
   if (existing === 'update') authorize(ctx.principal, organizationId, 'device:update')
   await requireOrganization(ctx, organizationId)
+  const attempt = (lock: boolean) => importOnce(ctx, wanted, lock)
+  return attempt(false).catch((error: unknown) => {
+    if (error instanceof OvertakenError) return attempt(true)
+    throw error
+  })
+}
+
+/** Other transactions have used serials or quota that were free when the import began. Nothing was stored. */
+class OvertakenError extends Error {}
+
+/**
+ * Imports in one transaction. Without `lock`, it locks the usage counter last, so that enrollments do not wait until all
+ * rows are inserted, and throws `OvertakenError` if others were faster. With `lock`, none of them can commit meanwhile.
+ */
+function importOnce(
+  ctx: FleetContext,
+  { organizationId, rows, atomic, tokens, existing }: DeviceImport,
+  lock: boolean,
+): Promise<ImportReport> {
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
-    const { creatable, changeable, failures } = await checkRows(connection, entitlement, rows, existing)
+    const used = await (lock ? lockUsage : countedDevices)(connection, organizationId)
+    const { creatable, changeable, failures } = await checkRows(connection, { entitlement, used }, rows, existing)
     if (atomic && failures.size > 0) throw refuseAll(rows, failures)
     const created = await createAll(ctx, connection, entitlement, creatable, tokens)
     const updated = await updateImported(ctx, connection, organizationId, changeable)
+    await reserveCreated(connection, entitlement, created.size)
     const results = rows.map(({ line }, index): ImportResult => {
       const made = created.get(index)
       if (made) return { index, line, status: 'created', ...made }
@@ -66,14 +86,13 @@ export async function importDevices(
   })
 }
 
-/** Decides for each row whether it can be created. Locks the usage counter, so that the result holds in this transaction. */
+/** Decides for each row whether it can be created, when the organization has `used` devices. */
 async function checkRows(
   connection: Connection,
-  entitlement: Entitlement,
+  { entitlement, used }: { entitlement: Entitlement; used: number },
   rows: readonly ImportRow[],
   existing: DeviceImport['existing'],
 ) {
-  const used = await lockUsage(connection, entitlement.organizationId)
   const known = await takenSerials(connection, entitlement.organizationId, rows)
   const taken = new Set(existing === 'fail' ? known : [])
   const changeable: ImportedChange[] = []
@@ -94,6 +113,7 @@ async function checkRows(
   return { creatable, changeable, failures }
 }
 
+/** Locks the usage counter, so that no other transaction can commit a new device. */
 async function lockUsage(connection: Connection, organizationId: string): Promise<number> {
   const { rows } = await connection.query<{ device_count: number }>(
     'SELECT device_count FROM organization_usage WHERE organization_id = $1 FOR UPDATE',
@@ -124,13 +144,11 @@ async function createAll(
 ): Promise<Map<number, { id: string; token?: string }>> {
   if (creatable.length === 0) return new Map()
   const { organizationId } = entitlement
-  await reserveQuota(connection, entitlement, creatable.length)
   const registrar = { actor: ctx.principal.id, requestId: ctx.requestId }
   const devices = creatable.map(({ device }) => device)
   const rows = await insertDevices(connection, organizationId, devices, registrar)
   const ids = rows.map((row) => {
-    // The lock on the usage counter prevents other transactions from inserting these serials.
-    if (!row) throw new Error('A serial was inserted in spite of the lock.')
+    if (!row) throw new OvertakenError('Another transaction has inserted a serial.')
     return row.id
   })
   const tokens = withTokens ? await insertDeviceTokens(connection, organizationId, ids) : []
@@ -140,6 +158,14 @@ async function createAll(
       return [index, { id: ids[place] ?? '', ...(token === undefined ? {} : { token }) }]
     }),
   )
+}
+
+async function reserveCreated(connection: Connection, entitlement: Entitlement, count: number): Promise<void> {
+  if (count === 0) return
+  await reserveQuota(connection, entitlement, count).catch((error: unknown) => {
+    const isExceeded = error instanceof ServiceError && error.code === 'device_quota_exceeded'
+    throw isExceeded ? new OvertakenError('Another transaction has used the quota.') : error
+  })
 }
 
 const serialTaken = (serial: string): ImportFailure => ({

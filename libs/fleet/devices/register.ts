@@ -6,7 +6,7 @@ import type { FleetContext } from '#fleet/context'
 import { type DeviceRow, deviceColumns, type TaggedDevice, tagDevice } from '#fleet/devices/device'
 import { publishEvents } from '#fleet/events/publish'
 import { requireOrganization } from '#fleet/organizations/organizations'
-import { requireActiveSubscription, reserveQuota } from '#fleet/organizations/subscriptions'
+import { requireActiveSubscription, requireQuota, reserveQuota } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
@@ -26,10 +26,12 @@ export async function createDevice(
   authorize(ctx.principal, organizationId, 'device:create')
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    await reserveQuota(connection, await requireActiveSubscription(ctx, connection, organizationId), 1)
+    const entitlement = await requireActiveSubscription(ctx, connection, organizationId)
+    await requireQuota(connection, entitlement)
     const registrar = { actor: ctx.principal.id, requestId: ctx.requestId }
     const [row] = await insertDevices(connection, organizationId, [input], registrar)
     if (!row) throw serialTaken(input.serial)
+    await reserveQuota(connection, entitlement, 1)
     return tagDevice(row)
   })
 }
@@ -39,7 +41,7 @@ export const serialTaken = (serial: string): ServiceError =>
 
 /**
  * Inserts devices with their ownership, audit rows and events. Returns the rows in the order of the input, with undefined
- * for a serial that already exists. The caller reserves quota for all of them and releases it for those.
+ * for a serial that already exists. The caller reserves quota for the others.
  */
 export async function insertDevices(
   connection: Connection,

@@ -13,7 +13,7 @@ import {
 import { serialTaken } from '#fleet/devices/register'
 import { publishEvents } from '#fleet/events/publish'
 import { withdrawDeviceJobs } from '#fleet/jobs/withdraw'
-import { releaseQuota, requireActiveSubscription, reserveQuota } from '#fleet/organizations/subscriptions'
+import { releaseQuota, requireActiveSubscription, requireQuota, reserveQuota } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import { isUniqueViolation } from '#postgres/errors'
 import type { Connection } from '#postgres/pool'
@@ -34,15 +34,16 @@ export async function transferDevice(ctx: FleetContext, transfer: Transfer): Pro
     const destination = await requireActiveSubscription(ctx, connection, toOrgId)
     const before = await findDevice(ctx, connection, deviceId, 'device:transfer', true)
     const isUnchanged = before.organization_id === toOrgId
-    await lockCounters(connection, [before.organization_id, toOrgId])
-    if (!isUnchanged) await reserveQuota(connection, destination, 1)
+    if (!isUnchanged) await requireQuota(connection, destination)
     precondition(tagDevice(before))
     if (isUnchanged) throw conflict('same_organization', 'The device already belongs to this organization.')
     await withdrawDeviceJobs(ctx, connection, before, 'deviceGone')
     await leaveOrganization(connection, before)
     const after = await moveRow(connection, before, toOrgId)
-    await releaseQuota(connection, before.organization_id, 1)
     await publishTransfer(ctx, connection, before, transfer)
+    await lockCounters(connection, [before.organization_id, toOrgId])
+    await reserveQuota(connection, destination, 1)
+    await releaseQuota(connection, before.organization_id, 1)
     return tagDevice(after)
   })
 }

@@ -59,9 +59,28 @@ export const featureNotInPlan = (feature: Feature) =>
     members: { feature },
   })
 
+/** How many devices the organization has, as far as transactions have committed. Locks nothing. */
+export async function countedDevices(db: Queryable, organizationId: string): Promise<number> {
+  const { rows } = await db.query<{ device_count: number }>(
+    'SELECT device_count FROM organization_usage WHERE organization_id = $1',
+    [organizationId],
+  )
+  return rows[0]?.device_count ?? 0
+}
+
+/**
+ * Throws 403 `device_quota_exceeded` with `limit` and `used` when there is no quota for one more device. Locks nothing, so
+ * the transaction that creates the device must still reserve the quota.
+ */
+export async function requireQuota(db: Queryable, { organizationId, deviceQuota }: Entitlement): Promise<void> {
+  const used = await countedDevices(db, organizationId)
+  if (used >= deviceQuota) throw quotaExceeded(deviceQuota, used)
+}
+
 /**
  * Reserves quota for `count` more devices in the transaction that creates them. The lock on the counter's row serializes
- * concurrent transactions, so the quota cannot be exceeded. Throws 403 `device_quota_exceeded` with `limit` and `used`.
+ * concurrent transactions, so the quota cannot be exceeded. Reserve last: all enrollments of the organization wait for this
+ * lock until the transaction ends. Throws 403 `device_quota_exceeded` with `limit` and `used`.
  */
 export async function reserveQuota(connection: Connection, entitlement: Entitlement, count: number): Promise<void> {
   const { organizationId, deviceQuota } = entitlement
@@ -75,14 +94,13 @@ export async function reserveQuota(connection: Connection, entitlement: Entitlem
     await publishEvents(connection, [{ organizationId, type: 'quota.reached', payload: { limit: deviceQuota, used } }])
   }
   if (used !== undefined) return
-  const { rows } = await connection.query<{ device_count: number }>(
-    'SELECT device_count FROM organization_usage WHERE organization_id = $1',
-    [organizationId],
-  )
-  throw new ServiceError(403, 'device_quota_exceeded', quotaExceededDetail(deviceQuota), {
-    members: { limit: deviceQuota, used: rows[0]?.device_count ?? 0 },
-  })
+  throw quotaExceeded(deviceQuota, await countedDevices(connection, organizationId))
 }
+
+const quotaExceeded = (deviceQuota: number, used: number) =>
+  new ServiceError(403, 'device_quota_exceeded', quotaExceededDetail(deviceQuota), {
+    members: { limit: deviceQuota, used },
+  })
 
 /** The text of `device_quota_exceeded`. */
 export const quotaExceededDetail = (deviceQuota: number) =>
