@@ -11,6 +11,7 @@ import type { ReadinessCheck } from '#http/health'
 import type { HttpMetrics } from '#http/metrics'
 import type { RateLimiter } from '#http/rate-limit'
 import type { Logger } from '#http/request-log'
+import type { FairPool } from '#postgres/fair-pool'
 import type { Pool } from '#postgres/pool'
 import type { Copies } from '#questdb/copies'
 import type { Readers } from '#questdb/readers'
@@ -28,6 +29,9 @@ import type { SignInProvider } from './sign-in/provider.ts'
 
 /** What routes reach beyond their own domain verb. Built once in main.ts, passed as a value. */
 export type Services = {
+  /** The connections to Postgres, shared fairly between callers. `ctx.pool` is the share of the caller. */
+  pools: FairPool
+  /** The share of work that belongs to no caller. */
   pool: Pool
   /** The copies of QuestDB, and the one to read. */
   copies: Copies

@@ -16,6 +16,7 @@ import { createRateLimiter } from '#http/rate-limit'
 import { openRateLimitStore } from '#http/rate-limit-store'
 import { createLogger } from '#http/request-log'
 import { followDatabaseClock } from '#postgres/clock'
+import { createFairPool } from '#postgres/fair-pool'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { createReaders } from '#questdb/readers'
@@ -42,16 +43,19 @@ export async function openServices(config: Config): Promise<{ services: Services
     maxConnections: config.POSTGRES_MAX_CONNECTIONS,
     keepOpen: config.POSTGRES_MAX_CONNECTIONS,
   })
-  const databaseClock = followDatabaseClock(pool)
+  const pools = createFairPool(pool, config.POSTGRES_MAX_CONNECTIONS)
+  const background = pools.internal('background')
+  const authentication = pools.internal('authentication')
+  const databaseClock = followDatabaseClock(background)
   await databaseClock.measured
   const { clock } = databaseClock
   const baseUrl = config.PUBLIC_BASE_URL ?? `http://${config.HOST}:${config.PORT}`
   const accessTokens = await createAccessTokens(config.CONFIG_SECRETS_KEY, baseUrl)
   const metrics = createHttpMetrics()
-  const keys = createKeyDirectory({ db: pool, plans, clock, registry: metrics.registry })
-  const lastUses = createLastUses(pool, clock)
+  const keys = createKeyDirectory({ db: authentication, plans, clock, registry: metrics.registry })
+  const lastUses = createLastUses(background, clock)
   const authenticator = createAuthenticator({
-    db: pool,
+    db: authentication,
     lastUses,
     plans,
     clock,
@@ -70,9 +74,9 @@ export async function openServices(config: Config): Promise<{ services: Services
   const redis = config.REDIS_URL ? openRateLimitStore(config.REDIS_URL) : undefined
   const logger = createLogger('control-plane', config.LOG_LEVEL)
   const servers = questdbServers(config)
-  const copies = await openReadCopies({ servers, pool, registry: metrics.registry, logger })
+  const copies = await openReadCopies({ servers, pool: background, registry: metrics.registry, logger })
   const readers = createReaders(copies, questdbConnections)
-  const fleetMaps = createFleetMaps({ pool, readers, clock })
+  const fleetMaps = createFleetMaps({ pools, readers, clock })
   const deviceEdge = createDeviceEdge(config.INGEST_URL)
   const { tracing, stop: stopTracing } = await openTracing('control-plane', config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const otherApps = [
@@ -82,7 +86,8 @@ export async function openServices(config: Config): Promise<{ services: Services
   ].filter(({ baseUrls }) => baseUrls.length > 0)
 
   const services: Services = {
-    pool,
+    pools,
+    pool: background,
     copies,
     readers,
     fleetMaps,
@@ -115,7 +120,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     bodies: createBodies(metrics.registry),
     importLine: createImportLine(),
     readinessChecks: [
-      { name: 'postgres', check: async () => void (await pool.query('SELECT 1')) },
+      { name: 'postgres', check: async () => void (await pools.internal('readiness').query('SELECT 1')) },
       questdbReadiness(servers, copies),
       ...otherApps.map(({ app, baseUrls }) => httpReadiness(app, baseUrls)),
     ].map((check) => sharedCheck(check)),

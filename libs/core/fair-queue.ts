@@ -16,8 +16,11 @@ export type FairQueueLimits = {
   /** The longest wait for a turn. Undefined: no limit. */
   maxWaitMs?: number
   /** Makes the error for refused work. Undefined: 429 `too_many_reads`. */
-  refusal?: (reason: string) => ServiceError
+  refusal?: (reason: string, refused: Refused) => Error
 }
+
+/** The owner whose work is refused. `isRunning`: other work of it runs, so that it waited at least in part for itself. */
+type Refused = { owner: string; isRunning: boolean }
 
 type Owner = { running: number; waiting: Set<() => void> }
 
@@ -29,6 +32,8 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
   const owners = new Map<string, Owner>()
   let running = 0
   const refuse = limits.refusal ?? tooManyReads
+  const refusalOf = (name: string, owner: Owner, reason: string): Error =>
+    refuse(reason, { owner: name, isRunning: owner.running > 0 })
 
   const startWaiting = (): void => {
     for (const [name, owner] of owners) {
@@ -62,7 +67,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
         maxWaitMs === undefined
           ? undefined
           : setTimeout(
-              () => leave(refuse(`Your earlier requests took longer than ${maxWaitMs / 1_000} s.`)),
+              () => leave(refusalOf(name, owner, `Your earlier requests took longer than ${maxWaitMs / 1_000} s.`)),
               maxWaitMs,
             ).unref()
       const stopWaiting = () => {
@@ -83,7 +88,7 @@ export function createFairQueue(limits: FairQueueLimits): FairQueue {
       throwIfClosed(signal)
       const owner = owners.get(name) ?? { running: 0, waiting: new Set() }
       if (owner.waiting.size >= limits.maxWaitingPerOwner)
-        throw refuse(`More than ${limits.maxWaitingPerOwner} of your requests are waiting.`)
+        throw refusalOf(name, owner, `More than ${limits.maxWaitingPerOwner} of your requests are waiting.`)
       owners.set(name, owner)
       await waitForTurn(name, owner, signal)
       try {

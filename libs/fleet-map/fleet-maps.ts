@@ -13,14 +13,14 @@ import { cacheBytes } from '#fleet-map/memory-limits'
 import { createRevisions } from '#fleet-map/revisions'
 import { createGpsStreams, type GpsStreams } from '#fleet-map/streams/gps-streams'
 import { createTileSources } from '#fleet-map/tiles/tile-sources'
-import type { Pool } from '#postgres/pool'
+import type { FairPool } from '#postgres/fair-pool'
 import { createDwellSignals } from '#questdb/dwell-signals'
 import type { Readers } from '#questdb/readers'
 
 /** Everything that the fleet routes read; one per process. */
 export type FleetMaps = FleetSources & { streams: GpsStreams }
 
-export function createFleetMaps(parts: { pool: Pool; readers: Readers; clock: Clock }): FleetMaps {
+export function createFleetMaps(parts: { pools: FairPool; readers: Readers; clock: Clock }): FleetMaps {
   const sources = { ...parts, revisions: createRevisions(), dwellSignals: createDwellSignals() }
   const fleet = {
     revisions: sources.revisions,

@@ -1,9 +1,10 @@
+import { ServiceError } from '#core/errors'
 import { isUnavailable } from '#postgres/errors'
 
 /**
  * Processes all items at once. When that fails, splits them in halves and processes each half separately, so that an item
  * which cannot be processed does not stop the others; it is passed to `onFailure`. `work` must process all of its items or
- * none. Rejects when the database is unavailable; what was processed before stays processed.
+ * none. Rejects when the database is unavailable or `work` is refused; what was processed before stays processed.
  */
 export async function bisect<Item>(
   items: readonly Item[],
@@ -15,7 +16,8 @@ export async function bisect<Item>(
   try {
     await work(items)
   } catch (error) {
-    if (isUnavailable(error)) throw error
+    // A refusal concerns all items.
+    if (isUnavailable(error) || error instanceof ServiceError) throw error
     if (items.length === 1) return onFailure(first, error)
     const middle = items.length >>> 1
     await bisect(items.slice(0, middle), work, onFailure)

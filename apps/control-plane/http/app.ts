@@ -13,6 +13,7 @@ import { rateLimitHeaders } from '#http/rate-limit'
 import { requestIdFrom } from '#http/request-id'
 import { logFailure, logRequest } from '#http/request-log'
 import { isUnavailable } from '#postgres/errors'
+import type { Pool } from '#postgres/pool'
 import type { Services } from '../services.ts'
 import { adapterErrorResponse, headOf, translatedProblem } from './adapter-errors.ts'
 import type { Admitted, AppContext, AppEnv } from './app-env.ts'
@@ -108,7 +109,7 @@ async function handle(route: Route, c: AppContext, services: Services, tracepare
   const parsed = validatedRequest(route, c)
   if (route.access === 'platform' && !principal.platform && !route.params) throw insufficientScope('platform')
   const ctx: FleetContext = {
-    pool: services.pool,
+    pool: callerShare(principal, c, services),
     plans: services.plans,
     keyring: services.keyring,
     clock: services.clock,
@@ -117,7 +118,9 @@ async function handle(route: Route, c: AppContext, services: Services, tracepare
     traceparent,
   }
   const run = (within: FleetContext) => route.handle({ ctx: within, services, http: c, admission, ...parsed })
-  const answer = await answerOnce(route, c.req, parsed, ctx, run)
+  const inTurn = () => answerOnce(route, c.req, parsed, ctx, run)
+  const line = route.line?.(services)
+  const answer = await (line ? line.run(principal.rateLimit.key, inTurn, c.req.raw.signal) : inTurn())
   return answer instanceof Response ? await streamed(answer, c) : await rendered(answer, c)
 }
 
@@ -128,6 +131,10 @@ const anonymous: Principal = {
   grants: new Map(),
   rateLimit: { key: 'anonymous', perMinute: 0 },
 }
+
+/** The caller's share of the connections to Postgres. Callers of public routes are known by their address only. */
+const callerShare = (principal: Principal, c: AppContext, { pools, trustedProxyHops }: Services): Pool =>
+  principal === anonymous ? pools.internal(clientAddress(c, trustedProxyHops)) : pools.of(principal.rateLimit.key)
 
 /**
  * Authenticates the caller and decides how its body may be read, before any of the body is read. Returns the device

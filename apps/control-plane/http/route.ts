@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { Adapter } from '#adapters/adapter'
 import type { ServiceError } from '#core/errors'
+import type { FairQueue } from '#core/fair-queue'
 import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 import type { BodyTerms } from '#http/body'
@@ -80,6 +81,8 @@ export type Route<Params = unknown, Query = unknown, Body = unknown> = {
   passedQuery?: z.ZodType
   /** For a POST that creates something: supports Idempotency-Key. Responses with 'secret' are not stored. */
   idempotent?: Idempotency | ((query: Query) => Idempotency)
+  /** Requests wait in this queue, as their rate limit's owner, before they take a connection to Postgres. */
+  line?: (services: Services) => FairQueue
   answers: Record<number, AnswerDoc>
   example?: { body?: unknown; answer?: unknown }
   /** Adds members that a standard requires to this route's errors. */

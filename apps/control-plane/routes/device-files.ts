@@ -66,12 +66,11 @@ export const deviceFileRoutes: Route[] = [
       ...writeErrors,
     },
     example: { body: 'serial,name,model,tags\nSN-0042,Bus 42,RX-500,bus;night\n' },
-    handle: async ({ ctx, services, query: { orgId: organizationId, ...options }, body, http }) => {
+    line: ({ importLine }) => importLine,
+    handle: async ({ ctx, query: { orgId: organizationId, ...options }, body, http }) => {
       const format = http.req.header('content-type')?.toLowerCase().startsWith('text/csv') ? 'csv' : 'ndjson'
-      const load = async () =>
-        importDevices(ctx, { organizationId, rows: await readImportRows(body, format), ...options })
-      const report = await services.importLine.run(ctx.principal.rateLimit.key, load, http.req.raw.signal)
-      return { status: 200, body: report }
+      const rows = await readImportRows(body, format)
+      return { status: 200, body: await importDevices(ctx, { organizationId, rows, ...options }) }
     },
   }),
   route({

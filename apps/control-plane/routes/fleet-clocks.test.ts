@@ -33,8 +33,8 @@ async function organizationWithDevice() {
 
 test('a process whose clock is ahead detects that a device was deleted', async () => {
   const { organization, deviceId, remove } = await organizationWithDevice()
-  const { pool, readers } = api.services
-  const live = createLiveMaps({ pool, readers, clock: ahead, revisions: createRevisions() })
+  const { pools, readers } = api.services
+  const live = createLiveMaps({ pools, readers, clock: ahead, revisions: createRevisions() })
   const map = await live.read(organization.id, ahead() - tenMinutesMs, readers.of('test'))
   expect(map.device(deviceId)).toBeDefined()
   await remove()
@@ -46,8 +46,8 @@ test('a process whose clock is ahead detects that a device was deleted', async (
 
 test('a change of a transaction that ends after later changes is in the next read', async () => {
   const { organization, deviceId } = await organizationWithDevice()
-  const { pool, readers } = api.services
-  const live = createLiveMaps({ pool, readers, clock: Date.now, revisions: createRevisions() })
+  const { pool, pools, readers } = api.services
+  const live = createLiveMaps({ pools, readers, clock: Date.now, revisions: createRevisions() })
   const read = () => live.read(organization.id, Date.now() - tenMinutesMs, readers.of('test'))
   const map = await read()
   const rename = (token: string, id: string, name: string) =>
@@ -78,10 +78,10 @@ test('a change of a transaction that ends after later changes is in the next rea
 
 test('a read with a longer window returns telemetry that arrived since the previous read', async () => {
   const { organization, deviceId } = await organizationWithDevice()
-  const { pool, readers } = api.services
+  const { pools, readers } = api.services
   const { questdb } = api
   let nowMs = Date.now()
-  const live = createLiveMaps({ pool, readers, clock: () => nowMs, revisions: createRevisions() })
+  const live = createLiveMaps({ pools, readers, clock: () => nowMs, revisions: createRevisions() })
   await live.read(organization.id, nowMs - tenMinutesMs, readers.of('test'))
   const row = {
     tsMs: nowMs + 1_000,
@@ -101,9 +101,9 @@ test('a read with a longer window returns telemetry that arrived since the previ
 
 test('an asOf from a process whose clock is ahead returns deleted devices in another process', async () => {
   const { organization, deviceId, remove } = await organizationWithDevice()
-  const { pool, readers, plans, keyring } = api.services
+  const { pool, pools, readers, plans, keyring } = api.services
   const read = async (clock: Clock, since?: string) => {
-    const fleet = createFleetMaps({ pool, readers, clock })
+    const fleet = createFleetMaps({ pools, readers, clock })
     const rateLimit = { key: 'test', perMinute: 1_000 }
     const principal = { id: 'test', platform: true, homeOrganizationId: null, grants: new Map(), rateLimit }
     const ctx: FleetContext = { pool, plans, keyring, clock, requestId: 'test', principal }

@@ -22,7 +22,7 @@ test('readers of a large fleet do not wait for late samples, and get the error i
     return (await api.call('POST', '/devices', { token: organization.key, json })).body.id as string
   }
   const [prompt, late] = [await newDevice(), await newDevice()]
-  const { pool, readers } = api.services
+  const { pools, readers } = api.services
   let nowMs = Date.now()
   /** What reading the whole window waits for. By the clock of the map, it takes a second, as with a large fleet. */
   let windowIsRead = Promise.resolve()
@@ -41,7 +41,7 @@ test('readers of a large fleet do not wait for late samples, and get the error i
     },
   })
   const live = createLiveMaps({
-    ...{ pool, clock: () => nowMs, revisions: createRevisions() },
+    ...{ pools, clock: () => nowMs, revisions: createRevisions() },
     readers: { of: (owner, signal) => slowed(readers.of(owner, signal)) },
   })
   const read = () => {

@@ -6,7 +6,7 @@ import { cacheBytes, maxCells } from '#fleet-map/memory-limits'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
 import type { OrganizationWindow } from '#fleet-map/window'
-import type { Pool } from '#postgres/pool'
+import type { FairPool } from '#postgres/fair-pool'
 import { cellCentre, coverageAreas } from '#questdb/coverage-areas'
 import type { CoverageCell } from '#questdb/coverage-cells'
 import { readCells } from '#questdb/coverage-read'
@@ -29,7 +29,7 @@ type CoverageRequest = {
 
 export type CoverageLists = SharedLists<CoverageRequest, { h3Resolution: number }, CoverageCell>
 
-type Sources = { pool: Pool; clock: Clock; revisions: Revisions }
+type Sources = { pools: FairPool; clock: Clock; revisions: Revisions }
 
 // The views lag by up to 90 s, so data is at most two minutes old.
 const longestLifeMs = 25_000
@@ -52,12 +52,15 @@ export const createCoverageLists = (sources: Sources): CoverageLists =>
     },
   })
 
-async function readCoverageCells({ pool, clock }: Sources, { questdb }: Reader, request: CoverageRequest) {
+async function readCoverageCells({ pools, clock }: Sources, { owner, questdb }: Reader, request: CoverageRequest) {
   const nowMs = clock()
   const { bbox } = request
   const areas = bbox && coverageAreas(bbox)
   const inside = bbox && ((h3: string) => contains(bbox, ...cellCentre(h3)))
-  const filters = (await voteFilters({ pool, questdb }, request, nowMs)).map((filter) => ({ ...filter, areas }))
+  const filters = (await voteFilters({ pool: pools.of(owner), questdb }, request, nowMs)).map((filter) => ({
+    ...filter,
+    areas,
+  }))
   // The areas are larger than the box. Fetch only votes inside the box.
   const limits = { counts: inside, maxCells }
   const chosen =

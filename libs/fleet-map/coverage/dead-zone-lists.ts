@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import { addTo } from '#core/counts'
 import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
-import type { Pool } from '#postgres/pool'
+import type { FairPool } from '#postgres/fair-pool'
 import { deadCells, zoneOperators, zoneVoters } from '#questdb/dead-cells'
 import type { Reader } from '#questdb/readers'
 import { type DeadZone, joinDeadZones, rankOperators } from '#telemetry/dead-zones'
@@ -27,7 +27,7 @@ const maxKeptCells = 200_000
 const maxRequests = 1_000
 
 /** Dead zones of the whole window of a request, shared by all boxes and pages. */
-export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock }): DeadZoneLists {
+export function createDeadZoneLists({ pools, clock }: { pools: FairPool; clock: Clock }): DeadZoneLists {
   const perf = { now: clock }
   const kept = new LRUCache<string, DeadZoneList>({
     ttl: keptMs,
@@ -40,7 +40,7 @@ export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock 
   const make = async (reader: Reader, key: string, request: VoteRequest, madeMs: number) => {
     // Finish the list even if this caller disconnects, because other callers wait for it.
     const { questdb, heavy } = reader.detached()
-    const filters = await voteFilters({ pool, questdb }, request, madeMs)
+    const filters = await voteFilters({ pool: pools.of(reader.owner), questdb }, request, madeMs)
     const cells = await heavy(() => deadCells(questdb, filters))
     const list: DeadZoneList = { madeMs, zones: joinDeadZones(cells) }
     kept.set(`${key} ${madeMs}`, list)
@@ -59,10 +59,10 @@ export function createDeadZoneLists({ pool, clock }: { pool: Pool; clock: Clock 
       list.catch(() => newest.delete(key))
       return list
     },
-    async details({ questdb, heavy }, request, zones, madeMs) {
+    async details({ owner, questdb, heavy }, request, zones, madeMs) {
       if (zones.length === 0) return []
       const cells = zones.map((zone) => zone.cells)
-      const filters = await voteFilters({ pool, questdb }, request, madeMs)
+      const filters = await voteFilters({ pool: pools.of(owner), questdb }, request, madeMs)
       const count = () =>
         Promise.all([
           Promise.all(filters.map((filter) => zoneOperators(questdb, filter, cells))),

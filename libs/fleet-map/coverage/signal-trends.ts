@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#core/clock'
 import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
-import type { Pool } from '#postgres/pool'
+import type { FairPool } from '#postgres/fair-pool'
 import type { Reader } from '#questdb/readers'
 import { stepOf, type TrendStep, votesByOperator, votesByStep } from '#questdb/signal-trend'
 import { enoughVotes } from '#telemetry/dead-zones'
@@ -26,14 +26,14 @@ const maxRequests = 1_000
 const maxOperators = 100
 
 /** Trends, shared by all callers with the same request. */
-export function createSignalTrends({ pool, clock }: { pool: Pool; clock: Clock }): SignalTrends {
+export function createSignalTrends({ pools, clock }: { pools: FairPool; clock: Clock }): SignalTrends {
   const newest = new LRUCache<string, Promise<SignalTrend>>({ perf: { now: clock }, max: maxRequests })
 
   const make = async (reader: Reader, request: VoteRequest, step: TrendStep): Promise<SignalTrend> => {
     // Finish the trend even if this caller disconnects, because other callers wait for it.
     const { questdb, heavy } = reader.detached()
     const madeMs = clock()
-    const filters = await voteFilters({ pool, questdb }, request, madeMs)
+    const filters = await voteFilters({ pool: pools.of(reader.owner), questdb }, request, madeMs)
     const [byStep, byOperator] = await heavy(async () => [
       (await Promise.all(filters.map((filter) => votesByStep(questdb, filter, step)))).flat(),
       (await Promise.all(filters.map((filter) => votesByOperator(questdb, filter)))).flat(),

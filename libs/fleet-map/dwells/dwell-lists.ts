@@ -7,6 +7,7 @@ import { deviceIdsWith, ownershipOf } from '#fleet-map/registry'
 import type { Revisions } from '#fleet-map/revisions'
 import { createSharedLists, type SharedLists } from '#fleet-map/shared-lists'
 import { type OrganizationWindow, rangeOf } from '#fleet-map/window'
+import type { FairPool } from '#postgres/fair-pool'
 import type { Pool } from '#postgres/pool'
 import type { DwellSignals } from '#questdb/dwell-signals'
 import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/dwells'
@@ -28,7 +29,7 @@ type SignalledDwell = { row: DwellRow; signal: DwellSignal | null }
 
 export type DwellLists = SharedLists<DwellRequest, null, SignalledDwell>
 
-type Sources = { pool: Pool; dwellSignals: DwellSignals; clock: Clock; revisions: Revisions }
+type Sources = { pools: FairPool; dwellSignals: DwellSignals; clock: Clock; revisions: Revisions }
 
 const longestLifeMs = 25_000
 const maxSignalled = 500
@@ -52,7 +53,8 @@ export const createDwellLists = (sources: Sources): DwellLists =>
     },
   })
 
-async function readDwells({ pool, dwellSignals, clock }: Sources, reader: Reader, request: DwellRequest) {
+async function readDwells({ pools, dwellSignals, clock }: Sources, reader: Reader, request: DwellRequest) {
+  const pool = pools.of(reader.owner)
   const nowMs = clock()
   const { bbox, tags, group } = request
   const perOrganization = await Promise.all(

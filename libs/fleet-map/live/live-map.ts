@@ -4,7 +4,7 @@ import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/org
 import { createRegistryFeed } from '#fleet-map/live/registry-feed'
 import { createTelemetryFeed } from '#fleet-map/live/telemetry-feed'
 import type { Revisions } from '#fleet-map/revisions'
-import type { Pool } from '#postgres/pool'
+import type { FairPool } from '#postgres/fair-pool'
 import type { Reader } from '#questdb/readers'
 
 /** The map of one organization, with the feeds that keep it up to date. */
@@ -30,10 +30,10 @@ const longestWaitForSlowMs = 500
 /** Owns when the map was refreshed, and the refreshes that are running. */
 export function createLiveMap(
   organizationId: string,
-  { pool, clock, revisions }: { pool: Pool; clock: Clock; revisions: Revisions },
+  { pools, clock, revisions }: { pools: FairPool; clock: Clock; revisions: Revisions },
 ): LiveMap {
   const map = createOrganizationMap(organizationId, revisions)
-  const registry = createRegistryFeed(pool, map)
+  const registry = createRegistryFeed(pools.of(`org:${organizationId}`), map)
   const telemetry = createTelemetryFeed(map, clock)
   const dwells = createDwellFeed(map, clock)
   /** Start of the last complete refresh; 0 before the first. */

@@ -2,7 +2,7 @@ import type { Clock } from '#core/clock'
 import { createLiveMap, type LiveMap } from '#fleet-map/live/live-map'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import type { Revisions } from '#fleet-map/revisions'
-import type { Pool } from '#postgres/pool'
+import type { FairPool } from '#postgres/fair-pool'
 import type { Reader, Readers } from '#questdb/readers'
 
 /** Live maps of organizations, shared by all concurrent readers. */
@@ -16,7 +16,7 @@ export type LiveMaps = {
   close(): void
 }
 
-type Sources = { pool: Pool; readers: Readers; clock: Clock; revisions: Revisions }
+type Sources = { pools: FairPool; readers: Readers; clock: Clock; revisions: Revisions }
 
 /** A map with its last reader, whose share is used for refreshes, and the timer of the next refresh. */
 type FollowedMap = { live: LiveMap; owner: string; usedAtMs: number; timer: NodeJS.Timeout | undefined }
