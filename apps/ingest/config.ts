@@ -13,7 +13,7 @@ export const configSchema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8081),
   POSTGRES_URL: z.string(),
-  POSTGRES_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(4),
+  POSTGRES_MAX_CONNECTIONS: z.coerce.number().int().min(2).default(8),
   /** Shares the limit of failed authentications with the other copies of ingest. */
   ...redisVariables,
   ...questdbVariables,

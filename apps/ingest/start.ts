@@ -10,6 +10,7 @@ import { openTracing } from '#http/open-tracing'
 import { createLogger } from '#http/request-log'
 import { requestListener, startListening } from '#http/server'
 import { followDatabaseClock } from '#postgres/clock'
+import { createFairPool } from '#postgres/fair-pool'
 import { listen } from '#postgres/listen'
 import { openPool } from '#postgres/pool'
 import { onlyQuestdbServer, questdbServers } from '#questdb/servers'
@@ -32,6 +33,7 @@ import { registerMailboxMetrics } from './jobs/metrics.ts'
 import { createNextJobRoute } from './jobs/next-route.ts'
 import { createOpenJobs } from './jobs/open-jobs.ts'
 import { jobStatusRoute } from './jobs/status-route.ts'
+import { createTakeLine } from './jobs/take-line.ts'
 import { createDeviceTraffic } from './report/device-traffic.ts'
 import { createReportMetrics } from './report/report-metrics.ts'
 import { createReportRoutes } from './report/report-route.ts'
@@ -60,12 +62,13 @@ export async function startIngest(config: Config) {
     maxConnections: config.POSTGRES_MAX_CONNECTIONS,
     keepOpen: config.POSTGRES_MAX_CONNECTIONS,
   })
-  const databaseClock = followDatabaseClock(pool)
+  const pools = createFairPool(pool, config.POSTGRES_MAX_CONNECTIONS)
+  const databaseClock = followDatabaseClock(pools.internal('clock'))
   const { clock } = databaseClock
-  const presence = createPresence({ pool, logger })
-  const dwells = createDwellAnnouncer({ pool, plans, logger })
-  const openJobs = createOpenJobs(pool)
-  const access = createDeviceAccess({ db: pool, clock })
+  const presence = createPresence({ pool: pools.internal('presence'), logger })
+  const dwells = createDwellAnnouncer({ pool: pools.internal('dwells'), plans, logger })
+  const openJobs = createOpenJobs(pools.internal('open-jobs'))
+  const access = createDeviceAccess({ db: pools.internal('access'), clock })
   const traffic = createDeviceTraffic({
     requestsPerMinute: config.DEVICE_REQUESTS_PER_MINUTE,
     burst: config.DEVICE_REQUEST_BURST,
@@ -122,16 +125,16 @@ export async function startIngest(config: Config) {
   ]
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const { tracing, stop: stopTracing } = await openTracing('ingest', config.OTEL_EXPORTER_OTLP_ENDPOINT)
-  const mailbox = createMailbox({ pool, clock })
+  const mailbox = createMailbox(createTakeLine({ pools, clock }))
   registerMailboxMetrics(metrics.registry, mailbox)
   const routes = [
-    enrollRoute({ pool, plans, failedAuthentications, bodies }),
+    enrollRoute({ pools, plans, failedAuthentications, bodies }),
     tokenCheckRoute({ access, failedAuthentications }),
-    jobStatusRoute({ ...calls, pool, tracing }),
-    configRoute({ ...calls, pool, keyring }),
+    jobStatusRoute({ ...calls, pools, tracing }),
+    configRoute({ ...calls, pools, keyring }),
   ]
   const reports = createReportRouter(reportRoute)
-  const nextJob = createNextJobRoute({ ...calls, pool, keyring, mailbox, metrics, logger, tracing })
+  const nextJob = createNextJobRoute({ ...calls, pools, keyring, mailbox, metrics, logger, tracing })
   const app = requestListener(createApp({ logger, metrics, checks, routes }).fetch)
   const server = await startListening(
     (request, response) => {
@@ -144,7 +147,7 @@ export async function startIngest(config: Config) {
   )
   countRefusedConnections(metrics.registry, server)
 
-  const accessNotices = followAccessNotices(pool, access)
+  const accessNotices = followAccessNotices(pools.internal('access'), access)
   const listening = listen(config.POSTGRES_URL, [accessNotices, followJobNotices(mailbox, openJobs)])
   const ignore = () => {}
   async function tellPostgres(): Promise<void> {

@@ -4,12 +4,13 @@ import { revealSettings } from '#fleet/config-profiles/secrets'
 import type { Keyring } from '#fleet/crypto/keyring'
 import { profileGone } from '#fleet/jobs/pinned-profiles'
 import { matchesNone } from '#http/etag'
+import type { FairPool } from '#postgres/fair-pool'
 import type { Pool } from '#postgres/pool'
 import { type AdmissionParts, admitDevice, answerJson, refuseDisabled } from '../access/admission.ts'
 import type { DeviceGrant } from '../access/device-grants.ts'
 import type { EdgeRoute } from '../app.ts'
 
-export type ConfigRouteParts = AdmissionParts & { pool: Pool; keyring: Keyring }
+export type ConfigRouteParts = AdmissionParts & { pools: FairPool; keyring: Keyring }
 
 /** Returns the profile version that was last applied to the device, with its secrets. */
 export const configRoute = (parts: ConfigRouteParts): EdgeRoute => ({
@@ -18,7 +19,8 @@ export const configRoute = (parts: ConfigRouteParts): EdgeRoute => ({
   handle: async (request, { incoming }) => {
     const { grant } = await admitDevice(parts, incoming)
     refuseDisabled(grant)
-    const profile = await findAppliedProfile(parts.pool, grant)
+    const pool = parts.pools.of(`org:${grant.organizationId}`)
+    const profile = await findAppliedProfile(pool, grant)
     if (!profile) return new Response(null, { status: 204 })
     // A version never changes, so id and version identify the content.
     const etag = `"${profile.id}-${profile.version}"`
@@ -26,8 +28,11 @@ export const configRoute = (parts: ConfigRouteParts): EdgeRoute => ({
       return new Response(null, { status: 304, headers: { ETag: etag } })
     }
     const { organizationId } = grant
-    const settings = await revealSettings(parts, { organizationId, profileId: profile.id, version: profile.version })
-    if (!settings) return answerGone(parts.pool, grant)
+    const settings = await revealSettings(
+      { ...parts, pool },
+      { organizationId, profileId: profile.id, version: profile.version },
+    )
+    if (!settings) return answerGone(pool, grant)
     return answerJson({ profile: { ...profile, settings } }, 200, { ETag: etag })
   },
 })

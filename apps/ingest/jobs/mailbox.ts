@@ -1,7 +1,5 @@
-import type { Clock } from '#core/clock'
-import { type DeviceIdentity, type HandedOutJob, takeJobs } from '#fleet/jobs/delivery'
-import type { Pool } from '#postgres/pool'
-import { coalesce } from '#queue/coalesce'
+import type { DeviceIdentity, HandedOutJob } from '#fleet/jobs/delivery'
+import type { TakeJob } from './take-line.ts'
 
 export type Mailbox = {
   /** Returns the device's next job. Waits for one until `waitMs` have passed or `isGone` returns true. */
@@ -28,25 +26,17 @@ type Waiter = {
   reject: (error: unknown) => void
 }
 
-/** Maximum number of devices per transaction. */
-const takenTogether = 200
-
 /** Interval to check for expired waits and disconnected callers. */
 const sweepMs = 200
 
 /**
  * Holds the devices that wait for jobs. A waiting device costs a map entry, but no connection, query, timer or listener: a
- * sweep over all waiting devices ends expired waits. Devices that are woken together share one transaction.
+ * sweep over all waiting devices ends expired waits.
  */
-export function createMailbox({ pool, clock }: { pool: Pool; clock: Clock }): Mailbox {
+export function createMailbox(take: TakeJob): Mailbox {
   const waiting = new Map<string, Waiter[]>()
   let sweeping: NodeJS.Timeout | undefined
   let closed = false
-
-  const take = coalesce(async (devices: readonly DeviceIdentity[]) => {
-    const taken = await takeJobs({ pool, clock }, devices)
-    return ({ deviceId }: DeviceIdentity) => taken.get(deviceId)
-  }, takenTogether)
 
   const isOver = ({ isGone, untilMs }: Waiter) => closed || performance.now() >= untilMs || isGone()
 

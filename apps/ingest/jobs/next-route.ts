@@ -9,7 +9,7 @@ import { profileGone } from '#fleet/jobs/pinned-profiles'
 import { deviceTokenRefused } from '#http/device-credentials'
 import type { HttpMetrics } from '#http/metrics'
 import { type Logger, logRequest } from '#http/request-log'
-import type { Pool } from '#postgres/pool'
+import type { FairPool } from '#postgres/fair-pool'
 import { type AdmissionParts, admitDevice, parseInput, refuseDisabled } from '../access/admission.ts'
 import type { DeviceAccess } from '../access/device-access.ts'
 import type { DeviceGrant } from '../access/device-grants.ts'
@@ -18,7 +18,7 @@ import { toServiceError } from '../to-service-error.ts'
 import type { Mailbox } from './mailbox.ts'
 
 export type NextJobParts = AdmissionParts & {
-  pool: Pool
+  pools: FairPool
   keyring: Keyring
   mailbox: Mailbox
   metrics: HttpMetrics
@@ -100,8 +100,10 @@ async function deliverable(
   { profile, traceparent: _traceparent, ...job }: HandedOutJob,
 ): Promise<unknown> {
   if (job.kind !== 'apply_config') return job
+  const pool = parts.pools.of(`org:${organizationId}`)
   const settings =
-    profile && (await revealSettings(parts, { organizationId, profileId: profile.id, version: profile.version }))
+    profile &&
+    (await revealSettings({ ...parts, pool }, { organizationId, profileId: profile.id, version: profile.version }))
   // The next request rejects the job.
   if (!settings) throw profileGone('The version of the profile no longer exists. The job ends with the next request.')
   return { ...job, parameters: { profile: { ...profile, settings } } }

@@ -2,11 +2,12 @@ import type { Tracing } from '#core/tracing'
 import { jobStatus, jobStatusPath } from '#device-edge/contract'
 import { reportJob } from '#fleet/jobs/delivery'
 import { readTraceparent } from '#fleet/jobs/traces'
+import type { FairPool } from '#postgres/fair-pool'
 import type { Pool } from '#postgres/pool'
 import { type AdmissionParts, admitDevice, answerJson, readJson, refuseDisabled } from '../access/admission.ts'
 import type { EdgeRoute } from '../app.ts'
 
-export type JobStatusParts = AdmissionParts & { pool: Pool; tracing: Tracing | undefined }
+export type JobStatusParts = AdmissionParts & { pools: FairPool; tracing: Tracing | undefined }
 
 /** Reports on jobs. `next-route.ts` delivers jobs. */
 export const jobStatusRoute = (parts: JobStatusParts): EdgeRoute => ({
@@ -17,8 +18,9 @@ export const jobStatusRoute = (parts: JobStatusParts): EdgeRoute => ({
     const report = await readJson(request, jobStatus)
     refuseDisabled(grant)
     const jobId = parameters.id ?? ''
-    const answered = await reportJob(parts, { device: grant, jobId, report })
-    if (parts.tracing) await traceReport(parts.tracing, parts.pool, { ...grant, jobId, status: report.status })
+    const pool = parts.pools.of(`org:${grant.organizationId}`)
+    const answered = await reportJob({ ...parts, pool }, { device: grant, jobId, report })
+    if (parts.tracing) await traceReport(parts.tracing, pool, { ...grant, jobId, status: report.status })
     return answerJson(answered)
   },
 })

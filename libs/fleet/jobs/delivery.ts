@@ -27,6 +27,30 @@ export type HandedOutJob = {
   traceparent: Traceparent | null
 }
 
+// OFFSET 0 makes Postgres start from the devices: until it has new statistics it assumes that open jobs are rare, and would
+// read all of them for each call in the first minutes of a large batch.
+const offeredJobs = `FROM unnest($1::uuid[], $2::uuid[]) AS asking (device_id, organization_id)
+  CROSS JOIN LATERAL (
+    SELECT id, batch_id, status FROM job
+    WHERE device_id = asking.device_id AND organization_id = asking.organization_id
+      AND status IN ('dispatched', 'inProgress') AND NOT acknowledged OFFSET 0) j
+  LEFT JOIN job_batch b ON b.id = j.batch_id
+  WHERE (j.status = 'inProgress' OR ${handsOutSql('b')})`
+
+const identitiesOf = (devices: readonly DeviceIdentity[]) => [
+  devices.map(({ deviceId }) => deviceId),
+  devices.map(({ organizationId }) => organizationId),
+]
+
+/** The ids of those devices that could take a job now. Locks nothing. */
+export async function devicesWithJobs(db: Queryable, devices: readonly DeviceIdentity[]): Promise<Set<string>> {
+  const { rows } = await db.query<{ device_id: string }>(
+    `SELECT DISTINCT asking.device_id ${offeredJobs}`,
+    identitiesOf(devices),
+  )
+  return new Set(rows.map(({ device_id }) => device_id))
+}
+
 /**
  * Hands the oldest available job to each of these devices and marks it inProgress. Returns the jobs by device id, without
  * the devices that have none. A job whose device has not reported since it took the job is handed out again. Rejects jobs
@@ -37,19 +61,7 @@ export async function takeJobs(
   devices: readonly DeviceIdentity[],
 ): Promise<Map<string, HandedOutJob>> {
   return systemTransaction(system, async (connection) => {
-    const offered = await lockJobs(
-      connection,
-      // OFFSET 0 makes Postgres start from the devices: until it has new statistics it assumes that open jobs are rare,
-      // and would read all of them for each call in the first minutes of a large batch.
-      `SELECT j.id FROM unnest($1::uuid[], $2::uuid[]) AS asking (device_id, organization_id)
-         CROSS JOIN LATERAL (
-           SELECT id, batch_id, status FROM job
-           WHERE device_id = asking.device_id AND organization_id = asking.organization_id
-             AND status IN ('dispatched', 'inProgress') AND NOT acknowledged OFFSET 0) j
-         LEFT JOIN job_batch b ON b.id = j.batch_id
-       WHERE j.status = 'inProgress' OR ${handsOutSql('b')}`,
-      [devices.map(({ deviceId }) => deviceId), devices.map(({ organizationId }) => organizationId)],
-    )
+    const offered = await lockJobs(connection, `SELECT j.id ${offeredJobs}`, identitiesOf(devices))
     const nowMs = system.clock()
     const deliverable = await rejectGoneProfiles(connection, offered, nowMs)
     const handedOut = await takeOldest(connection, deliverable, nowMs)

@@ -1,0 +1,46 @@
+import type { Clock } from '#core/clock'
+import { type DeviceIdentity, devicesWithJobs, type HandedOutJob, takeJobs } from '#fleet/jobs/delivery'
+import type { FairPool } from '#postgres/fair-pool'
+import { coalesce } from '#queue/coalesce'
+
+/** Returns the next job of a device, which it takes. */
+export type TakeJob = (device: DeviceIdentity) => Promise<HandedOutJob | undefined>
+
+/** Maximum number of devices per query and per transaction. */
+const takenTogether = 200
+
+/**
+ * Devices that ask at the same time share a query, which locks nothing. Those that have a job take it in a transaction of
+ * their organization: it can wait for rows that other work of the organization has locked, and others must not wait with it.
+ */
+export function createTakeLine({ pools, clock }: { pools: FairPool; clock: Clock }): TakeJob {
+  type Line = { take: TakeJob; users: number }
+  const lines = new Map<string, Line>()
+
+  const hasJob = coalesce(async (devices: readonly DeviceIdentity[]) => {
+    const found = await devicesWithJobs(pools.internal('next-jobs'), devices)
+    return ({ deviceId }: DeviceIdentity) => found.has(deviceId)
+  }, takenTogether)
+
+  const openLine = (organizationId: string): Line => ({
+    users: 0,
+    take: coalesce(async (devices: readonly DeviceIdentity[]) => {
+      const taken = await takeJobs({ pool: pools.of(`org:${organizationId}`), clock }, devices)
+      return ({ deviceId }: DeviceIdentity) => taken.get(deviceId)
+    }, takenTogether),
+  })
+
+  return async (device) => {
+    if (!(await hasJob(device))) return undefined
+    const { organizationId } = device
+    const line = lines.get(organizationId) ?? openLine(organizationId)
+    lines.set(organizationId, line)
+    line.users += 1
+    try {
+      return await line.take(device)
+    } finally {
+      line.users -= 1
+      if (line.users === 0) lines.delete(organizationId)
+    }
+  }
+}
