@@ -3,6 +3,7 @@ import { parseConfig } from '#core/config'
 import { connectionLimit, countRefusedConnections } from '#http/connection-limit'
 import { exitOnSignals, stopGracefully } from '#http/graceful-stop'
 import { createOperationsServer } from '#http/operations-server'
+import { createLogger } from '#http/request-log'
 import { startServer } from '#http/server'
 import { waitUntilAvailable } from '#postgres/availability'
 import { migrate } from '#postgres/migrate'
@@ -20,7 +21,8 @@ exitOnSignals()
 
 const config = parseConfig(configSchema, process.env)
 await waitUntilAvailable(config.POSTGRES_URL)
-await migrate(config.POSTGRES_URL)
+const logger = createLogger('control-plane', config.LOG_LEVEL)
+await migrate(config.POSTGRES_URL, undefined, { onWait: (wait) => logger.warn({ wait }, 'migration_waits') })
 const { services, close } = await openServices(config)
 const app = createApp(routes, services)
 const background = await openMapBackground(config)

@@ -12,7 +12,7 @@ import { openPool } from '#postgres/pool'
 const { values } = parseArgs({ options: { 'admin-key': { type: 'boolean', default: false } } })
 const { POSTGRES_URL } = parseConfig(z.object({ POSTGRES_URL: z.string().min(1) }), process.env)
 
-const applied = await migrate(POSTGRES_URL)
+const applied = await migrate(POSTGRES_URL, undefined, { onWait: (wait) => console.error(wait) })
 console.error(applied.length > 0 ? `Applied ${applied.join(', ')}.` : 'The schema is up to date.')
 
 if (values['admin-key']) {

@@ -64,7 +64,9 @@ export async function startStack(
     `${JSON.stringify({ ...databases.environment, KAFKA_BROKERS, ...brokers })}\n`,
   )
   const migrated = progress.begin('migrations', 'applying')
-  const applied = await migrate(databases.environment.POSTGRES_URL)
+  const applied = await migrate(databases.environment.POSTGRES_URL, undefined, {
+    onWait: (wait) => progress.say(`  ${wait}`),
+  })
   migrated(applied.length > 0 ? `${applied.length} applied` : 'none to apply,')
 
   const localUrl = localBaseUrl(port, host)

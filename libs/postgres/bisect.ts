@@ -1,10 +1,11 @@
 import { ServiceError } from '#core/errors'
-import { isUnavailable } from '#postgres/errors'
+import { isContended, isStatementTimeout, isUnavailable } from '#postgres/errors'
 
 /**
  * Processes all items at once. When that fails, splits them in halves and processes each half separately, so that an item
  * which cannot be processed does not stop the others; it is passed to `onFailure`. `work` must process all of its items or
- * none. Rejects when the database is unavailable or `work` is refused; what was processed before stays processed.
+ * none. Rejects when the database is unavailable, a lock was not released or `work` is refused; what was processed before
+ * stays processed.
  */
 export async function bisect<Item>(
   items: readonly Item[],
@@ -16,8 +17,9 @@ export async function bisect<Item>(
   try {
     await work(items)
   } catch (error) {
+    const isTooMuch = isStatementTimeout(error) && items.length > 1
     // A refusal concerns all items.
-    if (isUnavailable(error) || error instanceof ServiceError) throw error
+    if ((isUnavailable(error) && !isTooMuch) || error instanceof ServiceError) throw error
     if (items.length === 1) return onFailure(first, error)
     const middle = items.length >>> 1
     await bisect(items.slice(0, middle), work, onFailure)
@@ -27,7 +29,8 @@ export async function bisect<Item>(
 
 /**
  * Processes the items one after the other and returns the sum of the results. The error of an item that fails is passed to
- * `onFailure`, and the next item follows. Rejects when the database is unavailable.
+ * `onFailure`, and the next item follows, also after a conflict or a time limit of this item. Rejects when the database is
+ * unavailable.
  */
 export async function sumOfEach<Item>(
   items: readonly Item[],
@@ -39,7 +42,7 @@ export async function sumOfEach<Item>(
     try {
       sum += await work(item)
     } catch (error) {
-      if (isUnavailable(error)) throw error
+      if (isUnavailable(error) && !isContended(error)) throw error
       onFailure(error)
     }
   }

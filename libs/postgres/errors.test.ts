@@ -12,3 +12,11 @@ test.each([
 test('a caller gets the same error again for a wrong statement', () => {
   expect(isUnavailable(Object.assign(new Error('table does not exist'), { code: '00000' }))).toBe(false)
 })
+
+test.each([
+  ['55P03', 'a lock that is not released'],
+  ['57014', 'a statement that runs for too long'],
+  ['25P03', 'a transaction that paused for too long'],
+])('a caller may retry after %s, %s', (code) => {
+  expect(isUnavailable(Object.assign(new Error('canceled'), { code }))).toBe(true)
+})

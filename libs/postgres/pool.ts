@@ -10,8 +10,8 @@ export type Pool = Pick<pg.Pool, 'query' | 'connect'>
 export type OwnedPool = pg.Pool
 
 /**
- * A pool of connections to Postgres. `applicationName` appears in pg_stat_activity. A statement may run for at most 30 s.
- * `url` can have several hosts, of which new connections use the primary. `keepOpen`: so many connections stay open once opened,
+ * A pool of connections to Postgres. `applicationName` appears in pg_stat_activity. A statement may wait for a lock for at most
+ * 10 s and run for 30 s, and a transaction may pause for 60 s. `url` can have several hosts, of which new connections use the primary. `keepOpen`: so many connections stay open once opened,
  * and are opened before they are needed. `schema`: where unqualified names of statements are.
  */
 export function openPool(
@@ -26,7 +26,6 @@ export function openPool(
     max: maxConnections,
     min: keepOpen,
     connectionTimeoutMillis: 5_000,
-    statement_timeout: 30_000,
     // Ends the wait for a server that disappeared without closing the connection.
     query_timeout: 35_000,
     idleTimeoutMillis: 30_000,

@@ -52,6 +52,7 @@ async function readTimeline(url: string): Promise<number> {
     application_name: 'find-primary',
     connectionTimeoutMillis: answerLimitMs,
     query_timeout: answerLimitMs,
+    statement_timeout: answerLimitMs,
   })
   // The query rejects when the connection is lost.
   client.on('error', () => {})

@@ -9,7 +9,9 @@ import {
   runMigrations,
   Worker,
 } from 'bullmq'
+import { migrationLimits } from '#postgres/connection'
 import { type OwnedPool, openPool } from '#postgres/pool'
+import { waitForLocks } from '#postgres/wait-for-locks'
 import { type QueueName, queueNames } from '#queue/references'
 import { openRedisClient, type RedisClient } from '#redis/connect'
 
@@ -66,7 +68,7 @@ function postgresBackend(url: string, onError: (error: Error) => void): QueueBac
   let migrated: Promise<void> | undefined
   /** Applies the schema of BullMQ, once if it succeeds. */
   function migrate(): Promise<void> {
-    migrated ??= applySchema(producer).catch((error) => {
+    migrated ??= applySchema(producer, onError).catch((error) => {
       migrated = undefined
       throw error
     })
@@ -100,14 +102,22 @@ function postgresBackend(url: string, onError: (error: Error) => void): QueueBac
 /** BullMQ has its own type of the parts of a pool that it uses. */
 const asPgPool = (pool: OwnedPool): PgPool => pool as unknown as PgPool
 
-async function applySchema(pool: OwnedPool): Promise<void> {
-  const connection = await pool.connect()
-  try {
-    await runMigrations(connection, DEFAULT_SCHEMA)
-  } finally {
-    // A transaction that failed with its connection cannot be continued.
-    connection.release(true)
+/** Waits for a table that a backup or a long query reads, without stopping the queues of other workers. */
+async function applySchema(pool: OwnedPool, onError: (error: Error) => void): Promise<void> {
+  const apply = async () => {
+    const connection = await pool.connect()
+    try {
+      await connection.query(`SET lock_timeout = ${migrationLimits.lock_timeout}`)
+      await runMigrations(connection, DEFAULT_SCHEMA)
+    } finally {
+      // A transaction that failed with its connection cannot be continued.
+      connection.release(true)
+    }
   }
+  await waitForLocks(apply, {
+    onWait: (waitedMs) =>
+      onError(new Error(`The schema of the queues has waited for ${Math.round(waitedMs / 1_000)} s for a lock.`)),
+  })
 }
 
 async function endPool(pool: OwnedPool): Promise<void> {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { systemClock } from '#core/clock'
 import { resetOffers } from '#fleet/jobs/queue-offers'
-import { connectionOptions } from '#postgres/connection'
+import { connectionOptions, copyLimits } from '#postgres/connection'
 import { listMigrations, migrate } from '#postgres/migrate'
 import { openPool } from '#postgres/pool'
 import type { Manifest } from './backup-folder.ts'
@@ -18,7 +18,7 @@ export async function restoreDatabase(backup: string, manifest: Manifest, url: s
     throw new Error(
       `The backup is from a later version, which has the migration ${unknown}: restore it with that version.`,
     )
-  const client = new pg.Client({ ...connectionOptions(url), application_name: 'restore' })
+  const client = new pg.Client({ ...connectionOptions(url, copyLimits), application_name: 'restore' })
   client.on('error', () => {})
   await client.connect()
   try {

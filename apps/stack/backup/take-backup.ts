@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import pg from 'pg'
-import { connectionOptions } from '#postgres/connection'
+import { connectionOptions, copyLimits } from '#postgres/connection'
 import { type BackupWriter, createBackup, type Manifest } from './backup-folder.ts'
 import type { Installation } from './installation.ts'
 import { addTables } from './postgres-tables.ts'
@@ -28,11 +28,13 @@ export async function takeBackup(
   { say, signal }: { say(text: string): void; signal: AbortSignal },
 ): Promise<Manifest> {
   const startedAt = new Date().toISOString()
-  const postgres = await connect('Postgres', installation.postgresUrl)
-  const questdb = await connect('QuestDB', installation.questdbUrl).catch(async (error: unknown) => {
-    await postgres.end()
-    throw error
-  })
+  const postgres = await connect('Postgres', connectionOptions(installation.postgresUrl, copyLimits))
+  const questdb = await connect('QuestDB', { connectionString: installation.questdbUrl }).catch(
+    async (error: unknown) => {
+      await postgres.end()
+      throw error
+    },
+  )
   try {
     const { rows } = await postgres.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [advisoryLock])
     if (!rows[0]?.held) throw new Error('Another backup is running: wait until it has ended.')
@@ -62,9 +64,9 @@ export async function takeBackup(
   }
 }
 
-async function connect(name: string, url: string): Promise<pg.Client> {
+async function connect(name: string, options: pg.ClientConfig): Promise<pg.Client> {
   const client = new pg.Client({
-    ...connectionOptions(url),
+    ...options,
     application_name: 'backup',
     connectionTimeoutMillis: 20_000,
   })

@@ -4,6 +4,7 @@ import { totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { connectionOptions } from '#postgres/connection'
 import { commandLine } from './command-line.ts'
 import { keptSecret } from './credentials.ts'
 import { callAs, systemOwner } from './owner.ts'
@@ -158,7 +159,7 @@ async function removeStaleLock(cluster: string): Promise<void> {
 }
 
 async function ensureDatabase(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url.replace(/\/[^/]*$/, '/postgres') })
+  const client = new pg.Client(connectionOptions(url.replace(/\/[^/]*$/, '/postgres')))
   // The statement rejects when the connection is lost.
   client.on('error', () => {})
   await client.connect()
