@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
 import { issueToken } from '#core/tokens'
 import { startServer } from '#http/server'
+import { transaction } from '#postgres/pool'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { routes } from '../routes.ts'
 import { createApp } from './app.ts'
@@ -408,3 +409,21 @@ async function send(url: string, body: string, headers: Record<string, string>) 
   const [answer] = (await once(sent, 'response')) as [IncomingMessage]
   return { status: answer.statusCode, headers: answer.headers, body: (await answer.toArray()).join('') }
 }
+
+test.each(['lock_timeout', 'statement_timeout'])('503 with Retry-After after a %s', async (limit) => {
+  const hasty = await startControlPlane({ POSTGRES_URL: `${api.databaseUrl}?${limit}=300` })
+  const { id, key } = await api.newOrganization()
+  const json = { organizationId: id, serial: `SN-${limit}`, name: 'R', model: 'M' }
+  const { body: device } = await api.call('POST', '/devices', { token: key, json })
+  const change = () => hasty.call('PATCH', `/devices/${device.id}`, { token: key, json: { name: 'Renamed' } })
+  try {
+    await transaction(api.services.pool, async (connection) => {
+      await connection.query('SELECT FROM device WHERE id = $1 FOR UPDATE', [device.id])
+      const { status, headers, body } = await change()
+      expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'unavailable', '2'])
+    })
+    expect(await change()).toMatchObject({ status: 200, body: { name: 'Renamed' } })
+  } finally {
+    await hasty.close()
+  }
+})

@@ -3,10 +3,17 @@ import { createBatch } from '#fleet/jobs/batches/create'
 import { getBatch } from '#fleet/jobs/batches/read'
 import { cancelJob, createDeviceJob } from '#fleet/jobs/device-job'
 import { type BatchSlice, dispatchSlice } from '#fleet/jobs/dispatch'
-import { offerQueuedJobs, type QueuedEntry, reconcileOffers, resetOffers } from '#fleet/jobs/queue-offers'
+import {
+  offerDeadlines,
+  offerQueuedJobs,
+  type QueuedEntry,
+  reconcileOffers,
+  resetOffers,
+} from '#fleet/jobs/queue-offers'
 import { openPool } from '#postgres/pool'
 import { createTestDatabase } from '#test/database'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
+import { countOpenTransactions } from '#test/open-transactions'
 
 const database = await createTestDatabase()
 const pool = openPool(database.url, { applicationName: 'job-outbox.test' })
@@ -110,4 +117,69 @@ test('after a loss of the queue, slices and single jobs are offered again', asyn
   await relay()
   expect(before).toHaveLength(2)
   expect(offered).toEqual(before)
+})
+
+/** A batch of two jobs, a single job, and a job that its device has taken. */
+async function threeKinds() {
+  const fleet = await createJobFleet(pool, 3)
+  const [first = '', second = ''] = fleet.deviceIds
+  await reboot(fleet)
+  await createDeviceJob(fleet.ctx, { deviceId: first, kind: 'speed_test' })
+  const taken = await createDeviceJob(fleet.ctx, { deviceId: second, kind: 'speed_test' })
+  await pool.query(`UPDATE job SET status = 'inProgress', deadline_at = $2 WHERE id = $1`, [taken.id, new Date(nowMs)])
+}
+const relayAll = async (offer: (kind: unknown, entries: readonly QueuedEntry[]) => Promise<void>) => {
+  await offerQueuedJobs(systemAt(nowMs), { cap, offer, onError: (error) => errors.push(error) })
+  return offerDeadlines(systemAt(nowMs), { offer })
+}
+
+test('no transaction is open while the queue is called, and another worker neither waits nor offers the same jobs', async () => {
+  await threeKinds()
+  const open: number[] = []
+  await relayAll(async () => void open.push(await countOpenTransactions(pool)))
+  expect(open).toEqual([0, 0, 0])
+  await resetOffers(systemAt(nowMs))
+  await relayAll(async (kind, entries) => {
+    await offer(kind, entries)
+    await relayAll(offer)
+  })
+  expect(slices()).toHaveLength(1)
+  expect(offered).toHaveLength(3)
+})
+
+test('what the queue refuses is offered again in the next round', async () => {
+  await threeKinds()
+  const refused: QueuedEntry[] = []
+  const refuse = async (_: unknown, entries: readonly QueuedEntry[]) => {
+    refused.push(...entries)
+    throw new Error('OOM command not allowed')
+  }
+  // A refused batch ends the turn of its organization. The single job is refused when its batch has been offered.
+  await expect(relayAll(refuse)).rejects.toThrow('OOM')
+  await expect(
+    relayAll((kind, entries) => (kind === 'batch' ? offer(kind, entries) : refuse(kind, entries))),
+  ).rejects.toThrow('OOM')
+  await relayAll(offer)
+  const idsOf = (entries: readonly QueuedEntry[]) => new Set(entries.map(({ reference }) => JSON.stringify(reference)))
+  expect(idsOf(offered)).toEqual(idsOf(refused))
+  expect(offered).toHaveLength(3)
+})
+
+test('what a worker did not offer before it crashed is offered a minute later, with the same ids', async () => {
+  await threeKinds()
+  const lost: QueuedEntry[] = []
+  const crash = new Promise<void>(() => {})
+  for (let call = 0; call < 2; call += 1)
+    await new Promise<void>((resolve) => {
+      void relayAll(async (_, entries) => {
+        lost.push(...entries)
+        resolve()
+        return crash
+      })
+    })
+  expect(await relay()).toBe(0)
+  await reconcileOffers(systemAt(nowMs + 61_000))
+  await relay()
+  expect(offered).toEqual(lost)
+  expect(offered).toHaveLength(2)
 })

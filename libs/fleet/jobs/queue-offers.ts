@@ -3,7 +3,7 @@ import type { SystemContext } from '#fleet/context'
 import type { BatchSlice, JobReference } from '#fleet/jobs/dispatch'
 import { handsOutSql } from '#fleet/jobs/exclusivity'
 import { sumOfEach } from '#postgres/bisect'
-import { type Connection, type Queryable, transaction } from '#postgres/pool'
+import { type Pool, type Queryable, transaction } from '#postgres/pool'
 
 /** An entry for a queue, due after `delayMs`. The lowest `priority` comes first. */
 export type QueuedEntry = { reference: JobReference | BatchSlice; delayMs: number; priority: number }
@@ -34,7 +34,7 @@ const waitingOrganizations = `
   UNION
   SELECT organization_id FROM job_batch WHERE ${offersItsJobs}`
 
-// An offer that a crash of Postgres undoes is made again, so no commit needs to wait for the disk.
+// The queue ignores an entry that a crash of Postgres makes us offer again, so no commit needs to wait for the disk.
 const asynchronousCommit = { prelude: 'SET LOCAL synchronous_commit = off' }
 
 type OfferRound = {
@@ -48,8 +48,11 @@ type OfferRound = {
 /**
  * Gives every organization a turn to offer its oldest queued jobs: first a batch, then individual jobs, up to `cap` jobs
  * in the queue. The more jobs an organization has in the queue, the lower the priority of its next ones, so that a single
- * job of one organization overtakes all but 1,000 of the 100,000 jobs of another. After a crash between offer and commit
- * the same ids are offered again, which the queue ignores. Returns how many jobs were offered.
+ * job of one organization overtakes all but 1,000 of the 100,000 jobs of another. Returns how many jobs were offered.
+ *
+ * Jobs are marked as offered before the queue is called, in a transaction of their own, so that a slow queue holds no locks
+ * and no connection. If the call fails, the mark is removed. After a crash before or during the call, `reconcileOffers`
+ * removes it, and the same ids are offered again, which the queue ignores.
  */
 export async function offerQueuedJobs(system: SystemContext, round: OfferRound): Promise<number> {
   const { rows } = await system.pool.query<{ organization_id: string }>(waitingOrganizations)
@@ -66,7 +69,8 @@ export async function offerQueuedJobs(system: SystemContext, round: OfferRound):
 const sliceSize = 500
 const slicesPerTurn = 10
 
-type OfferedBatch = { id: string; offered: number; total: number; traceparent: Traceparent | null }
+/** The jobs `first` up to `end`, exclusive, of a batch, which this worker offers. */
+type ClaimedSlices = { id: string; first: number; end: number; traceparent: Traceparent | null }
 
 /** Begins the span of an offer to the queue, for jobs that belong to a trace. */
 const beginOffer = (tracing: Tracing | undefined, parent: Traceparent | null | undefined): Span | undefined =>
@@ -81,44 +85,51 @@ async function offerBatchSlices(
 ): Promise<number> {
   const limit = Math.min(round.cap - inQueue, slicesPerTurn * sliceSize)
   if (limit <= 0) return 0
-  return transaction(
+  const batch = await claimSlices(pool, organizationId, limit, clock())
+  if (!batch) return 0
+  const span = beginOffer(tracing, batch.traceparent)
+  const entries: QueuedEntry[] = []
+  for (let after = batch.first; after < batch.end; after += sliceSize) {
+    entries.push({
+      reference: {
+        batchId: batch.id,
+        after,
+        upTo: Math.min(after + sliceSize, batch.end),
+        ...(span && { traceparent: span.traceparent }),
+      },
+      delayMs: 0,
+      priority: priorityBehind(inQueue + after - batch.first),
+    })
+  }
+  await orUndo(round.offer('batch', entries), () =>
+    pool.query('UPDATE job_batch SET offered = least(offered, $3) WHERE organization_id = $1 AND id = $2', [
+      organizationId,
+      batch.id,
+      batch.first,
+    ]),
+  ).finally(() => span?.end())
+  return batch.end - batch.first
+}
+
+/** Marks the next jobs of the oldest batch as offered. Another worker that chose the same jobs finds them offered. */
+async function claimSlices(
+  pool: Pool,
+  organizationId: string,
+  limit: number,
+  nowMs: number,
+): Promise<ClaimedSlices | undefined> {
+  const claim = `
+    UPDATE job_batch b SET offered = least(b.offered + $2, b.total), offered_at = $3
+    FROM (SELECT id, offered FROM job_batch WHERE organization_id = $1 AND ${offersItsJobs} ORDER BY id LIMIT 1) oldest
+    WHERE b.organization_id = $1 AND b.id = oldest.id AND b.offered = oldest.offered
+    RETURNING b.id, old.offered AS first, new.offered AS "end", b.traceparent`
+  const values = [organizationId, limit, new Date(nowMs)]
+  const { rows } = await transaction(
     pool,
-    async (connection) => {
-      const { rows } = await connection.query<OfferedBatch>(
-        // One worker at a time: a second one would offer the same jobs.
-        `SELECT id, offered, total, traceparent FROM (
-           SELECT id, offered, total, traceparent FROM job_batch WHERE organization_id = $1 AND ${offersItsJobs} ORDER BY id LIMIT 1
-         ) oldest WHERE pg_try_advisory_xact_lock(hashtextextended(id::text, 0))`,
-        [organizationId],
-      )
-      const batch = rows[0]
-      if (!batch) return 0
-      const end = Math.min(batch.offered + limit, batch.total)
-      const span = beginOffer(tracing, batch.traceparent)
-      const entries: QueuedEntry[] = []
-      for (let after = batch.offered; after < end; after += sliceSize) {
-        entries.push({
-          reference: {
-            batchId: batch.id,
-            after,
-            upTo: Math.min(after + sliceSize, end),
-            ...(span && { traceparent: span.traceparent }),
-          },
-          delayMs: 0,
-          priority: priorityBehind(inQueue + after - batch.offered),
-        })
-      }
-      await round.offer('batch', entries).finally(() => span?.end())
-      await connection.query('UPDATE job_batch SET offered = $3, offered_at = $4 WHERE id = $1 AND offered = $2', [
-        batch.id,
-        batch.offered,
-        end,
-        new Date(clock()),
-      ])
-      return end - batch.offered
-    },
+    (connection) => connection.query<ClaimedSlices>(claim, values),
     asynchronousCommit,
   )
+  return rows[0]
 }
 
 /** Offers queued jobs that are not part of a slice: single ones, retries, and those whose hold has ended. */
@@ -130,20 +141,15 @@ async function offerIndividualJobs(
 ): Promise<number> {
   const limit = Math.min(round.cap - inQueue, turnSize)
   if (limit <= 0) return 0
-  return transaction(
+  const nowMs = clock()
+  const jobs = await claimJobs(
     pool,
-    async (connection) => {
-      const { rows } = await connection.query<Row>(
-        `SELECT id, attempt, not_before AS due ${tracing ? traceOfJob : ''} FROM job
-         WHERE organization_id = $1 AND status = 'queued' AND enqueued_at IS NULL AND hold IS NULL
-         ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
-        [organizationId, limit],
-      )
-      const terms = { kind: 'dispatch' as const, priority: priorityBehind(inQueue), nowMs: clock(), tracing }
-      return offerRows(connection, rows, terms, round)
-    },
-    asynchronousCommit,
+    `SELECT id, not_before AS due ${tracing ? traceOfJob : ''} FROM job
+     WHERE organization_id = $2 AND status = 'queued' AND enqueued_at IS NULL AND hold IS NULL
+     ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`,
+    [new Date(nowMs), organizationId, limit],
   )
+  return offerClaimed(pool, jobs, { kind: 'dispatch', priority: priorityBehind(inQueue), nowMs, tracing }, round)
 }
 
 /** SQL column: the trace of a job, which is that of its batch until the job has one of its own. */
@@ -152,22 +158,29 @@ const traceOfJob =
 
 const priorityBehind = (inQueue: number) => 1 + Math.floor(inQueue / turnSize)
 
-/** Offers the deadlines of taken jobs. Returns how many. */
+/** Offers the deadlines of taken jobs. Returns how many. After a crash, `endMissedDeadlines` ends the jobs. */
 export async function offerDeadlines(
   { pool, clock }: SystemContext,
   round: Pick<OfferRound, 'offer'>,
 ): Promise<number> {
-  return transaction(
+  const nowMs = clock()
+  const jobs = await claimJobs(
     pool,
-    async (connection) => {
-      const { rows } = await connection.query<Row>(
-        `SELECT id, attempt, deadline_at AS due FROM job WHERE status = 'inProgress' AND enqueued_at IS NULL
-         ORDER BY id LIMIT ${turnSize} FOR UPDATE SKIP LOCKED`,
-      )
-      return offerRows(connection, rows, { kind: 'deadline', priority: 1, nowMs: clock() }, round)
-    },
-    asynchronousCommit,
+    `SELECT id, deadline_at AS due FROM job WHERE status = 'inProgress' AND enqueued_at IS NULL
+     ORDER BY id LIMIT ${turnSize} FOR UPDATE SKIP LOCKED`,
+    [new Date(nowMs)],
   )
+  return offerClaimed(pool, jobs, { kind: 'deadline', priority: 1, nowMs }, round)
+}
+
+/** Marks the chosen jobs as offered at $1. Returns them in the order of their creation. */
+async function claimJobs(pool: Pool, chosen: string, values: [Date, ...unknown[]]): Promise<Row[]> {
+  const claim = `
+    WITH chosen AS MATERIALIZED (${chosen}),
+      claimed AS (UPDATE job SET enqueued_at = $1 FROM chosen WHERE job.id = chosen.id RETURNING job.id, job.attempt)
+    SELECT attempt, chosen.* FROM claimed JOIN chosen USING (id) ORDER BY id`
+  const { rows } = await transaction(pool, (connection) => connection.query<Row>(claim, values), asynchronousCommit)
+  return rows
 }
 
 /** How many of the organization's jobs are in the queue: individual ones, and fresh ones in slices that were offered. */
@@ -183,28 +196,40 @@ async function countInQueue(db: Queryable, organizationId: string, cap: number):
 
 type OfferTerms = { kind: 'dispatch' | 'deadline'; priority: number; nowMs: number; tracing?: Tracing | undefined }
 
-async function offerRows(
-  connection: Connection,
+const statusOffered = { dispatch: 'queued', deadline: 'inProgress' } as const
+
+async function offerClaimed(
+  pool: Pool,
   jobs: readonly Row[],
   { kind, priority, nowMs, tracing }: OfferTerms,
   { offer }: Pick<OfferRound, 'offer'>,
 ): Promise<number> {
   if (jobs.length === 0) return 0
   const delayOf = (due: Date | null) => (due === null ? 0 : Math.max(0, due.getTime() - nowMs))
-  await offer(
-    kind,
-    jobs.map(({ id, attempt, due, traceparent }) => {
-      const span = beginOffer(tracing, traceparent)
-      span?.end()
-      const reference = { jobId: id, attempt, ...(span && { traceparent: span.traceparent }) }
-      return { reference, delayMs: delayOf(due), priority }
-    }),
+  const entries = jobs.map(({ id, attempt, due, traceparent }) => {
+    const span = beginOffer(tracing, traceparent)
+    span?.end()
+    const reference = { jobId: id, attempt, ...(span && { traceparent: span.traceparent }) }
+    return { reference, delayMs: delayOf(due), priority }
+  })
+  await orUndo(offer(kind, entries), () =>
+    pool.query('UPDATE job SET enqueued_at = NULL WHERE id = ANY($1::uuid[]) AND enqueued_at = $2 AND status = $3', [
+      jobs.map(({ id }) => id),
+      new Date(nowMs),
+      statusOffered[kind],
+    ]),
   )
-  await connection.query('UPDATE job SET enqueued_at = $2 WHERE id = ANY($1::uuid[])', [
-    jobs.map(({ id }) => id),
-    new Date(nowMs),
-  ])
   return jobs.length
+}
+
+/** Runs `undo` and rejects if the offer fails. If `undo` fails as well, `reconcileOffers` repairs what it should have undone. */
+async function orUndo(offer: Promise<void>, undo: () => Promise<unknown>): Promise<void> {
+  try {
+    await offer
+  } catch (error) {
+    await undo().catch(() => {})
+    throw error
+  }
 }
 
 /** Marks all jobs as not offered, because the queue has lost its entries. The relay offers them again. Returns how many. */
