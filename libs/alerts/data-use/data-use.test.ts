@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { evaluateDataUse } from '#alerts/data-use/evaluate'
 import { measureDataUse } from '#alerts/data-use/measure'
 import { readDataUse } from '#alerts/data-use/read-data-use'
@@ -9,6 +9,7 @@ import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { newAlertRule } from '#test/alert-rules'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
+import { countOpenTransactions } from '#test/open-transactions'
 import { questdbConnection } from '#test/questdb'
 import { storeRows } from '#test/telemetry-rows'
 
@@ -106,4 +107,46 @@ test('a month is the sum of its days, which are measured again until they are ov
   ])
   await evaluateDataUse(system, [questdb])
   expect(await alertsOf(fleet)).toMatchObject([{ deviceId, state: 'open', measured: { megabytes: 120 } }])
+})
+
+describe('several workers', () => {
+  let fleet: JobFleet
+  beforeEach(async () => {
+    await pool.query('TRUNCATE alert_rule, data_use_day CASCADE')
+    fleet = await createJobFleet(pool, 1)
+    await count(fleet, fleet.deviceIds[0] ?? '', todayMs, [1, 0, 0], [2, 60, 0])
+    await newAlertRule(fleet, { kind: 'data_use', aboveMegabytes: 100, period: 'day' })
+  })
+  /** QuestDB, with something that happens before each answer. */
+  const questdbThat = (happens: () => Promise<unknown>): QuestdbSql => ({
+    ...questdb,
+    queryArrays: async (...query) => {
+      await happens()
+      return questdb.queryArrays(...query)
+    },
+  })
+
+  test('no transaction is open while QuestDB is read, and another worker neither waits nor measures the same day', async () => {
+    const seen: number[] = []
+    const slow = questdbThat(async () => {
+      seen.push(await countOpenTransactions(pool), await measureDataUse(system, [questdb]))
+    })
+    expect(await measureDataUse(system, [slow])).toBe(1)
+    expect(seen).toEqual([0, 0])
+    expect(await measureDataUse(system, [questdb])).toBe(0)
+  })
+
+  test('a day that could not be read is measured in the next round', async () => {
+    const failing = questdbThat(() => Promise.reject(new Error('away')))
+    await expect(measureDataUse(system, [failing])).rejects.toThrow('away')
+    expect(await measureDataUse(system, [questdb])).toBe(1)
+  })
+
+  test('a day whose worker died is measured by another, and the result of the first does not count', async () => {
+    const late = questdbThat(async () => {
+      await pool.query("UPDATE data_use_day SET claimed_at = claimed_at - interval '6 minutes'")
+      expect(await measureDataUse(system, [questdb])).toBe(1)
+    })
+    expect(await measureDataUse(system, [late])).toBe(0)
+  })
 })
