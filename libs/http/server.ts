@@ -4,6 +4,7 @@ import { getRequestListener, RequestError } from '@hono/node-server'
 import { ServiceError } from '#core/errors'
 import { createFairTurns } from '#core/fair-turns'
 import { newId } from '#core/ids'
+import { networkOf } from '#core/network-of'
 import { type Address, type HttpServer, listenTogether } from '#http/listeners'
 import { oneAtATime } from '#http/pipelining'
 import { problemResponse, toProblem } from '#http/problem'
@@ -14,13 +15,15 @@ type Fetch = (request: Request, environment: never) => Response | Promise<Respon
 /** Time for beginning requests before the event loop serves connections again. */
 const turnMs = 5
 
-/** Starts a server for a fetch handler. When many requests arrive at once, their clients' addresses take turns. */
+/** Starts a server for a fetch handler. When many requests arrive at once, their clients' addresses, or networks with IPv6, take turns. */
 export function startServer(fetch: Fetch, address: Address): Promise<HttpServer> {
   const turns = createFairTurns(turnMs)
   const listener = requestListener(fetch)
   return startListening((request, response) => {
     const { socket } = request
-    void turns.run(socket.remoteAddress ?? '', () => (socket.destroyed ? undefined : listener(request, response)))
+    void turns.run(networkOf(socket.remoteAddress ?? ''), () =>
+      socket.destroyed ? undefined : listener(request, response),
+    )
   }, address)
 }
 

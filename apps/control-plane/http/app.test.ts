@@ -134,7 +134,12 @@ describe('limits', () => {
       expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
       expect((await from('192.0.2.1', key)).status).toBe(200)
+      expect((await from('::ffff:192.0.2.1', issueToken('flk').token)).status).toBe(429)
       expect((await from('192.0.2.2', issueToken('flk').token)).status).toBe(401)
+      const ofNetwork = (n: number) => from(`2001:db8:1:2:${n.toString(16)}::1`, issueToken('flk').token)
+      for (let n = 0; n < 120; n += 1) expect((await ofNetwork(n)).status).toBe(401)
+      expect((await ofNetwork(120)).status).toBe(429)
+      expect((await from('2001:db8:1:3::1', issueToken('flk').token)).status).toBe(401)
     } finally {
       await fresh.close()
     }

@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 let addresses = 0
-const ownAddress = () => ({ 'x-forwarded-for': `2001:db8::${(addresses++).toString(16)}` })
+const ownAddress = () => ({ 'x-forwarded-for': `2001:db8:0:${(addresses++).toString(16)}::1` })
 const cookiesOf = (response: Response) => response.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '')
 const locationOf = (response: Response) => response.headers.get('location') ?? ''
 

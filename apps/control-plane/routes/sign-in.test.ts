@@ -18,7 +18,7 @@ let addresses = 0
 
 /** Signs in from a new address. Returns the response and the cookie as a browser sends it back. */
 async function signIn(link: string, headers: Record<string, string> = {}) {
-  const address = { 'x-forwarded-for': `2001:db8::${(addresses++).toString(16)}` }
+  const address = { 'x-forwarded-for': `2001:db8:0:${(addresses++).toString(16)}::1` }
   const answer = await api.call('POST', '/auth/session', {
     json: { link },
     headers: { ...page, ...address, ...headers },
@@ -108,11 +108,17 @@ describe('POST /auth/session', () => {
     expect((await signIn(link)).answer.status).toBe(201)
   })
 
-  test('429 after too many attempts of one address', async () => {
-    const headers = { ...page, 'x-forwarded-for': '192.0.2.7' }
-    const attempt = () => api.call('POST', '/auth/session', { json: { link: 'fll_x' }, headers })
+  test.each([
+    ['one address', () => '192.0.2.7'],
+    ['the addresses of one IPv6 network', (attempt: number) => `2001:db8:7:7::${attempt.toString(16)}`],
+  ])('429 after too many attempts of %s', async (_, addressOf) => {
+    const attempt = (number: number) =>
+      api.call('POST', '/auth/session', {
+        json: { link: 'fll_x' },
+        headers: { ...page, 'x-forwarded-for': addressOf(number) },
+      })
     const statuses: number[] = []
-    for (let attempts = 0; attempts < 31; attempts++) statuses.push((await attempt()).status)
+    for (let attempts = 0; attempts < 31; attempts++) statuses.push((await attempt(attempts)).status)
     expect(new Set(statuses.slice(0, 30))).toEqual(new Set([401]))
     expect(statuses.at(-1)).toBe(429)
   })

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '#core/errors'
+import { networkOf } from '#core/network-of'
 import { createRateLimiter } from '#http/rate-limit'
 import type { RedisClient } from '#redis/connect'
 
 export type FailedAuthentications = {
-  /** Returns the client address of a request, as reported by trusted proxies. */
+  /** Returns the address of a request's client, or its network with IPv6, as reported by trusted proxies. */
   addressOf(request: IncomingMessage): string
   /** Counts a 401 for the request's address. Throws 429 if the address has failed too often in this minute. */
   count(request: IncomingMessage, error: unknown): Promise<void>
@@ -28,12 +29,12 @@ export function createFailedAuthentications(proxyHops: number, redis?: RedisClie
 }
 
 /**
- * Returns the socket's address or, behind trusted proxies, the entry of X-Forwarded-For that the outermost proxy wrote.
- * Entries further left come from the client and are not trusted.
+ * Returns the socket's address or, behind trusted proxies, the entry of X-Forwarded-For that the outermost proxy wrote; with
+ * IPv6, the network of that address. Entries further left come from the client and are not trusted.
  */
 function clientAddress(request: IncomingMessage, proxyHops: number): string {
   const socketAddress = request.socket.remoteAddress ?? 'unknown'
-  if (proxyHops === 0) return socketAddress
+  if (proxyHops === 0) return networkOf(socketAddress)
   const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
-  return forwarded.at(-proxyHops)?.trim() || socketAddress
+  return networkOf(forwarded.at(-proxyHops)?.trim() || socketAddress)
 }

@@ -280,13 +280,17 @@ test('429: large reports count by their size, and another device is served at th
   expect(taken).toBeLessThan(180)
 })
 
-test('429 for an address with many failed authentications, but not for its valid tokens', async () => {
-  const headers = { authorization: `Bearer ${issueToken('fld').token}`, 'x-forwarded-for': '198.51.100.7' }
+test.each([
+  ['an address', () => '198.51.100.7'],
+  ['an IPv6 network', (index: number) => `2001:db8:1:2:${index.toString(16)}::7`],
+])('429 for %s with many failed authentications, but not for its valid tokens', async (_, addressOf) => {
+  const authorization = `Bearer ${issueToken('fld').token}`
   const statuses: number[] = []
-  for (let index = 0; index < 125; index++) statuses.push((await send({ headers })).status)
+  for (let index = 0; index < 125; index++)
+    statuses.push((await send({ headers: { authorization, 'x-forwarded-for': addressOf(index) } })).status)
   expect(statuses.slice(0, 120)).toEqual(Array(120).fill(401))
   expect(statuses.at(-1)).toBe(429)
-  const neighbour = await send({ body: report([sample()]), headers: { 'x-forwarded-for': '198.51.100.7' } })
+  const neighbour = await send({ body: report([sample()]), headers: { 'x-forwarded-for': addressOf(0) } })
   expect(neighbour.status).toBe(202)
 })
 
