@@ -1,10 +1,11 @@
-import { type DeviceIdentity, identityHeader, normalizeIdentity } from '#device-edge/gateway'
+import { type DeviceIdentity, identityHeader } from '#device-edge/gateway'
 import type { Delivery } from '../delivery.ts'
 import type { GatewayMetrics } from '../metrics.ts'
 import type { ServiceClient } from '../service-client.ts'
 import type { Broker, Message } from './broker.ts'
 import type { RateLines } from './rate-lines.ts'
 import { reasonCodeOf, success } from './reason-codes.ts'
+import { deviceOfLevel } from './topic-level.ts'
 
 const topicForm = /^routerfleet\/([^/]+)\/jobs\/(?:(next)|([^/]+)\/status)$/
 
@@ -74,7 +75,7 @@ export function createJobTopics({ service, delivery, rateLines, metrics, publish
     offer,
     handle(message, signal) {
       const [, level = '', next, jobId = ''] = topicForm.exec(message.topic) ?? []
-      const device = level === '' ? undefined : normalizeIdentity('serial', decoded(level))
+      const device = deviceOfLevel('serial', level)
       if (!device) return undefined
       // The offer that is being made is also the answer to this message.
       if (next && offering.has(level)) return Promise.resolve(success)
@@ -89,11 +90,3 @@ export const answerText = (status: number, body: unknown): string =>
   JSON.stringify({ ...(typeof body === 'object' ? body : {}), httpStatus: status })
 
 const isEnd = (payload: Buffer): boolean => !payload.includes('"inProgress"')
-
-function decoded(level: string): string {
-  try {
-    return decodeURIComponent(level)
-  } catch {
-    return level
-  }
-}

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileTopic, filterOf, parseTopicRule, telemetryTopics } from './topic-rules.ts'
 
@@ -27,9 +28,27 @@ test('topics with other levels do not match', () => {
     expect(first(topic)).toEqual([])
 })
 
-test('a serial can be percent-encoded; a broken encoding is taken as it is', () => {
-  const serialOf = (level: string) => first(`teltonika/${level}/data`)[0]?.device.value
-  expect([serialOf('A%2FB'), serialOf('50%')]).toEqual(['A/B', '50%'])
+const serialOf = (level: string) => first(`teltonika/${level}/data`)[0]?.device.value
+
+test('characters of a serial that a topic cannot hold are percent-encoded', () => {
+  const levels = ['A%2FB', '50%25', '1%2B1', '%23', 'A B:C', 'Ä-1', '%250D']
+  expect(levels.map(serialOf)).toEqual(['A/B', '50%', '1+1', '#', 'A B:C', 'Ä-1', '%0D'])
+})
+
+test('a second spelling of a serial names no device', () => {
+  const levels = ['SN%2D1', 'SN%2d1', 'S%4E-1', 'A%2fB', '50%', ' SN-1', 'SN-1%20', '%C3%84-1', '%E0%A4%A', '%252D%2D']
+  expect(levels.filter((level) => serialOf(level) !== undefined)).toEqual([])
+})
+
+test('each level names another device', () => {
+  const part = fc.constantFrom('%', '25', '2D', '2d', '-', '2F', '/', ' ', 'A', '\n', '+')
+  const text = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      if (one !== other && serialOf(one) !== undefined) expect(serialOf(one)).not.toBe(serialOf(other))
+    }),
+    { numRuns: 2_000 },
+  )
 })
 
 describe('configured topics', () => {

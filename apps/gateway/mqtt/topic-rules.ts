@@ -1,5 +1,6 @@
-import { type DeviceIdentity, identityKinds, normalizeIdentity } from '#device-edge/gateway'
+import { type DeviceIdentity, identityKinds } from '#device-edge/gateway'
 import { type Protocol, protocols } from '../protocol.ts'
+import { deviceOfLevel } from './topic-level.ts'
 
 /** Which topics carry reports of a protocol. `parameter`: the last level names the value that the payload holds. */
 export type TopicRule = { pattern: string; protocol: Protocol; parameter?: true }
@@ -46,20 +47,11 @@ export function compileTopic({ pattern }: Pick<TopicRule, 'pattern'>): (topic: s
       if (name === 'parameter') parameter = value
       else if (name !== undefined) {
         const kind = identityKinds.find((known) => known === name)
-        const device = kind && normalizeIdentity(kind, decoded(value))
+        const device = kind && deviceOfLevel(kind, value)
         if (!device) return undefined
         match = { device, level: value }
       } else if (level !== '+' && level !== value) return undefined
     }
     return match && { ...match, parameter }
-  }
-}
-
-/** A serial with characters that a level cannot hold is percent-encoded. */
-function decoded(level: string): string {
-  try {
-    return decodeURIComponent(level)
-  } catch {
-    return level
   }
 }
