@@ -32,6 +32,14 @@ export const enrollment = z.strictObject({
   serial: text(64),
   model: text(200),
   name: text(200).optional(),
+  nonce: z
+    .string()
+    .min(16)
+    .max(128)
+    .optional()
+    .describe(
+      'Random text that the router chooses once and keeps, at least 128 bits of it. An enrollment that is repeated with the same nonce within 24 hours returns the same device and a new token.',
+    ),
 })
 
 export const enrollmentAnswer = z.object({ deviceId: uuid(), token: z.string() })

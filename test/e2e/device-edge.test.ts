@@ -38,8 +38,8 @@ const newKey = async (settings: object): Promise<string> =>
 const newDevice = async (serial: string): Promise<string> =>
   (await admin('POST', '/devices', { organizationId, serial, name: serial, model: 'RX400' })).body.id
 
-const enroll = (enrollmentKey: string, serial: string, model = 'RX400') =>
-  call('POST', '/device/enroll', { enrollmentKey, serial, model })
+const enroll = (enrollmentKey: string, serial: string, model = 'RX400', nonce?: string) =>
+  call('POST', '/device/enroll', { enrollmentKey, serial, model, nonce })
 
 const subscribe = (settings: object) => admin('PUT', `/orgs/${organizationId}/subscription`, settings)
 
@@ -112,6 +112,92 @@ describe('POST /device/enroll', () => {
       expect(usage).toMatchObject({ devices: { used: 10 } })
     },
   )
+
+  describe('repeated with a nonce', () => {
+    const nonce = 'n0nce-of-the-router'
+    const repeat = (key: string, text: string = nonce) => enroll(key, 'SN-1', 'RX400', text)
+    const refused = { status: 409, body: { code: 'already_enrolled' } }
+    const reports = async (token: string) =>
+      (await call('POST', '/telemetry', { samples: [{ kind: 'system', cpuPct: 5 }] }, { token })).status
+
+    test('201 with the same device and a new token, once for the key, and 409 with another nonce or without', async () => {
+      const key = await newKey({ autoCreate: true, maxDevices: 1 })
+      const { body: lost } = await repeat(key)
+      const again = await repeat(key)
+      expect(again).toMatchObject({ status: 201, body: { deviceId: lost.deviceId } })
+      expect(again.body.token).not.toBe(lost.token)
+      expect(await reports(again.body.token)).toBe(202)
+      expect(await repeat(key, 'nonce-of-another-router')).toMatchObject(refused)
+      expect(await enroll(key, 'SN-1')).toMatchObject(refused)
+      const keys = await admin('GET', `/orgs/${organizationId}/enrollment-keys`)
+      expect(keys.body.items[0]).toMatchObject({ enrolledCount: 1 })
+      const { rows } = await service.pool.query('SELECT * FROM device_token WHERE organization_id = $1', [
+        organizationId,
+      ])
+      expect(JSON.stringify(rows)).not.toContain(nonce)
+    })
+
+    test('400 for a nonce that is too short', async () => {
+      const answer = await repeat(await newKey({ autoCreate: true }), 'short')
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: '/nonce' }] } })
+    })
+
+    test('at the same time, all receive one device and valid tokens; of many, the newest stay valid', async () => {
+      const keys = await Promise.all([1, 2, 3].map(() => newKey({ autoCreate: true })))
+      const answers = await Promise.all(keys.map((key) => repeat(key)))
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201])
+      expect(new Set(answers.map(({ body }) => body.deviceId)).size).toBe(1)
+      for (const { body } of answers) expect(await reports(body.token)).toBe(202)
+      for (let round = 0; round < 6; round += 1) expect((await repeat(keys[0] ?? '')).status).toBe(201)
+      const path = `/devices/${answers[0]?.body.deviceId}/tokens`
+      expect((await admin('GET', path)).body.items).toHaveLength(5)
+      const { body: usage } = await admin('GET', `/orgs/${organizationId}/usage`)
+      expect(usage).toMatchObject({ devices: { used: 1 } })
+    })
+
+    test('409 when the first enrollment was more than 24 hours ago, although it was repeated since', async () => {
+      const key = await newKey({ autoCreate: true })
+      await repeat(key)
+      const age = (interval: string) =>
+        service.pool.query(
+          `UPDATE device_token SET enrolled_at = enrolled_at - $2::interval WHERE organization_id = $1`,
+          [organizationId, interval],
+        )
+      await age('23 hours')
+      expect((await repeat(key)).status).toBe(201)
+      await age('61 minutes')
+      expect(await repeat(key)).toMatchObject(refused)
+    })
+
+    test('nothing is given back with a revoked key, a revoked token, or of a disabled or transferred device', async () => {
+      const [revoked, key] = [await newKey({ autoCreate: true }), await newKey({ autoCreate: true })]
+      await repeat(revoked)
+      const path = `/orgs/${organizationId}/enrollment-keys`
+      const { items } = (await admin('GET', path)).body
+      const used = items.find(({ enrolledCount }: { enrolledCount: number }) => enrolledCount === 1)
+      await admin('DELETE', `${path}/${used.id}`)
+      expect((await repeat(revoked)).status).toBe(401)
+
+      const { deviceId } = (await repeat(key)).body
+      await admin('PATCH', `/devices/${deviceId}`, { status: 'disabled' })
+      expect(await repeat(key)).toMatchObject({ status: 403, body: { code: 'enrollment_refused' } })
+      await admin('PATCH', `/devices/${deviceId}`, { status: 'provisioning' })
+      expect((await repeat(key)).body).toMatchObject({ deviceId })
+
+      await admin('POST', `/devices/${deviceId}/token`, { revoke: true })
+      expect(await repeat(key)).toMatchObject(refused)
+
+      const { body: target } = await admin('POST', '/orgs', { name: 'Trams', plan: 'pro' })
+      await admin('POST', `/devices/${deviceId}/transfer`, { toOrgId: target.id })
+      const fresh = await repeat(key)
+      expect(fresh.status).toBe(201)
+      expect(fresh.body.deviceId).not.toBe(deviceId)
+      await admin('DELETE', `/devices/${fresh.body.deviceId}`)
+      const registered = await repeat(key)
+      expect(registered.status).toBe(201)
+      expect(registered.body.deviceId).not.toBe(fresh.body.deviceId)
+    })
+  })
 
   test('415 for another media type', async () => {
     const answer = await call('POST', '/device/enroll', {}, { headers: { 'content-type': 'text/plain' } })

@@ -66,6 +66,8 @@ export const deviceEdgeRoutes: Route[] = [
     method: 'post',
     path: enrollPath,
     summary: 'Enroll a router with an enrollment key',
+    description:
+      'A router that did not receive the response repeats the request. With the same `nonce` within 24 hours, it receives the same device and a new token.',
     tag,
     access: 'public',
     passedBody: {
@@ -79,10 +81,20 @@ export const deviceEdgeRoutes: Route[] = [
       403: {
         description: 'The key does not allow this router (`enrollment_refused`), or the device quota is reached.',
       },
-      409: { description: 'A device with this serial already has a token.' },
+      409: {
+        description:
+          'A device with this serial already has a token (`already_enrolled`), and the enrollment does not repeat one with the same `nonce` in the last 24 hours.',
+      },
       429: { description: 'Too many failed attempts from this address.' },
     },
-    example: { body: { enrollmentKey: 'fle_…', serial: 'SN-0042', model: 'RX-500' } },
+    example: {
+      body: {
+        enrollmentKey: 'fle_…',
+        serial: 'SN-0042',
+        model: 'RX-500',
+        nonce: '7d0c93f1b25e4a86a1f9c4e8d3b06527',
+      },
+    },
     handle: forwardToDeviceEdge,
   }),
   route({

@@ -3,12 +3,19 @@ import { hashToken, parseToken } from '#core/tokens'
 import { recordAudit } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { insertDevices, serialTaken } from '#fleet/devices/register'
-import { insertDeviceTokens } from '#fleet/devices/tokens'
+import { type EnrollmentNonce, insertDeviceTokens } from '#fleet/devices/tokens'
 import { requireActiveSubscription, requireQuota, reserveQuota } from '#fleet/organizations/subscriptions'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Queryable } from '#postgres/pool'
 
-type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string | undefined }
+type Enrollment = {
+  enrollmentKey: string
+  serial: string
+  model: string
+  name?: string | undefined
+  /** Chosen and kept by the router. */
+  nonce?: string | undefined
+}
 type EnrolledDevice = { deviceId: string; token: string }
 
 type KeyRow = {
@@ -23,8 +30,9 @@ type KeyRow = {
 type EnrollmentContext = Pick<FleetContext, 'pool' | 'plans' | 'requestId'>
 
 /**
- * Enrolls a router: returns its device id and its token, which is returned only here. Throws 401 for an invalid key, 403
- * `enrollment_refused` when the key does not allow the router, 402, 403 `device_quota_exceeded`, and 409
+ * Enrolls a router: returns its device id and its token, which is returned only here. A router that did not receive the
+ * response repeats the call with the same nonce within 24 h, and receives the same device with a new token. Throws 401 for an
+ * invalid key, 403 `enrollment_refused` when the key does not allow the router, 402, 403 `device_quota_exceeded`, and 409
  * `already_enrolled`.
  */
 export async function enrollDevice(ctx: EnrollmentContext, enrollment: Enrollment): Promise<EnrolledDevice> {
@@ -45,14 +53,17 @@ function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<Enr
     const known = await findBySerial(connection, key.organization_id, enrollment.serial)
     if (!known && !key.auto_create) throw refused('The serial is not registered.')
     if (known?.disabled) throw refused('The device is disabled.')
-    if (known?.hasToken) throw conflict('already_enrolled', 'The device already has a token.')
-    if (key.max_devices !== null && key.enrolled_count >= key.max_devices)
+    const nonce = await readNonce(connection, key.organization_id, known, enrollment.nonce)
+    const isRepeated = nonce !== undefined && nonce.since !== null
+    if (known?.hasToken && !isRepeated) throw conflict('already_enrolled', 'The device already has a token.')
+    if (!isRepeated && key.max_devices !== null && key.enrolled_count >= key.max_devices)
       throw refused('The key has enrolled its maximum number of devices.')
     const entitlement = known ? undefined : await requireActiveSubscription(ctx, connection, key.organization_id)
     if (entitlement) await requireQuota(connection, entitlement)
     const deviceId = known?.id ?? (await register(ctx, connection, key, enrollment))
-    const [token = ''] = await insertDeviceTokens(connection, key.organization_id, [deviceId])
-    await connection.query('UPDATE enrollment_key SET enrolled_count = enrolled_count + 1 WHERE id = $1', [key.id])
+    const [token = ''] = await insertDeviceTokens(connection, key.organization_id, [deviceId], nonce)
+    if (isRepeated) await deleteOldestTokens(connection, key.organization_id, deviceId, nonce)
+    else await connection.query('UPDATE enrollment_key SET enrolled_count = enrolled_count + 1 WHERE id = $1', [key.id])
     await recordAudit(connection, [
       {
         organizationId: key.organization_id,
@@ -60,7 +71,7 @@ function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<Enr
         action: 'device.enrolled',
         subjectType: 'device',
         subjectId: deviceId,
-        detail: { serial: enrollment.serial, model: enrollment.model },
+        detail: { serial: enrollment.serial, model: enrollment.model, ...(isRepeated && { repeated: true }) },
         requestId: ctx.requestId,
       },
     ])
@@ -132,6 +143,45 @@ async function findBySerial(
   )
   return { ...device, hasToken: rowCount !== 0 }
 }
+
+/**
+ * Returns the nonce of an enrollment. It has a time if the device has a valid token of an enrollment with this nonce in the
+ * last 24 h: the enrollment is then repeated.
+ */
+async function readNonce(
+  connection: Connection,
+  organizationId: string,
+  device: { id: string } | undefined,
+  nonce: string | undefined,
+): Promise<EnrollmentNonce | undefined> {
+  if (nonce === undefined) return undefined
+  const hash = hashToken(nonce)
+  if (!device) return { hash, since: null }
+  const { rows } = await connection.query<{ since: Date | null }>(
+    `SELECT max(enrolled_at) AS since FROM device_token
+     WHERE organization_id = $1 AND device_id = $2 AND enrollment_nonce_hash = $3
+       AND enrolled_at > now() - interval '24 hours' AND (expires_at IS NULL OR expires_at > now())`,
+    [organizationId, device.id, hash],
+  )
+  return { hash, since: rows[0]?.since ?? null }
+}
+
+/**
+ * Earlier tokens of the same nonce stay valid, because the service may receive a request after its repetition. Only the
+ * newest five stay, so that a router that repeats all day does not collect tokens.
+ */
+const deleteOldestTokens = (
+  connection: Connection,
+  organizationId: string,
+  deviceId: string,
+  { hash }: EnrollmentNonce,
+) =>
+  connection.query(
+    `DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2 AND id IN (
+       SELECT id FROM device_token WHERE organization_id = $1 AND device_id = $2 AND enrollment_nonce_hash = $3
+       ORDER BY created_at DESC OFFSET 5)`,
+    [organizationId, deviceId, hash],
+  )
 
 async function register(
   ctx: EnrollmentContext,

@@ -76,17 +76,32 @@ async function retireTokens(connection: Connection, deviceId: string, revoke: bo
   }
 }
 
-/** Issues a token for each device and returns them in order. Stores only their hashes. */
+/** The nonce with which the holder of a token may repeat its enrollment. `since`: the first enrollment with it. */
+export type EnrollmentNonce = { hash: Buffer; since: Date | null }
+
+/**
+ * Issues a token for each device and returns them in order. Stores only their hashes. `nonce`: of the enrollment that issues
+ * them; without `since`, it is the first one with this nonce.
+ */
 export async function insertDeviceTokens(
   connection: Connection,
   organizationId: string,
   deviceIds: readonly string[],
+  nonce?: EnrollmentNonce,
 ): Promise<string[]> {
   const issued = deviceIds.map(() => issueToken('fld'))
   await connection.query(
-    `INSERT INTO device_token (id, organization_id, device_id, token_hash)
-     SELECT id, $1, device_id, token_hash FROM unnest($2::text[], $3::uuid[], $4::bytea[]) AS t(id, device_id, token_hash)`,
-    [organizationId, issued.map(({ id }) => id), deviceIds, issued.map(({ hash }) => hash)],
+    `INSERT INTO device_token (id, organization_id, device_id, token_hash, enrollment_nonce_hash, enrolled_at)
+     SELECT id, $1, device_id, token_hash, $5::bytea, CASE WHEN $5::bytea IS NOT NULL THEN COALESCE($6, now()) END
+       FROM unnest($2::text[], $3::uuid[], $4::bytea[]) AS t(id, device_id, token_hash)`,
+    [
+      organizationId,
+      issued.map(({ id }) => id),
+      deviceIds,
+      issued.map(({ hash }) => hash),
+      nonce?.hash ?? null,
+      nonce?.since ?? null,
+    ],
   )
   return issued.map(({ token }) => token)
 }
