@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
@@ -82,6 +83,116 @@ describe.skipIf(isMissing)(`the OpenWrt agent under BusyBox${isMissing ? ` (skip
     const path = `/api/router/${id}/telemetry/history?kind=location`
     const fix = await until('the fix can be read', async () => (await service.admin('GET', path)).items[0])
     expect(fix).toMatchObject({ lat: 50.0740391, lon: 14.466591817, fix: '3d', accuracyM: 9.5, headingDeg: 320.5 })
+  })
+
+  describe('enrollment', () => {
+    const enrollments = async (id: string): Promise<number> => {
+      const { items } = await service.admin('GET', `/orgs/${service.organizationId}/audit?limit=200`)
+      return items.filter(
+        ({ action, subjectId }: { action: string; subjectId: string }) =>
+          action === 'device.enrolled' && subjectId === id,
+      ).length
+    }
+    const tokenOf = (of: OpenwrtRouter) => of.lines('state/token')[0] ?? ''
+    const hasReported = (of: OpenwrtRouter) =>
+      until('the router has reported', async () => of.lines('run/answer.report')[0]?.includes('accepted'), 60_000)
+
+    test('of two processes that start together, one enrolls, and both work with its token', async () => {
+      const crowd = Array.from({ length: 6 }, (_, index) => {
+        const name = `${serial}-${index}`
+        return {
+          name,
+          router: newOpenwrtRouter({ SERVICE_URL: service.url, ENROLLMENT_KEY: enrollmentKey, SERIAL: name }),
+        }
+      })
+      try {
+        for (const { router } of crowd) for (const part of ['report', 'jobs'] as const) router.start(part)
+        for (const { name, router } of crowd) {
+          await hasReported(router)
+          const polled = async () => router.lines('run/head.next')[0]?.includes(' 204 ')
+          await until('the router has asked for a job', polled, 60_000)
+          const { id } = (await service.admin('GET', `/devices?q=${name}`)).items[0]
+          expect(await enrollments(id), router.output()).toBe(1)
+          expect((await service.admin('GET', `/devices/${id}/tokens`)).items).toHaveLength(1)
+          expect(router.output()).not.toContain('failed')
+        }
+      } finally {
+        await Promise.all(crowd.map(({ router }) => router.remove()))
+      }
+    }, 180_000)
+
+    test('a lock that a killed process left does not stop the next one', async () => {
+      const hanging = createTcpServer()
+      await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve))
+      try {
+        const connected = once(hanging, 'connection')
+        router.start('jobs', { SERVICE_URL: `http://127.0.0.1:${(hanging.address() as AddressInfo).port}` })
+        await connected
+        await router.stop('SIGKILL')
+        router.start('report')
+        await hasReported(router)
+      } finally {
+        hanging.close()
+      }
+    }, 120_000)
+
+    test.each([
+      ['is lost before it arrives', ''],
+      ['is an empty file after a power cut', ': >"$STATE_DIR/token"'],
+      ['is a file without text', 'echo >"$STATE_DIR/token"'],
+    ])(
+      'a token that %s is replaced by an enrollment with the same nonce',
+      async (_, loss) => {
+        const proxy = createHttpServer(async (incoming, response) => {
+          const chunks: Buffer[] = []
+          for await (const chunk of incoming) chunks.push(chunk)
+          const headers = { 'content-type': 'application/json' }
+          const answer = await fetch(service.url + incoming.url, {
+            method: 'POST',
+            headers,
+            body: Buffer.concat(chunks),
+          })
+          if (loss === '') incoming.socket.destroy()
+          else response.writeHead(answer.status).end(await answer.text())
+        })
+        await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+        const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+        router.start('jobs', { SERVICE_URL: url })
+        const outcome = loss === '' ? 'enrollment failed' : 'enrolled'
+        await until(outcome, async () => router.output().includes(outcome), 60_000)
+        await router.stop('SIGKILL')
+        proxy.close()
+        const { id } = await device()
+        if (loss !== '') router.run(loss)
+        router.start('report')
+        await hasReported(router)
+        expect(tokenOf(router)).toMatch(/^fld_/)
+        expect(await enrollments(id)).toBe(2)
+      },
+      120_000,
+    )
+
+    test('a wait that the service asks for is kept, up to a limit', () => {
+      const wait = (seconds: number) =>
+        Number(
+          router.run(
+            `printf 'Retry-After: ${seconds}\\r\\n' >"$RUN_DIR/head.next"; cd "$ROUTER"; retry_after next 300`,
+          ),
+        )
+      expect([wait(7), wait(4_000)]).toEqual([7, 300])
+      expect(router.lines('300')).toEqual([])
+    })
+
+    test('an answer without a token leaves none', async () => {
+      const server = createHttpServer((_, response) => response.writeHead(201).end('{}'))
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      router.start('jobs', { SERVICE_URL: url })
+      await until('the router has tried', async () => router.output().includes('enrollment failed'))
+      await router.stop()
+      server.close()
+      expect(router.lines('state/token')).toEqual([])
+    })
   })
 
   test('reads the recorded signal of ModemManager', async ({ skip }) => {

@@ -4,6 +4,8 @@
 : "${LIB_DIR:=/usr/lib/routerfleet}" "${INTERVAL:=60}" "${BUFFER_KB:=1024}" "${PROC:=/proc}"
 : "${MODEM:=}" "${MODEM_DEVICE:=/dev/cdc-wdm0}" "${WAN_INTERFACE:=wan}" "${FIRMWARE_KEYS:=/etc/routerfleet/keys}"
 : "${RELEASE_FILE:=/etc/openwrt_release}"
+# The part of the agent that this process runs. Its files have this name, because the parts run at the same time.
+: "${PART:=agent}"
 
 umask 077
 mkdir -p "$STATE_DIR" "$RUN_DIR"
@@ -63,19 +65,65 @@ call() {
 retry_after() {
 	tr -d '\r' <"$RUN_DIR/head.$1" 2>/dev/null | awk -v most="$2" '
 		tolower($1) == "retry-after:" && $2 ~ /^[0-9]+$/ { seconds = $2 + 0 }
-		END { print seconds > most ? most : seconds + 0 }'
+		END { print (seconds > most ? most : seconds + 0) }'
 }
 
-# Exchanges the enrollment key for a token, once.
+# Takes a lock that the processes of the agent share: a link to the id of its holder. Takes it over from a process that has
+# ended. After a minute, goes on without it: the id can belong to another program after a kill, or /tmp is full. $1: name
+take_lock() {
+	local link=$RUN_DIR/lock.$1 holder seconds=0
+	until ln -s $$ "$link" 2>/dev/null; do
+		holder=$(readlink "$link")
+		if [ -n "$holder" ] && { [ "$holder" = $$ ] || ! kill -0 "$holder" 2>/dev/null; }; then
+			mv "$link" "$link.$$" 2>/dev/null
+			# Another process can have taken it over in this moment: it gets its lock back.
+			[ "$(readlink "$link.$$")" = "$holder" ] || mv "$link.$$" "$link" 2>/dev/null
+			rm -f "$link.$$"
+			ln -s $$ "$link" 2>/dev/null && return
+		fi
+		[ $seconds -lt 60 ] || break
+		sleep 1
+		seconds=$((seconds + 1))
+	done
+}
+
+drop_lock() {
+	[ "$(readlink "$RUN_DIR/lock.$1")" != $$ ] || rm -f "$RUN_DIR/lock.$1"
+}
+
+# Whether the router has a token. A file without text is none: a power cut can leave it.
+has_token() { grep -q '[^[:space:]]' "$STATE_DIR/token" 2>/dev/null; }
+
+# Prints the nonce of this router. With it, the service repeats its answer to an enrollment whose answer was lost.
+enrollment_nonce() {
+	grep -q '[^[:space:]]' "$STATE_DIR/nonce" 2>/dev/null ||
+		tr -dc a-z0-9 </dev/urandom | head -c 32 | write_file "$STATE_DIR/nonce"
+	cat "$STATE_DIR/nonce"
+}
+
+# Exchanges the enrollment key for a token, once, also if both processes call it at the same time.
 enroll() {
-	[ -s "$STATE_DIR/token" ] && return 0
-	local body
-	body="{\"enrollmentKey\":$(quoted "$ENROLLMENT_KEY"),\"serial\":$(quoted "$SERIAL"),\"model\":$(quoted "$MODEL")}"
-	printf '%s' "$body" >"$RUN_DIR/enrollment"
-	call enroll POST /device/enroll 30 -H 'Content-Type: application/json' --data-binary "@$RUN_DIR/enrollment"
-	rm -f "$RUN_DIR/enrollment"
-	if [ "$HTTP_STATUS" = 201 ]; then
-		flatten <"$RUN_DIR/answer.enroll" | value_of token | write_file "$STATE_DIR/token"
+	local code=0
+	take_lock enroll
+	has_token || exchange_key || code=1
+	drop_lock enroll
+	return $code
+}
+
+exchange_key() {
+	local body token nonce
+	nonce=$(enrollment_nonce) || {
+		log "cannot write to $STATE_DIR"
+		return 1
+	}
+	body="{\"enrollmentKey\":$(quoted "$ENROLLMENT_KEY"),\"serial\":$(quoted "$SERIAL"),\"model\":$(quoted "$MODEL")"
+	printf '%s,"nonce":%s}' "$body" "$(quoted "$nonce")" >"$RUN_DIR/enrollment.$PART"
+	call "enroll.$PART" POST /device/enroll 30 -H 'Content-Type: application/json' \
+		--data-binary "@$RUN_DIR/enrollment.$PART"
+	rm -f "$RUN_DIR/enrollment.$PART"
+	token=$(flatten <"$RUN_DIR/answer.enroll.$PART" | value_of token)
+	rm -f "$RUN_DIR/answer.enroll.$PART"
+	if [ "$HTTP_STATUS" = 201 ] && [ -n "$token" ] && printf '%s\n' "$token" | write_file "$STATE_DIR/token"; then
 		log 'enrolled'
 	else
 		log "enrollment failed with status $HTTP_STATUS"

@@ -13,15 +13,26 @@ open_buffer() {
 	return 0
 }
 
-# Adds the samples on stdin.
+# Adds the samples on stdin. `save` can compress the open batch at the same time, and removes it afterwards.
 add_samples() {
-	cat >>"$OPEN_BATCH"
+	cat >"$BUFFER_DIR/taken.$PART"
+	take_lock buffer
+	cat "$BUFFER_DIR/taken.$PART" >>"$OPEN_BATCH"
+	drop_lock buffer
+	rm -f "$BUFFER_DIR/taken.$PART"
 	[ "$(wc -l <"$OPEN_BATCH")" -ge "$BATCH_LINES" ] && close_batch
 	keep_limit
 }
 
-# Compresses the open batch. Its name sorts by age.
+# Compresses the open batch.
 close_batch() {
+	take_lock buffer
+	compress_batch
+	drop_lock buffer
+}
+
+# The name of a batch sorts by age.
+compress_batch() {
 	[ -s "$OPEN_BATCH" ] || return 0
 	local sequence
 	sequence=$(($(cat "$BUFFER_DIR/sequence" 2>/dev/null || echo 0) + 1))
