@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent as ConnectionPool } from 'undici'
@@ -91,6 +91,30 @@ test('enrolls once, keeps its token, and reports gzipped NDJSON with sentAt and 
     'content-encoding': 'gzip',
   })
 })
+
+test('repeats an enrollment whose response was lost with the same nonce, also after a restart and with an empty token', async () => {
+  const answers: PeerAnswer[] = ['cut', { status: 201, body: { deviceId: 'd-1', token: '' } }]
+  const peer = await startEdgePeer(({ path }) =>
+    path === '/device/enroll' ? (answers.shift() ?? enrolled) : accepted(),
+  )
+  cleanUp.push(peer.close)
+  const folder = await newFolder()
+  const nonces = () =>
+    peer.received.filter(({ path }) => path === '/device/enroll').map(({ body }) => JSON.parse(body).nonce as unknown)
+  const router = await startRouter(peer.baseUrl, folder)
+  await vi.waitFor(() => expect(nonces().length).toBeGreaterThan(0))
+  router.agent.stop()
+  await router.ended
+  const file = join(folder, 'state.json')
+  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), token: '' }))
+  const again = await startRouter(peer.baseUrl, folder)
+  again.take(1)
+  await vi.waitFor(() => expect(peer.reports()).toHaveLength(1), 30_000)
+
+  expect(nonces().length).toBeGreaterThanOrEqual(2)
+  expect(new Set(nonces()).size).toBe(1)
+  expect(nonces()[0]).toMatch(/^[0-9a-f]{32}$/)
+}, 60_000)
 
 test('sends telemetry without compression to an edge on the same machine, and everything else to the service', async () => {
   const [service, edge] = [await startPeer(() => accepted()), await startPeer(() => accepted())]

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Clock } from '#core/clock'
 import { pause as pauseFor } from '#core/schedule'
 import { createBackoff } from './backoff.ts'
@@ -78,11 +79,14 @@ export function createAgent(options: AgentOptions): Agent {
     const known = state.read().token
     if (known !== undefined) return known
     if (!enrollment) throw new Error('This router has neither a token nor an enrollment key.')
+    // Stored before its first use: after a lost response, the service repeats only its response to this nonce.
+    const nonce = state.read().enrollmentNonce ?? randomBytes(16).toString('hex')
+    await state.update({ enrollmentNonce: nonce })
     const delays = backoff()
     while (!signal.aborted) {
-      const answer = await edge.enroll(enrollment)
+      const answer = await edge.enroll({ ...enrollment, nonce })
       const { deviceId, token } = (answer.body ?? {}) as { deviceId?: unknown; token?: unknown }
-      if (answer.status === 201 && typeof deviceId === 'string' && typeof token === 'string') {
+      if (answer.status === 201 && typeof deviceId === 'string' && typeof token === 'string' && token !== '') {
         await state.update({ deviceId, token })
         log('enrolled', { deviceId })
         return token

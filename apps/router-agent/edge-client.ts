@@ -22,7 +22,7 @@ type JobReport = {
   detail?: string | Record<string, string | number | null> | undefined
 }
 
-export type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string }
+export type Enrollment = { enrollmentKey: string; serial: string; model: string; name?: string; nonce?: string }
 
 /** The client of the device edge, with one method per call of the protocol. No method throws for a bad link. */
 export type EdgeClient = {

@@ -20,7 +20,7 @@ const folder = config.STATE_DIR ?? join('.agent', config.SERIAL)
 const log = createLog(config.SERIAL)
 const pool = new ConnectionPool({ connections: 4, keepAliveTimeout: 60_000 })
 const state = await openStateFile(folder, config.FIRMWARE)
-if (config.DEVICE_TOKEN !== undefined) await state.update({ token: config.DEVICE_TOKEN })
+if (config.DEVICE_TOKEN) await state.update({ token: config.DEVICE_TOKEN })
 
 if (state.read().token === undefined && config.ENROLLMENT_KEY === undefined) {
   refuse('The router has no token. Set ENROLLMENT_KEY to an enrollment key, or DEVICE_TOKEN to a device token.')

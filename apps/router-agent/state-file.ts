@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isCode, replaceFile } from '#core/durable-file'
 
 const finalReport = z.object({
   status: z.enum(['succeeded', 'failed', 'rejected']),
@@ -20,7 +21,13 @@ const jobRecord = z.object({
 
 const agentState = z.object({
   deviceId: z.string().optional(),
-  token: z.string().optional(),
+  /** An empty token is none. */
+  token: z
+    .string()
+    .transform((token) => token.trim() || undefined)
+    .optional(),
+  /** Random text that identifies the enrollment of this router, so that it can be repeated if its response is lost. */
+  enrollmentNonce: z.string().optional(),
   firmware: z.string(),
   /** The reason of the next start. Set before a requested restart and removed after it. */
   restartReason: z.string().optional(),
@@ -46,14 +53,16 @@ export type StateFile = {
 export async function openStateFile(folder: string, factoryFirmware: string): Promise<StateFile> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, 'state.json')
-  const text = await readFile(file, 'utf8').catch(() => undefined)
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (!isCode(error, 'ENOENT')) throw error
+    return undefined
+  })
   let state: AgentState =
     text === undefined ? { firmware: factoryFirmware, jobs: [] } : agentState.parse(JSON.parse(text))
   let lastWrite = Promise.resolve()
 
   async function write(): Promise<void> {
-    await writeFile(`${file}.part`, JSON.stringify(state), { mode: 0o600, flush: true })
-    await rename(`${file}.part`, file)
+    await replaceFile(file, JSON.stringify(state))
   }
   return {
     read: () => state,

@@ -1,6 +1,6 @@
-import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { replaceFile } from '#core/durable-file'
 import { type Action, rejected, succeeded } from './action.ts'
 
 const profile = z.object({
@@ -20,9 +20,7 @@ export const applyConfig: Action = async (job, { folder, state }) => {
   const parsed = z.object({ profile }).safeParse(job.parameters)
   if (!parsed.success) return rejected(`Invalid profile: ${parsed.error.issues[0]?.message ?? 'not readable'}.`)
   const { id, version, settings } = parsed.data.profile
-  const file = join(folder, 'config.json')
-  await writeFile(`${file}.part`, JSON.stringify({ id, version, settings }), { mode: 0o600, flush: true })
-  await rename(`${file}.part`, file)
+  await replaceFile(join(folder, 'config.json'), JSON.stringify({ id, version, settings }))
   await state.update({ profile: { id, version } })
   return succeeded(`Version ${version} applied.`)
 }
