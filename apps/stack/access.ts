@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { isCode, replaceFile } from '#core/durable-file'
 import { ensureAccess } from '#fleet/access/bootstrap'
 import { openPool } from '#postgres/pool'
-import { type DataFolder, writePrivate } from './data-folder.ts'
+import type { DataFolder } from './data-folder.ts'
 
 const accessSchema = z.object({
   baseUrl: z.string(),
@@ -28,7 +29,7 @@ export async function grantAccess(grant: {
     const existing = await readAccess(grant.folder.accessFile)
     const { demoEnrollmentKey, ...keys } = await ensureAccess({ pool }, { demo: grant.demo, existing })
     const access: AccessFile = { baseUrl: grant.baseUrl, ...keys }
-    await writePrivate(grant.folder.accessFile, `${JSON.stringify(access, undefined, 2)}\n`)
+    await replaceFile(grant.folder.accessFile, `${JSON.stringify(access, undefined, 2)}\n`)
     return { access, demoEnrollmentKey }
   } finally {
     await pool.end()
@@ -42,10 +43,17 @@ export async function readAccessFile(path: string): Promise<AccessFile> {
   return access.data
 }
 
-/** Returns an empty object if the file is missing or damaged, so that new keys are issued. */
+/**
+ * Returns an empty object if the file is missing or damaged, so that new keys are issued: the database has only hashes of the
+ * old ones. Throws if the file cannot be read.
+ */
 async function readAccess(path: string) {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return ''
+    throw new Error(`The keys in ${path} cannot be read: ${error instanceof Error ? error.message : error}.`)
+  })
   try {
-    return accessSchema.partial().parse(JSON.parse(await readFile(path, 'utf8')))
+    return accessSchema.partial().parse(JSON.parse(text))
   } catch {
     return {}
   }

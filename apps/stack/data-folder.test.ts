@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { dataFolder, emptyDataFolder, lockDataFolder, writePrivate } from './data-folder.ts'
+import { replaceFile } from '#core/durable-file'
+import { dataFolder, emptyDataFolder, lockDataFolder } from './data-folder.ts'
 import { commandLine } from './engines/command-line.ts'
 import { startProcess, stopProcess } from './engines/process.ts'
 import { stopLeftovers } from './leftovers.ts'
@@ -78,7 +79,7 @@ test('a start stops the processes of a killed start, but no other process with a
 test('a fresh start removes the data of earlier starts and leaves other files', async () => {
   const folder = await freshFolder()
   await mkdir(folder.postgres)
-  await writePrivate(folder.accessFile, '{}')
+  await replaceFile(folder.accessFile, '{}')
   await writeFile(join(folder.dir, 'photo.jpg'), 'mine')
   await emptyDataFolder(folder)
   expect(await readdir(folder.dir)).toEqual(['photo.jpg'])
@@ -86,7 +87,7 @@ test('a fresh start removes the data of earlier starts and leaves other files', 
 
 test('only its owner can read a private file', async () => {
   const folder = await freshFolder()
-  await writePrivate(folder.accessFile, '{}')
+  await replaceFile(folder.accessFile, '{}')
   expect((await stat(folder.accessFile)).mode & 0o777).toBe(0o600)
 })
 

@@ -1,6 +1,7 @@
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { replaceFile } from '#core/durable-file'
 import { commandLine } from './engines/command-line.ts'
 
 /** The paths of all data of a running product. All of them are below one folder. */
@@ -84,7 +85,7 @@ const isAlive = async (pid: number): Promise<boolean> => (await commandLine(pid)
 async function tryLock(lockFile: string): Promise<boolean> {
   // Write a separate file and link it, so that no reader finds a lock without the id of its holder.
   const claim = `${lockFile}.${process.pid}`
-  await writePrivate(claim, `${process.pid} running\n`)
+  await replaceFile(claim, `${process.pid} running\n`)
   try {
     await link(claim, lockFile)
     return true
@@ -107,11 +108,4 @@ async function readLock(lockFile: string): Promise<[pid: number, state: string]>
 export async function emptyDataFolder(folder: DataFolder): Promise<void> {
   const { dir: _, ...kept } = folder
   await Promise.all(Object.values(kept).map((path) => rm(path, { recursive: true, force: true })))
-}
-
-/** Writes a file with mode 0600 atomically: a reader finds either the old or the new text. */
-export async function writePrivate(path: string, text: string): Promise<void> {
-  const building = `${path}.new`
-  await writeFile(building, text, { mode: 0o600, flush: true })
-  await rename(building, path)
 }

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { replaceFile } from '#core/durable-file'
 import { migrate } from '#postgres/migrate'
 import { type AccessFile, grantAccess } from './access.ts'
 import { type App, answersOk, startApp } from './apps.ts'
 import { startBrokers } from './brokers.ts'
 import { refuseClusterFolder } from './cluster-folder.ts'
 import type { Options } from './config.ts'
-import { type DataFolder, emptyDataFolder, writePrivate } from './data-folder.ts'
+import { type DataFolder, emptyDataFolder } from './data-folder.ts'
 import { clusterCopies, questdbPart, startDatabases } from './databases.ts'
 import { keptSecret } from './engines/credentials.ts'
 import { spreadPartitions } from './engines/questdb-folders.ts'
@@ -30,6 +31,9 @@ export const startOrder = (options: Pick<Options, 'cluster'>): string[] => [
 ]
 
 const readyDeadlineMs = 120_000
+
+const masterSecretAdvice =
+  'Restore it from a backup: the stored secrets of config profiles and webhooks cannot be read without it.'
 
 /**
  * Starts the whole product on a locked data folder. Resolves when it is ready. Throws an error with one sentence that says
@@ -59,7 +63,7 @@ export async function startStack(
   ])
   // For commands that run beside the product, such as a backup.
   const { KAFKA_BROKERS } = options.environment
-  await writePrivate(
+  await replaceFile(
     folder.databasesFile,
     `${JSON.stringify({ ...databases.environment, KAFKA_BROKERS, ...brokers })}\n`,
   )
@@ -77,7 +81,8 @@ export async function startStack(
     baseUrl,
     folder,
   })
-  const masterSecret = config.CONFIG_SECRETS_KEY ?? (await keptSecret(join(folder.secrets, 'config-secrets-key')))
+  const masterSecret =
+    config.CONFIG_SECRETS_KEY ?? (await keptSecret(join(folder.secrets, 'config-secrets-key'), masterSecretAdvice))
   const environment = {
     ...options.environment,
     ...databases.environment,

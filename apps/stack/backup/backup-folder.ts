@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
-import { writePrivate } from '../data-folder.ts'
+import { isCode, replaceFile, syncFolder } from '#core/durable-file'
 
 const manifestName = 'manifest.json'
 const formatVersion = 1
@@ -60,7 +60,7 @@ export async function createBackup(folder: string, signal: AbortSignal): Promise
     async finish(content) {
       signal.throwIfAborted()
       const manifest: Manifest = { format: formatVersion, ...content, files }
-      await writePrivate(join(incomplete, manifestName), `${JSON.stringify(manifest)}\n`)
+      await replaceFile(join(incomplete, manifestName), `${JSON.stringify(manifest)}\n`)
       await rename(incomplete, folder)
       await syncFolder(dirname(folder))
       return manifest
@@ -86,15 +86,6 @@ async function writeHashed(path: string, content: AsyncIterable<Buffer>, signal:
     await file.close()
   }
   return { bytes, sha256: hash.digest('hex') }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
 }
 
 /** Returns the manifest of a complete backup. Throws an error with one sentence for anything else. */
@@ -150,7 +141,3 @@ export const exists = (path: string): Promise<boolean> =>
       throw error
     },
   )
-
-/** Returns whether the error has one of these codes. */
-export const isCode = (error: unknown, ...codes: string[]): boolean =>
-  error instanceof Error && 'code' in error && codes.includes(String(error.code))

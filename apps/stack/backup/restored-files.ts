@@ -1,7 +1,8 @@
 import { chown, copyFile, mkdir, readdir, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
-import { isCode, type Manifest } from './backup-folder.ts'
+import { isCode } from '#core/durable-file'
+import type { Manifest } from './backup-folder.ts'
 
 /** Returns whether a folder is empty or does not exist. */
 export async function isEmptyFolder(folder: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { isCode } from '#core/durable-file'
 import { type DataFolder, dataFolder } from '../data-folder.ts'
-import { isCode } from './backup-folder.ts'
 
 export type Command = {
   /** Absolute path of the backup. */

@@ -1,6 +1,7 @@
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type BackupWriter, isCode } from './backup-folder.ts'
+import { isCode } from '#core/durable-file'
+import type { BackupWriter } from './backup-folder.ts'
 
 const chunkBytes = 1024 ** 2
 const filesAtOnce = 8

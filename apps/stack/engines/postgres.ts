@@ -125,7 +125,10 @@ async function startOnce(options: PostgresOptions): Promise<PostgresEngine> {
 /** Creates the cluster in `dir` if it does not exist. Returns the password of its only user. */
 async function initializePostgres(dir: string): Promise<string> {
   const cluster = join(dir, 'cluster')
-  const password = await keptSecret(join(dir, 'password'))
+  const password = await keptSecret(
+    join(dir, 'password'),
+    'Restore it from a copy of the data folder: the database accepts no other password.',
+  )
   if (await stat(join(cluster, 'PG_VERSION')).catch(() => undefined)) return password
   const owner = await systemOwner()
   // Create it under another name and rename it when complete, so that a killed start leaves no incomplete cluster.

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { keptSecret } from './credentials.ts'
+import { keptSecret, replaceable } from './credentials.ts'
 import { findJava } from './java.ts'
 import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
 import { questdbJar, questdbProgram } from './questdb-program.ts'
@@ -66,7 +66,7 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
     questdbJar(options.cacheDir, options.onDownload),
   ])
   await mkdir(dataDir, { recursive: true })
-  const password = await keptSecret(join(dir, 'password'))
+  const password = await keptSecret(join(dir, 'password'), replaceable)
   const ports = options.ports ?? { http: await freePort(), pg: await freePort() }
   const process = await startProcess(java, [...javaFlags(jar, options.heapBytes ?? defaultHeapBytes), '-d', dataDir], {
     logFile,

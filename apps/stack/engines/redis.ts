@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { keptSecret } from './credentials.ts'
+import { keptSecret, replaceable } from './credentials.ts'
 import { canConnect, freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
 
 const run = promisify(execFile)
@@ -41,7 +41,7 @@ export async function startRedis(options: RedisOptions): Promise<RedisEngine> {
   const dir = resolve(options.dir)
   await mkdir(dir, { recursive: true })
   const port = options.port ?? (await freePort())
-  const password = await keptSecret(join(dir, 'password'))
+  const password = await keptSecret(join(dir, 'password'), replaceable)
   const [configFile, logFile, pidFile] = [join(dir, 'redis.conf'), join(dir, 'server.log'), join(dir, 'pid')]
   await writeFile(configFile, settings(port, password), { mode: 0o600 })
   const process = await startProcess('redis-server', [configFile], { logFile, pidFile, cwd: dir })
