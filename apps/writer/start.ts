@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { repeat } from '#core/schedule'
 import { loadPlans } from '#fleet/organizations/plans'
@@ -12,6 +11,7 @@ import { kafkaFailure } from '#telemetry-log/kafka-failure'
 import { joinKafkaGroup, type KafkaGroup } from '#telemetry-log/kafka-group'
 import { type KafkaSettings, kafkaSettings } from '#telemetry-log/kafka-settings'
 import { ensureTopic } from '#telemetry-log/kafka-topic'
+import { preparePrivateFolder } from '#telemetry-log/segments'
 import { createDwellAnnouncer } from '#telemetry-writer/dwell-announcer'
 import { createPresence } from '#telemetry-writer/presence'
 import { createUntilAvailable } from '#telemetry-writer/until-available'
@@ -46,7 +46,7 @@ export async function startWriter(
   if (!settings) throw new Error('The writer needs KAFKA_BROKERS.')
   const { server: copy, groupId } = written
   const folder = folderOf(config, written)
-  mkdirSync(folder, { recursive: true })
+  preparePrivateFolder(folder)
   const { registry } = createHttpMetrics()
   if (copy.name !== undefined) registry.setDefaultLabels({ questdb: copy.name })
   const plans = await loadPlans(config.PLANS_FILE)

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { zstdCompressSync } from 'node:zlib'
 import type { SampleCounts } from '#telemetry-log/checkpoint'
 import { replayStart } from '#telemetry-log/checkpoint'
@@ -9,7 +9,7 @@ import type { LoggedBatch, LogTail, TelemetryBatch } from '#telemetry-log/log'
 import { partitionOf } from '#telemetry-log/partition'
 import { openSegmentLog, type SegmentLog } from '#telemetry-log/segment-log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
-import { createSegment, segmentHeaderBytes } from '#telemetry-log/segments'
+import { createSegment, preparePrivateFolder, segmentHeaderBytes } from '#telemetry-log/segments'
 
 const noSamples: SampleCounts = { stored: 0, replaced: 0, deadLettered: 0 }
 const chunkBytes = 2 * 1024 ** 2
@@ -55,7 +55,7 @@ export async function writePartitions(
   const base = Math.max(...before.map(({ tail }) => tail.position))
   const logs: SegmentLog[] = []
   for (const place of places) {
-    mkdirSync(place.folder, { recursive: true })
+    preparePrivateFolder(place.folder)
     closeSync(createSegment(place.folder, base, 0).fd)
     const limits = { maxWaitingBytes: Number.POSITIVE_INFINITY, maxWaitingReports: Number.POSITIVE_INFINITY }
     logs.push(await openSegmentLog({ folder: place.folder, deadLetters: place, lock, ...limits }))

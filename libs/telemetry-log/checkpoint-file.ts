@@ -53,7 +53,7 @@ export function readCheckpoint(folder: string): Checkpoint | undefined {
  * not exist yet and the disk has no room for them.
  */
 export function writeCheckpoint(folder: string, checkpoint: Checkpoint): void {
-  const fd = openSync(join(folder, fileName), constants.O_RDWR | constants.O_CREAT)
+  const fd = openSync(join(folder, fileName), constants.O_RDWR | constants.O_CREAT, 0o600)
   try {
     if (fstatSync(fd).size < slotCount * slotBytes) reserveSlots(folder, fd)
     const newest = newestSlot(readFileSync(join(folder, fileName)))

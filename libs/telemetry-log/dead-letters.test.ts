@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -12,12 +12,26 @@ import {
   parseDeadLetter,
   saveDamagedBytes,
 } from '#telemetry-log/dead-letters'
+import { syncedPaths, syncsMissing } from '#test/synced-paths'
 
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'dead-letters-'))
 })
 afterEach(() => rmSync(folder, { recursive: true }))
+
+test('a new file and its folder are durable in the folders above them, and only their owner can read them', async ({
+  skip,
+}) => {
+  if (syncsMissing !== null) return skip(syncsMissing)
+  const letters = deadLetterFolder(folder)
+  const file = join(letters, 'rows-2026-11-22.jsonl')
+  const first = await syncedPaths(() => appendDeadLetters({ logFolder: folder, partition: 0 }, atMs, [row]))
+  expect(first).toEqual(expect.arrayContaining([file, letters, folder]))
+  const second = await syncedPaths(() => appendDeadLetters({ logFolder: folder, partition: 0 }, atMs, [row]))
+  expect(second).toEqual([file])
+  expect([statSync(letters).mode & 0o777, statSync(file).mode & 0o777]).toEqual([0o700, 0o600])
+})
 
 const atMs = Date.UTC(2026, 10, 22)
 const row: DeadRow = { at: '2026-11-22T00:00:00.000Z', reason: '400', table: 'system', key: 'k', row: 'cm93' }

@@ -1,8 +1,9 @@
-import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { deviceClasses, formats } from '#telemetry-log/frame'
 import type { LogPosition, TelemetryBatch } from '#telemetry-log/log'
+import { preparePrivateFolder, syncFolder } from '#telemetry-log/segments'
 
 const rowSchema = z.object({
   /** RFC 3339. */
@@ -102,13 +103,15 @@ const linesOf = (letters: readonly DeadLetter[]): Buffer =>
 
 function writeDurably(logFolder: string, name: string, flags: 'a' | 'w', bytes: Buffer): void {
   const folder = deadLetterFolder(logFolder)
-  mkdirSync(folder, { recursive: true })
-  const fd = openSync(join(folder, name), flags)
+  preparePrivateFolder(folder)
+  const fd = openSync(join(folder, name), flags, 0o600)
   const sizeBefore = fstatSync(fd).size
   try {
     let written = 0
     while (written < bytes.length) written += writeSync(fd, bytes, written)
     fdatasyncSync(fd)
+    // A new file, or one whose creation was not durable when an earlier call failed.
+    if (sizeBefore === 0) for (const changed of [folder, logFolder]) syncFolder(changed)
   } catch (error) {
     cutBack(fd, sizeBefore)
     throw error

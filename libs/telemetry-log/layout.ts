@@ -43,7 +43,7 @@ export function readLayout(logFolder: string): Layout {
 /** Replaces the layout durably: a crash leaves the old one or the new one. */
 export function writeLayout(logFolder: string, layout: Layout): void {
   const path = join(logFolder, fileName)
-  writeFileSync(`${path}.next`, `${JSON.stringify(layout)}\n`, { flush: true })
+  writeFileSync(`${path}.next`, `${JSON.stringify(layout)}\n`, { mode: 0o600, flush: true })
   renameSync(`${path}.next`, path)
   syncFolder(logFolder)
 }

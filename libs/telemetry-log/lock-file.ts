@@ -77,7 +77,7 @@ export function claimLock(folder: string, generation: number, own: ProcessIdenti
 
 function createExclusively(path: string): number | undefined {
   try {
-    return openSync(path, 'wx')
+    return openSync(path, 'wx', 0o600)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return undefined
     throw error

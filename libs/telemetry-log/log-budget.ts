@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs'
 import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
+import { preparePrivateFolder } from '#telemetry-log/segments'
 
 /** Disk limits of the telemetry log, in bytes. */
 export type LogBudget = {
@@ -22,7 +22,7 @@ const segmentsInBudget = 32
 
 /** Returns the budget of a log: `configuredBytes`, or 10 GiB or half of the available disk, whichever is less. */
 export function logBudget(folder: string, configuredBytes: number | undefined): LogBudget {
-  mkdirSync(folder, { recursive: true })
+  preparePrivateFolder(folder)
   const availableBytes = freeBytes(folder) + folderBytes(folder)
   const budgetBytes = configuredBytes ?? Math.min(defaultBudgetBytes, Math.floor(availableBytes / 2))
   const segmentBytes = Math.floor(budgetBytes / segmentsInBudget)

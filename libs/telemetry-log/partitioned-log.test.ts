@@ -1,6 +1,6 @@
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { zstdCompressSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { newId } from '#core/ids'
@@ -25,12 +25,40 @@ import {
 import { openSegmentLog } from '#telemetry-log/segment-log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
 import { listSegments } from '#telemetry-log/segments'
+import { syncedPaths, syncsMissing } from '#test/synced-paths'
 
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'partitioned-log-'))
 })
 afterEach(() => rmSync(folder, { recursive: true }))
+
+test('the folders of a new log and of its partitions are durable in the folders above, and private', async ({
+  skip,
+}) => {
+  if (syncsMissing !== null) return skip(syncsMissing)
+  const logFolder = join(folder, 'data', 'log')
+  const paths = await syncedPaths(async () => {
+    const log = await openPartitionedLog({ folder: logFolder, partitions: 2 })
+    await log.close()
+  })
+  const created = readdirSync(logFolder, { recursive: true, encoding: 'utf8', withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name))
+  expect(created).toHaveLength(3)
+  for (const made of [logFolder, ...created]) {
+    expect(paths, made).toContain(dirname(made))
+    expect(statSync(made).mode & 0o777, made).toBe(0o700)
+  }
+  expect(paths).toContain(folder)
+})
+
+test('the folder of an earlier version, which others could read, becomes private', async () => {
+  const logFolder = join(folder, 'log')
+  mkdirSync(logFolder, { mode: 0o755 })
+  await (await openPartitionedLog({ folder: logFolder, partitions: 1 })).close()
+  expect(statSync(logFolder).mode & 0o777).toBe(0o700)
+})
 
 /** Five devices of each of four partitions. */
 const devices = Array.from({ length: 4 }, (_, partition) => Array.from({ length: 5 }, () => idIn(partition))).flat()

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { recoverPartitions, unstoredSamples, writePartitions } from '#telemetry-log/change-partitions'
 import {
   deletePartitions,
@@ -17,6 +17,7 @@ import { type FolderLock, lockFolder } from '#telemetry-log/lock'
 import { LogFullError, LogLayoutError, type TelemetryLog } from '#telemetry-log/log'
 import { partitionOf } from '#telemetry-log/partition'
 import { openSegmentLog, type SegmentLog } from '#telemetry-log/segment-log'
+import { preparePrivateFolder } from '#telemetry-log/segments'
 import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
 import { isShortage } from '#telemetry-log/shortage'
 
@@ -55,7 +56,7 @@ const maxWaiting = { bytes: 16 * mebibyte, reports: 16_384 }
  */
 export async function openPartitionedLog(options: PartitionedLogOptions): Promise<PartitionedLog> {
   const { folder } = options
-  mkdirSync(folder, { recursive: true })
+  preparePrivateFolder(folder)
   const lock = await lockFolder(folder)
   try {
     const layout = await layoutFor(options, lock)

@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, ftruncateSync, mkdirSync, write } from 'node:fs'
+import { closeSync, fdatasync, ftruncateSync, write } from 'node:fs'
 import { type AppendQueueFigures, createAppendQueue, type WaitingAppend } from '#telemetry-log/append-queue'
 import type { DeadLetterPlace } from '#telemetry-log/dead-letters'
 import { maxFrameBytes, writeFrame } from '#telemetry-log/frame'
@@ -7,7 +7,7 @@ import { type FolderLock, lockFolder } from '#telemetry-log/lock'
 import type { LogTail, TelemetryBatch, TelemetryLog } from '#telemetry-log/log'
 import { LogFailedError, LogFullError } from '#telemetry-log/log'
 import { type OpenSegment, openNewestSegment } from '#telemetry-log/recover'
-import { createSegment, segmentHeaderBytes } from '#telemetry-log/segments'
+import { createSegment, preparePrivateFolder, segmentHeaderBytes } from '#telemetry-log/segments'
 import { isShortage } from '#telemetry-log/shortage'
 
 export type SegmentLogOptions = {
@@ -47,7 +47,7 @@ export async function openSegmentLog(options: SegmentLogOptions): Promise<Segmen
   const { folder, maxSegmentBytes = 64 * mebibyte, onTail, syncData = fdatasync } = options
   const { maxWaitingBytes = 16 * mebibyte, maxWaitingReports = 16_384 } = options
   const { deadLetters = { logFolder: folder, partition: 0 } } = options
-  mkdirSync(folder, { recursive: true })
+  preparePrivateFolder(folder)
   const lock = options.lock ?? (await lockFolder(folder))
   const releaseLock = async () => {
     if (!options.lock) await lock.release()

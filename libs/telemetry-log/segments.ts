@@ -1,5 +1,15 @@
-import { closeSync, fsyncSync, openSync, readdirSync, readSync, unlinkSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { crc32c } from '@node-rs/crc32'
 import type { LogPosition } from '#telemetry-log/log'
 
@@ -32,7 +42,7 @@ export function createSegment(folder: string, base: LogPosition, samplesBefore: 
   header.writeDoubleLE(samplesBefore, 24)
   header.writeUInt32LE(crc32c(header.subarray(8)), 4)
   // Fail if the file exists: another process may have created it.
-  const fd = openSync(path, 'wx+')
+  const fd = openSync(path, 'wx+', 0o600)
   try {
     writeSync(fd, header, 0, header.length, 0)
     fsyncSync(fd)
@@ -64,6 +74,27 @@ export function syncFolder(folder: string): void {
     fsyncSync(fd)
   } finally {
     closeSync(fd)
+  }
+}
+
+/**
+ * Creates a folder that only its owner can read, durable in the folder above it. Also restricts a folder that an earlier version
+ * created, unless it belongs to another user, as the root of a volume does.
+ */
+export function preparePrivateFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (first === undefined) {
+    restrict(folder)
+    return
+  }
+  for (let created = folder; created.length >= first.length; created = dirname(created)) syncFolder(dirname(created))
+}
+
+function restrict(folder: string): void {
+  try {
+    chmodSync(folder, 0o700)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && ['EPERM', 'EROFS'].includes(String(error.code)))) throw error
   }
 }
 

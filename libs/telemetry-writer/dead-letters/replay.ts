@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { addTo } from '#core/counts'
 import type { IlpTransport } from '#questdb/ilp-transport'
 import type { QuestdbSql } from '#questdb/sql'
@@ -14,6 +14,7 @@ import {
   parseDeadLetter,
 } from '#telemetry-log/dead-letters'
 import type { TelemetryBatch } from '#telemetry-log/log'
+import { syncFolder } from '#telemetry-log/segments'
 import { createLoggedSamples, type LoggedSamples } from './logged-samples.ts'
 import { fateOver } from './replay-fate.ts'
 import { replayableReport } from './replay-report.ts'
@@ -81,10 +82,12 @@ async function untilApplied(questdb: QuestdbSql): Promise<void> {
 function keepOnly(path: string, lines: readonly string[]): void {
   if (lines.length === 0) {
     rmSync(path)
+    syncFolder(dirname(path))
     return
   }
-  writeFileSync(`${path}.next`, lines.map((line) => `${line}\n`).join(''), { flush: true })
+  writeFileSync(`${path}.next`, lines.map((line) => `${line}\n`).join(''), { mode: 0o600, flush: true })
   renameSync(`${path}.next`, path)
+  syncFolder(dirname(path))
 }
 
 async function fatesOf(parts: ReplayParts, logged: LoggedSamples, lines: readonly string[]): Promise<[string, Fate][]> {
