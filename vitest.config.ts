@@ -21,7 +21,7 @@ const unitTests = [
   'apps/ingest/{access/device-access,jobs/open-jobs,report/device-traffic,report/report-cost}.test.ts',
   'apps/router-agent/{backoff,drive-source,job-runner,sample-buffer}.test.ts',
   'apps/router-agent/world/*.test.ts',
-  'apps/stack/backup/backup-folder.test.ts',
+  'apps/stack/{backup/backup-folder,engines/credentials}.test.ts',
   'test/browser/{map-request,place-click,tile-feed}.test.ts',
   'test/repository/{adapters-page,compose-kafka,documents,import-direction,kubernetes,packages,unsafe-patterns}.test.ts',
 ]

@@ -17,6 +17,8 @@ import { openServices } from './start.ts'
 // By default the heap may grow to several times its live size before a full collection. Answers with large maps leave much
 // garbage: with 30 % an attack on the map grows the process by 230 MiB instead of 440 and costs a tenth more CPU.
 setFlagsFromString('--heap-growing-percent=30')
+// Only the user of the service can read what it writes.
+process.umask(0o077)
 exitOnSignals()
 
 const config = parseConfig(configSchema, process.env)

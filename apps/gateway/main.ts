@@ -4,6 +4,8 @@ import { createLogger } from '#http/request-log'
 import { configSchema } from './config.ts'
 import { startGateway } from './start.ts'
 
+// Only the user of the service can read what it writes.
+process.umask(0o077)
 exitOnSignals()
 const config = parseConfig(configSchema, process.env)
 const logger = createLogger('gateway', config.LOG_LEVEL)

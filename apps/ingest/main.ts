@@ -4,6 +4,8 @@ import { LogInUseError, LogLayoutError } from '#telemetry-log/log'
 import { configSchema } from './config.ts'
 import { refuseWhen, startIngest } from './start.ts'
 
+// Only the user of the service can read what it writes.
+process.umask(0o077)
 exitOnSignals()
 const { server, logger, checks, failed, beginStop, close } = await startIngest(
   parseConfig(configSchema, process.env),

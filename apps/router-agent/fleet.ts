@@ -12,6 +12,9 @@ import { SetupRefused, setUpDemo } from './fleet-setup.ts'
 import { createLog } from './log.ts'
 import { makeRoster } from './world/roster.ts'
 
+// The token, the config with its secrets and the positions are only for the user of the agent.
+process.umask(0o077)
+
 // The demo fleet: many simulated routers in one process, each with the agent of agent.ts.
 const startEveryMs = 80
 const saveEveryMs = 30_000

@@ -5,6 +5,9 @@ import { createBackoff } from './backoff.ts'
 import { readAgentConfig } from './config.ts'
 import { misconfiguredExitCode, restartExitCode } from './restart.ts'
 
+// The token, the config with its secrets and the positions are only for the user of the agent.
+process.umask(0o077)
+
 // Supervises the agent, as init does on a router: restarts it when a job requests it or when it has crashed.
 const program = fileURLToPath(new URL('./router-process.ts', import.meta.url))
 const arguments_ = process.argv.slice(2)

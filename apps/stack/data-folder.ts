@@ -1,4 +1,4 @@
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { replaceFile } from '#core/durable-file'
@@ -56,7 +56,7 @@ const stoppingDeadlineMs = 60_000
  * stopping and takes the lock of one that was killed. Throws an error with one sentence if the folder is in use.
  */
 export async function lockDataFolder(folder: DataFolder): Promise<Lock> {
-  await mkdir(folder.run, { recursive: true })
+  await mkdir(folder.run, { recursive: true, mode: 0o700 })
   const lockFile = lockFileOf(folder)
   const startedWaitingAt = Date.now()
   while (!(await tryLock(lockFile))) {
@@ -102,6 +102,17 @@ async function tryLock(lockFile: string): Promise<boolean> {
 async function readLock(lockFile: string): Promise<[pid: number, state: string]> {
   const [pid = '', state = ''] = (await readFile(lockFile, 'utf8').catch(() => '')).trim().split(' ')
   return [Number(pid), state]
+}
+
+/**
+ * Restricts the folders of the data to their owner, in a folder of an earlier version too. The files in them cannot be reached
+ * then, so their modes do not matter. A start of Postgres as another user lets this user pass.
+ */
+export async function restrictDataFolder(folder: DataFolder): Promise<void> {
+  for (const path of Object.values(folder)) {
+    const known = await stat(path).catch(() => undefined)
+    if (known?.isDirectory() && known.mode & 0o077) await chmod(path, 0o700)
+  }
 }
 
 /** Removes the data of earlier starts and leaves all other files in the folder. */

@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { systemClock } from '#core/clock'
 import type { AccessFile } from './access.ts'
 import { type Options, readOptions } from './config.ts'
-import { dataFolder, lockDataFolder } from './data-folder.ts'
+import { dataFolder, lockDataFolder, restrictDataFolder } from './data-folder.ts'
 import { boundLogs } from './log-files.ts'
 import { createParts } from './parts.ts'
 import { createProgress } from './progress.ts'
@@ -10,12 +10,15 @@ import { createSignInLink } from './sign-in-link.ts'
 import { interruption } from './signals.ts'
 import { startOrder, startStack } from './stack.ts'
 
+// Also for the databases, which inherit it: only their user can read the data.
+process.umask(0o077)
 const progress = createProgress(console.log, systemClock)
 
 /** Runs the product until it receives a stop signal. Throws an error with one sentence if the start fails. */
 async function run(options: Options): Promise<void> {
   const folder = dataFolder(options.dataDir)
   const lock = await lockDataFolder(folder)
+  await restrictDataFolder(folder)
   const interrupted = interruption(progress)
   const parts = createParts(startOrder(options), progress, interrupted)
   const logs = boundLogs(folder)

@@ -51,6 +51,8 @@ export async function startStack(
   if (options.cluster) await requireSharedPorts(port, host)
   if (options.fresh) await emptyDataFolder(folder)
   if (!options.cluster) refuseClusterFolder(folder)
+  const masterSecret =
+    config.CONFIG_SECRETS_KEY ?? (await keptSecret(join(folder.secrets, 'config-secrets-key'), masterSecretAdvice))
 
   if (!options.cluster && !config.KAFKA_BROKERS && existsSync(folder.kafka)) {
     progress.say(
@@ -81,8 +83,6 @@ export async function startStack(
     baseUrl,
     folder,
   })
-  const masterSecret =
-    config.CONFIG_SECRETS_KEY ?? (await keptSecret(join(folder.secrets, 'config-secrets-key'), masterSecretAdvice))
   const environment = {
     ...options.environment,
     ...databases.environment,

@@ -7,6 +7,8 @@ import { startWorker } from './start.ts'
 
 // Callers wait for the responses of the other processes, so these get the cores first while a large batch is dispatched.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+// Only the user of the service can read what it writes.
+process.umask(0o077)
 exitOnSignals()
 
 const config = parseConfig(configSchema, process.env)

@@ -4,6 +4,8 @@ import { createLogger } from '#http/request-log'
 import { configSchema, writtenCopy } from './config.ts'
 import { startWriter } from './start.ts'
 
+// Only the user of the service can read what it writes.
+process.umask(0o077)
 exitOnSignals()
 const config = parseConfig(configSchema, process.env)
 const copy = writtenCopy(config)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readableByOthers } from '#test/private-data'
 import { killProcessesOn, type StartedProduct, startProduct } from '#test/started-product'
 import { until } from '#test/until'
 
@@ -213,6 +214,8 @@ test('a backup that is killed is refused by a restore, and the next one releases
   const next = await command('backup', join(root, 'after-killed'), '--data-dir', dataDir)
   expect(next.output).toContain('has everything that was accepted before')
   expect(await isInCheckpoint()).toBe(false)
+  expect(readableByOthers(backup)).toEqual([])
+  expect(readableByOthers(dataDir)).toEqual([])
   await rm(join(root, 'after-killed'), { recursive: true })
 })
 
@@ -260,6 +263,7 @@ test('a backup of a running system, restored into an empty folder, answers the s
   expect(await command('restore', backup, '--data-dir', target)).toMatchObject({ code: 0 })
   const product = await startProduct(target, { args: ['--no-demo'] })
   restored = product
+  expect(readableByOthers(target)).toEqual([])
   expect(product.access.adminKey).toBe(source.access.adminKey)
   // The writers first send the last 15 minutes again, which aligns their samples anew.
   let different = ['not compared']

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '#test/database'
+import { readableByOthers } from '#test/private-data'
 import { questdbConnection } from '#test/questdb'
 import { freePort } from '../../apps/stack/engines/process.ts'
 
@@ -118,12 +119,19 @@ test('npm start serves, restarts parts, survives a kill and leaves no processes'
   }
   await expect.poll(() => statusOf('/readyz'), { timeout: 2 * minute, interval: 100 }).toBe(200)
 
+  expect(readableByOthers(dataDir)).toEqual([])
+
+  // An installation of an earlier version, whose folders everybody can read.
+  for (const name of ['.', 'questdb', 'telemetry-log', 'logs', 'secrets']) await chmod(join(dataDir, name), 0o755)
+  expect(readableByOthers(dataDir)).not.toEqual([])
+
   // Killing the process group of the terminal leaves the databases, which have their own process groups.
   process.kill(-(first.child.pid ?? 0), 'SIGKILL')
   await once(first.child, 'exit')
   const third = start(dataDir, gateway.environment)
   await third.saw('Ready: http://127.0.0.1:')
   expect(third.output()).toContain('Stopped Postgres, left over from a killed start.')
+  expect(readableByOthers(dataDir)).toEqual([])
   expect((await readAccess()).adminKey).toBe(access.adminKey)
   expect((await call('GET', '/orgs')).body).toContain('Kept across starts')
   await expect.poll(gateway.receivePosition, { timeout: minute }).toContain('"lat":50.07')
@@ -134,6 +142,14 @@ test('npm start serves, restarts parts, survives a kill and leaves no processes'
   const stops = [...third.output().matchAll(/(\S+) +stopped in/g)].map(([, part]) => part)
   expect(stops).toEqual(['gateway', 'control-plane', 'worker', 'ingest', 'QuestDB', 'Postgres'])
   expect(processesOnFolder()).toEqual([])
+
+  // An empty master secret is not replaced, because the stored secrets need the one that it had.
+  const secret = join(dataDir, 'secrets/config-secrets-key')
+  await writeFile(secret, '')
+  const fourth = start()
+  expect(await once(fourth.child, 'exit')).toEqual([1, null])
+  expect(fourth.output()).toContain(`${secret} is empty, but must have a secret. Restore it from a backup`)
+  expect(await readFile(secret, 'utf8')).toBe('')
 })
 
 test('databases from the environment replace the embedded ones', { timeout: 3 * minute }, async () => {

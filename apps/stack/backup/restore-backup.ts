@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { parseConfig } from '#core/config'
@@ -44,7 +44,7 @@ export async function restoreDataFolder(backup: string, data: DataFolder, target
   await verify(backup, manifest, run)
   const building = dataFolder(`${data.dir}.restoring`)
   await mkdir(dirname(building.dir), { recursive: true })
-  await mkdir(building.dir).catch(() => {
+  await mkdir(building.dir, { mode: 0o700 }).catch(() => {
     throw new Error(
       `${building.dir} exists: another restore writes to it or was interrupted. Delete it and run the command again.`,
     )
@@ -94,6 +94,8 @@ async function restoreQuestdb(
   for (const folder of folders) {
     await copyFiles(backup, manifest, 'questdb', folder, signal)
     await writeFile(join(folder, questdbTrigger), '')
+    // In a deployment, QuestDB runs as another user than this command.
+    await chmod(join(folder, questdbTrigger), 0o644)
   }
 }
 

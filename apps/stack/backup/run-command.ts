@@ -21,6 +21,8 @@ export async function runCommand(
   args: string[],
   work: (command: Command) => Promise<void>,
 ): Promise<void> {
+  // Only the user who runs it can read what it writes.
+  process.umask(0o077)
   const stopping = new AbortController()
   const stop = () => stopping.abort(new Error(`The ${name} was stopped.`))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { access, chmod, chown, constants, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { totalmem } from 'node:os'
-import { join, resolve } from 'node:path'
+import { totalmem, userInfo } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { connectionOptions } from '#postgres/connection'
 import { commandLine } from './command-line.ts'
 import { keptSecret } from './credentials.ts'
-import { callAs, systemOwner } from './owner.ts'
+import { callAs, type Owner, systemOwner } from './owner.ts'
 import { freePort, startProcess, stopProcess, waitUntilReady } from './process.ts'
 
 const run = promisify(execFile)
@@ -104,7 +104,9 @@ async function startOnce(options: PostgresOptions): Promise<PostgresEngine> {
   const used = Object.entries({ ...settings, ...(options.durable === false ? throwAway : {}) })
   const args = ['-D', cluster, '-p', String(port), ...used.flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const { postgres } = await binaries()
-  const call = await callAs(await systemOwner(), postgres, args, [cluster])
+  const owner = await systemOwner()
+  await letOwnerPass(owner, dir)
+  const call = await callAs(owner, postgres, args, [cluster])
   const process = await startProcess(call.command, call.args, { ...call.options, env: environment, logFile, pidFile })
   const engine = {
     url: `postgresql://${user}:${password}@127.0.0.1:${port}/${user}`,
@@ -138,6 +140,7 @@ async function initializePostgres(dir: string): Promise<string> {
   await mkdir(building, { recursive: true, mode: 0o700 })
   await writeFile(passwordFile, password, { mode: 0o600 })
   await Promise.all([building, passwordFile].map((path) => chown(path, owner.uid, owner.gid)))
+  await letOwnerPass(owner, dir)
   const args = [`--pgdata=${building}`, `--username=${user}`, `--pwfile=${passwordFile}`, ...clusterFlags]
   const { initdb } = await binaries()
   const call = await callAs(owner, initdb, args, [building])
@@ -148,6 +151,20 @@ async function initializePostgres(dir: string): Promise<string> {
   }
   await rename(building, cluster)
   return password
+}
+
+/**
+ * Lets the user of Postgres pass `dir` and the data folder above it, which only root may read, without a capability. That
+ * user cannot list them.
+ */
+async function letOwnerPass({ uid, gid }: Owner, dir: string): Promise<void> {
+  if (uid === userInfo().uid) return
+  for (const folder of [dirname(dir), dir]) {
+    const { uid: holder, mode } = await stat(folder)
+    if (holder !== userInfo().uid || mode & 0o001) continue
+    await chown(folder, holder, gid)
+    await chmod(folder, 0o710)
+  }
 }
 
 /**

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { chmod, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { callAs, systemOwner } from './owner.ts'
+import { startPostgres } from './postgres.ts'
 
 const run = promisify(execFile)
 const repository = resolve(import.meta.dirname, '../../..')
@@ -41,6 +42,21 @@ test('Postgres starts for root in a clone that only root can read', { timeout: 1
   const node = join(clone, 'node_modules/node/bin/node')
   const { stdout } = await run(node, ['--input-type=module', '--eval', startAndAsk], { cwd: clone })
   expect(stdout.trim()).toBe(`started in ${clone}/data/postgres/cluster`)
+})
+
+test('the user of Postgres can pass the data folder of root, and nobody else can', { timeout: 180_000 }, async ({
+  skip,
+}) => {
+  skip(needsRootOnLinux !== null, needsRootOnLinux ?? '')
+  const data = join(privateFolder, 'data')
+  await mkdir(data, { mode: 0o700 })
+  const engine = await startPostgres({ dir: join(data, 'postgres'), durable: false })
+  await engine.stop()
+  const { gid } = await systemOwner()
+  for (const folder of [data, join(data, 'postgres')]) {
+    expect(await stat(folder), folder).toMatchObject({ uid: 0, gid, mode: 0o40_710 })
+  }
+  expect((await stat(join(data, 'postgres/cluster'))).mode & 0o777).toBe(0o700)
 })
 
 test('without setpriv, the error is one sentence that says what to do', async ({ skip }) => {

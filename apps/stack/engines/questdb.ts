@@ -65,7 +65,7 @@ export async function startQuestdb(options: QuestdbOptions): Promise<QuestdbEngi
     findJava(questdbProgram, options.javaHome),
     questdbJar(options.cacheDir, options.onDownload),
   ])
-  await mkdir(dataDir, { recursive: true })
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const password = await keptSecret(join(dir, 'password'), replaceable)
   const ports = options.ports ?? { http: await freePort(), pg: await freePort() }
   const process = await startProcess(java, [...javaFlags(jar, options.heapBytes ?? defaultHeapBytes), '-d', dataDir], {
@@ -136,6 +136,8 @@ function settings(ports: QuestdbPorts, password: string, ramLimitBytes: number):
     QDB_SHARED_WRITE_WORKER_COUNT: String(workers),
     QDB_MAT_VIEW_REFRESH_WORKER_COUNT: String(workers),
     QDB_LOG_W_STDOUT_LEVEL: 'ERROR,CRITICAL,ADVISORY',
+    // 0700. Its files have mode 0644 whatever the umask is, and nobody else can enter their folders.
+    QDB_CAIRO_MKDIR_MODE: '448',
     ...questdbTuning,
   }
 }
