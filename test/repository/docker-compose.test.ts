@@ -39,6 +39,14 @@ test('each secret is required once and listed in the header', () => {
   expect(required).toEqual(expect.arrayContaining(used))
 })
 
+test('the image is built without files of secrets', () => {
+  const ignored = readFileSync(join(repository, '.dockerignore'), 'utf8').split('\n')
+  // `.env` of Docker Compose, the data of `npm start`, and the state of `npm run agent`.
+  expect(ignored).toEqual(
+    expect.arrayContaining(['.env', '.env.*', '**/.env', '**/.env.*', '.data', '.agent', 'backups']),
+  )
+})
+
 test('ingest trusts one more proxy than the control plane', () => {
   expect(service('control-plane')).not.toContain('PROXY_HOPS')
   expect(service('ingest')).not.toContain('PROXY_HOPS')
