@@ -2,11 +2,13 @@ import { measureDataUse } from '#alerts/data-use/measure'
 import {
   type AlertSystem,
   endAlerts,
+  evaluationPiece,
   openAlerts,
-  runStep,
   type SqlCondition,
   type SqlEnd,
+  slicesOf,
 } from '#alerts/evaluation/changes'
+import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import type { QuestdbSql } from '#questdb/sql'
 
 const utcNow = `now() AT TIME ZONE 'UTC'`
@@ -17,7 +19,7 @@ const dataUse: SqlCondition & SqlEnd = {
   join: `LEFT JOIN (
       SELECT organization_id, device_id, sum(bytes) AS month_bytes,
         sum(bytes) FILTER (WHERE day >= (${utcNow})::date) AS day_bytes
-      FROM device_data_use WHERE day >= date_trunc('month', ${utcNow})::date GROUP BY organization_id, device_id
+      FROM device_data_use WHERE organization_id = $2::uuid AND day >= date_trunc('month', ${utcNow})::date GROUP BY organization_id, device_id
     ) used ON used.organization_id = r.organization_id AND used.device_id = d.id`,
   holds: `${bytes} > r.threshold * 1e6`,
   since: `date_trunc(r.period, ${utcNow}) AT TIME ZONE 'UTC'`,
@@ -26,14 +28,34 @@ const dataUse: SqlCondition & SqlEnd = {
 }
 
 /**
- * Measures data use where that is due, and evaluates the rules about it for all organizations. An alert ends with the UTC day
- * or month. Returns the number of changed alerts.
+ * Measures data use where that is due, and evaluates the rules about it, organization by organization. An alert ends with the
+ * UTC day or month. Returns the number of changed alerts.
  */
-export async function evaluateDataUse(system: AlertSystem, copies: readonly QuestdbSql[]): Promise<number> {
-  const { rowCount } = await system.pool.query("SELECT FROM alert_rule WHERE kind = 'data_use' LIMIT 1")
-  if (!rowCount) return 0
-  await measureDataUse(system, copies)
-  const ended = await runStep(system, 'telemetry', (connection) => endAlerts(connection, system, dataUse))
-  const opened = await runStep(system, 'telemetry', (connection) => openAlerts(connection, system, dataUse))
-  return ended + opened
+export async function evaluateDataUse(
+  system: AlertSystem,
+  copies: readonly QuestdbSql[],
+  rounds: FairRounds = createFairRounds(),
+): Promise<number> {
+  const { rows } = await system.pool.query<{ id: string; rule_ids: string[]; devices: number | null }>(
+    `SELECT r.organization_id AS id, array_agg(r.id) AS rule_ids, max(used.device_count) AS devices
+     FROM alert_rule r LEFT JOIN organization_usage used ON used.organization_id = r.organization_id
+     WHERE r.enabled AND r.kind = 'data_use' GROUP BY r.organization_id`,
+  )
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return rounds.run({
+    owners: [...byId.keys()],
+    workOf: (organizationId) => {
+      const { rule_ids, devices } = byId.get(organizationId) ?? { rule_ids: [], devices: 0 }
+      return [
+        () => measureDataUse(system, copies, organizationId),
+        ...slicesOf(rule_ids, devices ?? 0).map((ruleIds) => {
+          const slice = { organizationId, ruleIds }
+          return evaluationPiece(system, 'telemetry', organizationId, [
+            (connection) => endAlerts(connection, system, slice, dataUse),
+            (connection) => openAlerts(connection, system, slice, dataUse),
+          ])
+        }),
+      ]
+    },
+  })
 }

@@ -5,15 +5,19 @@ import { publishAlerts } from '#alerts/inbox/publish'
 import { queueMails } from '#alerts/mail/queue'
 import type { AlertKind } from '#alerts/rules/condition'
 import type { Clock } from '#core/clock'
+import type { Piece } from '#core/fair-rounds'
 import { type Plans, planNamed } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Pool } from '#postgres/pool'
 
 export type AlertSystem = { pool: Pool; plans: Plans; clock: Clock }
 
+/** The rules of one organization that a piece of a round evaluates. */
+export type RuleSlice = { organizationId: string; ruleIds: readonly string[] }
+
 /**
- * A kind of condition as SQL over rule `r` and device `d`, and what `join` adds. $1: the plans that include smart tags;
- * `values` begin at $2.
+ * A kind of condition as SQL over rule `r` and device `d`, and what `join` adds. $1 to $3 are the plans that include smart
+ * tags, the organization and its rules; `values` begin at $4.
  */
 export type SqlCondition = {
   kinds: readonly AlertKind[]
@@ -29,9 +33,19 @@ export type SqlCondition = {
 /** When alerts of these kinds end, as SQL over alert `a`, rule `r`, device `d` and what `join` adds. */
 export type SqlEnd = { kinds: readonly AlertKind[]; join?: string; ended: string; values?: unknown[] }
 
-/** Most alerts that one transaction opens or ends. */
+/** Most combinations of a rule and a device that one statement tests. A statement tests at least one rule. */
+const maxPairs = 200_000
+
+/** Divides the rules of an organization with so many devices among statements. */
+export function slicesOf<Rule>(rules: readonly Rule[], devices: number): Rule[][] {
+  const rulesAtOnce = Math.max(1, Math.floor(maxPairs / Math.max(1, devices)))
+  return Array.from({ length: Math.ceil(rules.length / rulesAtOnce) }, (_, index) =>
+    rules.slice(index * rulesAtOnce, (index + 1) * rulesAtOnce),
+  )
+}
+
+/** Most alerts that one statement opens or ends. */
 const batchSize = 10_000
-const maxBatches = 20
 
 /**
  * Opens an alert for each rule and device on which the condition holds, with its events and e-mail, in the caller's transaction. Does
@@ -40,6 +54,7 @@ const maxBatches = 20
 export async function openAlerts(
   connection: Connection,
   { plans }: AlertSystem,
+  slice: RuleSlice,
   { kinds, join, holds, since, measured, values = [] }: SqlCondition,
 ): Promise<number> {
   const { rows } = await connection.query<AlertRow>(
@@ -57,7 +72,7 @@ export async function openAlerts(
      FROM (SELECT uuidv7() AS id, * FROM found) numbered
      ON CONFLICT (rule_id, device_id) WHERE ended_at IS NULL DO NOTHING
      RETURNING ${alertColumns}`,
-    [smartTagPlans(plans), ...values],
+    [...sliceValues(plans, slice), ...values],
   )
   await publishAlerts(connection, 'alert.opened', rows)
   await queueMails(connection, rows)
@@ -71,11 +86,13 @@ export async function openAlerts(
 export const endAlerts = (
   connection: Connection,
   system: AlertSystem,
+  slice: RuleSlice,
   { kinds, join, ended, values = [] }: SqlEnd,
 ): Promise<number> =>
   endChosen(
     connection,
     system,
+    slice,
     `SELECT a.id, 'condition_ended' AS reason ${unendedSql(kinds, join)} AND (${ended}) AND $1::text[] IS NOT NULL`,
     values,
   )
@@ -84,44 +101,59 @@ export const endAlerts = (
 export async function endChosen(
   connection: Connection,
   { plans }: AlertSystem,
+  slice: RuleSlice,
   chosen: string,
   values: unknown[] = [],
 ): Promise<number> {
   const { rows } = await connection.query<EndedRow>(endAlertsSql(`${chosen} LIMIT ${batchSize}`), [
-    smartTagPlans(plans),
+    ...sliceValues(plans, slice),
     ...values,
   ])
   await publishEnded(connection, rows)
   return rows.length
 }
 
-// Arbitrary constants: one worker at a time evaluates each of the two sources.
+/** The first three parameters of a statement about a slice. */
+export const sliceValues = (plans: Plans, { organizationId, ruleIds }: RuleSlice) => [
+  smartTagPlans(plans),
+  organizationId,
+  ruleIds,
+]
+
+// Arbitrary constants, one for each source. Workers of the version before lock it alone, for all organizations.
 const locks = { stored: 7_264_115_040, telemetry: 7_264_115_041 }
 
 /**
- * Runs a step of a round in transactions until one changes less than `size`, the most that one can change. Returns the number
- * of changes; 0 when another worker runs a round.
+ * Runs steps of the evaluation of one organization in one transaction, and again if one of them changed as many alerts as it
+ * may. Does nothing when another worker evaluates the organization. A statement may run for 15 s, because others wait.
  */
-export async function runStep(
-  system: AlertSystem,
-  lock: keyof typeof locks,
-  step: (connection: Connection) => Promise<number>,
-  size = batchSize,
-): Promise<number> {
-  let total = 0
-  for (let batch = 0; batch < maxBatches; batch++) {
-    const changed = await systemTransaction(system, async (connection) => {
-      const { rows } = await connection.query<{ held: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS held', [
-        locks[lock],
-      ])
-      return rows[0]?.held ? step(connection) : 0
-    })
-    total += changed
-    if (changed < size) break
-  }
-  return total
-}
+export const evaluationPiece =
+  (
+    system: AlertSystem,
+    source: keyof typeof locks,
+    organizationId: string,
+    steps: readonly ((connection: Connection) => Promise<number>)[],
+  ): Piece =>
+  () =>
+    systemTransaction(
+      system,
+      async (connection) => {
+        const { rows } = await connection.query<{ held: boolean }>(
+          `SELECT pg_try_advisory_xact_lock_shared($1) AND pg_try_advisory_xact_lock(hashtextextended($2, $1)) AS held`,
+          [locks[source], organizationId],
+        )
+        let changes = 0
+        let hasMore = false
+        for (const step of rows[0]?.held ? steps : []) {
+          const changed = await step(connection)
+          changes += changed
+          hasMore ||= changed >= batchSize
+        }
+        return { changes, hasMore }
+      },
+      { prelude: "SET LOCAL statement_timeout = '15s'" },
+    )
 
 /** The names of the plans that include smart tags. */
-export const smartTagPlans = (plans: Plans): string[] =>
+const smartTagPlans = (plans: Plans): string[] =>
   Object.keys(plans).filter((name) => planNamed(plans, name).smartTagGroups)

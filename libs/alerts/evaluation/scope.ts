@@ -1,6 +1,9 @@
 import type { AlertKind } from '#alerts/rules/condition'
 
-/** SQL condition: rule `r` applies to device `d` of organization `o`. $1: the plans that include smart tags. */
+/**
+ * SQL condition: rule `r` applies to device `d` of organization `o`. Here and below, $1 to $3 are the plans that include smart
+ * tags, and the organization and the rules of the slice.
+ */
 const appliesSql = `d.status <> 'disabled' AND d.tags @> r.tags AND (
   r.group_id IS NULL
   OR EXISTS (SELECT FROM device_group_member m
@@ -14,18 +17,20 @@ const organizationSql = `JOIN organization o ON o.id = r.organization_id
 
 const ofKinds = (kinds: readonly AlertKind[]) => `r.kind IN (${kinds.map((kind) => `'${kind}'`).join(', ')})`
 
-/** SQL: FROM and WHERE that yield each enabled rule `r` of these kinds with each device `d` to which it applies. */
+const unendedOfSlice = 'a.ended_at IS NULL AND a.organization_id = $2::uuid AND a.rule_id = ANY ($3::uuid[])'
+
+/** SQL: FROM and WHERE that yield each enabled rule `r` of these kinds in the slice with each device `d` to which it applies. */
 export const watchedSql = (kinds: readonly AlertKind[], join = ''): string =>
   `FROM alert_rule r ${organizationSql} JOIN device d ON d.organization_id = r.organization_id ${join}
-   WHERE r.enabled AND ${ofKinds(kinds)} AND ${appliesSql}`
+   WHERE r.organization_id = $2::uuid AND r.id = ANY ($3::uuid[]) AND r.enabled AND ${ofKinds(kinds)} AND ${appliesSql}`
 
-/** SQL: FROM and WHERE that yield each alert `a` of these kinds that has not ended, with its rule `r` and device `d`. */
+/** SQL: FROM and WHERE that yield each alert `a` of these kinds in the slice that has not ended, with rule `r` and device `d`. */
 export const unendedSql = (kinds: readonly AlertKind[], join = ''): string =>
   `FROM alert a JOIN alert_rule r ON r.id = a.rule_id ${organizationSql}
      JOIN device d ON d.id = a.device_id AND d.organization_id = a.organization_id ${join}
-   WHERE a.ended_at IS NULL AND r.enabled AND ${ofKinds(kinds)}`
+   WHERE ${unendedOfSlice} AND r.enabled AND ${ofKinds(kinds)}`
 
-/** SQL: alerts that have not ended although no rule watches their device any more, with the reason. */
+/** SQL: alerts of the slice that have not ended although no rule watches their device any more, with the reason. */
 export const outOfScopeSql = `
   SELECT a.id, CASE WHEN r.id IS NULL THEN 'rule_deleted' WHEN NOT r.enabled THEN 'rule_disabled' ELSE 'out_of_scope' END
     AS reason
@@ -33,4 +38,4 @@ export const outOfScopeSql = `
     JOIN organization o ON o.id = a.organization_id
     LEFT JOIN alert_rule r ON r.id = a.rule_id
     LEFT JOIN device d ON d.id = a.device_id AND d.organization_id = a.organization_id
-  WHERE a.ended_at IS NULL AND (r.id IS NULL OR NOT r.enabled OR d.id IS NULL OR NOT (${appliesSql}))`
+  WHERE ${unendedOfSlice} AND (r.id IS NULL OR NOT r.enabled OR d.id IS NULL OR NOT (${appliesSql}))`

@@ -2,13 +2,17 @@ import {
   type AlertSystem,
   endAlerts,
   endChosen,
+  evaluationPiece,
   openAlerts,
-  runStep,
   type SqlCondition,
   type SqlEnd,
+  slicesOf,
 } from '#alerts/evaluation/changes'
 import { outOfScopeSql } from '#alerts/evaluation/scope'
-import { maxSides, updateSides } from '#alerts/evaluation/sides'
+import { updateSides } from '#alerts/evaluation/sides'
+import type { AlertKind } from '#alerts/rules/condition'
+import { createFairRounds, type FairRounds } from '#core/fair-rounds'
+import type { Connection } from '#postgres/pool'
 
 const isoUtc = (time: string) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 const period = 'make_interval(mins => r.for_minutes)'
@@ -49,25 +53,70 @@ const places: SqlCondition & SqlEnd = {
   ended: `s.inside <> (r.kind = 'entered_place')`,
 }
 
+/** The kinds of rules that need only Postgres. */
+const conditions = [offline, noFix, places]
+const kinds = conditions.flatMap((condition) => condition.kinds)
+
 /**
- * Evaluates the rules that need only Postgres, for all organizations: offline, no fix, entered or left a place. Opens and
- * ends alerts. Several workers may run it; each event opens one alert. Returns the number of changes.
+ * Evaluates the rules that need only Postgres, organization by organization: offline, no fix, entered or left a place. Opens
+ * and ends alerts. Several workers may run it; each event opens one alert. Returns the number of changes.
  */
-export async function evaluateStored(system: AlertSystem): Promise<number> {
-  if (!(await isWorkThere(system))) return 0
-  let changes = await runStep(system, 'stored', (connection) => endChosen(connection, system, outOfScopeSql))
-  await runStep(system, 'stored', (connection) => updateSides(connection, system), maxSides)
-  for (const condition of [offline, noFix, places]) {
-    changes += await runStep(system, 'stored', (connection) => endAlerts(connection, system, condition))
-    changes += await runStep(system, 'stored', (connection) => openAlerts(connection, system, condition))
-  }
-  return changes
+export async function evaluateStored(system: AlertSystem, rounds: FairRounds = createFairRounds()): Promise<number> {
+  const { rows } = await system.pool.query<{ id: string }>(organizationsSql, [kinds])
+  return rounds.run({
+    owners: rows.map(({ id }) => id),
+    workOf: async (organizationId) => {
+      const rules = await readRules(system, organizationId)
+      return slicesOf(rules, rules[0]?.devices ?? 0).map((slice) =>
+        evaluationPiece(system, 'stored', organizationId, stepsOf(system, organizationId, slice)),
+      )
+    },
+  })
 }
 
-/** Whether there are rules or alerts. Without them, a round is one query. */
-async function isWorkThere({ pool }: AlertSystem): Promise<boolean> {
-  const { rows } = await pool.query<{ there: boolean }>(
-    'SELECT EXISTS (SELECT FROM alert_rule) OR EXISTS (SELECT FROM alert WHERE ended_at IS NULL) AS there',
+/** The organizations with rules or alerts. Skips from one to the next in the index instead of reading all alerts. */
+const organizationsSql = `
+  WITH RECURSIVE alerted AS (
+    (SELECT organization_id FROM alert WHERE ended_at IS NULL ORDER BY organization_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT a.organization_id FROM alert a WHERE a.ended_at IS NULL AND a.organization_id > alerted.organization_id
+            ORDER BY a.organization_id LIMIT 1)
+    FROM alerted WHERE alerted.organization_id IS NOT NULL
   )
-  return rows[0]?.there ?? false
+  SELECT organization_id AS id FROM alerted WHERE organization_id IS NOT NULL
+  UNION
+  SELECT organization_id FROM alert_rule WHERE enabled AND kind = ANY ($1::text[])`
+
+/** A rule. `kind` is null unless this module evaluates it. `alerted`: it has alerts that have not ended. */
+type EvaluatedRule = { id: string; kind: AlertKind | null; alerted: boolean; devices: number | null }
+
+async function readRules({ pool }: AlertSystem, organizationId: string): Promise<EvaluatedRule[]> {
+  const { rows } = await pool.query<EvaluatedRule>(
+    `SELECT coalesce(rule.id, alerted.rule_id) AS id, rule.kind, alerted.rule_id IS NOT NULL AS alerted,
+       (SELECT device_count FROM organization_usage WHERE organization_id = $1) AS devices
+     FROM (SELECT id, kind FROM alert_rule WHERE organization_id = $1 AND enabled AND kind = ANY ($2::text[])) rule
+     FULL JOIN (SELECT DISTINCT rule_id FROM alert WHERE organization_id = $1 AND ended_at IS NULL) alerted
+       ON alerted.rule_id = rule.id
+     ORDER BY id`,
+    [organizationId, kinds],
+  )
+  return rows
+}
+
+/** The steps that evaluate these rules, each a statement. */
+function stepsOf(system: AlertSystem, organizationId: string, rules: readonly EvaluatedRule[]) {
+  const slice = { organizationId, ruleIds: rules.map(({ id }) => id) }
+  const present = new Set(rules.map(({ kind }) => kind))
+  const areThere = (condition: SqlCondition) => condition.kinds.some((kind) => present.has(kind))
+  const steps: ((connection: Connection) => Promise<number>)[] = []
+  if (rules.some(({ alerted }) => alerted))
+    steps.push((connection) => endChosen(connection, system, slice, outOfScopeSql))
+  if (areThere(places)) steps.push((connection) => updateSides(connection, system, slice).then(() => 0))
+  for (const condition of conditions.filter(areThere)) {
+    steps.push(
+      (connection) => endAlerts(connection, system, slice, condition),
+      (connection) => openAlerts(connection, system, slice, condition),
+    )
+  }
+  return steps
 }
