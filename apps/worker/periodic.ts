@@ -1,10 +1,20 @@
 import { Counter, type Registry } from 'prom-client'
+import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { repeat } from '#core/schedule'
+import { isUnavailable } from '#postgres/errors'
 
-/** Work that is repeated. `run` must be safe on several workers at the same time; it returns the number of its changes. */
-export type PeriodicTask = { name: string; everyMs: number; run: () => Promise<number> }
+/**
+ * Work that is repeated. `run` must be safe on several workers at the same time; it returns the number of its changes. `rounds`
+ * shares the runs between organizations.
+ */
+export type PeriodicTask = { name: string; everyMs: number; run: (rounds: FairRounds) => Promise<number> }
 
-type Parts = { tasks: readonly PeriodicTask[]; registry: Registry; onError: (task: string, error: unknown) => void }
+type Parts = {
+  tasks: readonly PeriodicTask[]
+  registry: Registry
+  /** Receives the error of a run, or of the turn of one organization. */
+  onError: (task: string, error: unknown, organizationId?: string) => void
+}
 
 /** Runs every task at once and then `everyMs` after its last run ended. `stop` waits for the runs in progress. */
 export function startPeriodicTasks({ tasks, registry, onError }: Parts): { stop(): Promise<void> } {
@@ -20,9 +30,22 @@ export function startPeriodicTasks({ tasks, registry, onError }: Parts): { stop(
     labelNames: ['task'],
     registers: [registry],
   })
+  const failedTurns = new Counter({
+    name: 'periodic_task_failed_turns_total',
+    help: 'Failures of single organizations in periodic tasks. The other organizations continue.',
+    labelNames: ['task'],
+    registers: [registry],
+  })
   const repeating = tasks.map(({ name, everyMs, run }) => {
+    const rounds = createFairRounds({
+      onError(error, organizationId) {
+        failedTurns.inc({ task: name })
+        onError(name, error, organizationId)
+      },
+      isUnavailable,
+    })
     const runOnce = async () => {
-      changes.inc({ task: name }, await run())
+      changes.inc({ task: name }, await run(rounds))
       runs.inc({ task: name, outcome: 'done' })
     }
     return repeat(everyMs, runOnce, (error) => {

@@ -1,8 +1,10 @@
+import { createFairRounds } from '#core/fair-rounds'
 import { type Repeating, repeat } from '#core/schedule'
 import type { SystemContext } from '#fleet/context'
 import { releaseBatches } from '#fleet/jobs/batches/release'
 import { offerDeadlines, offerQueuedJobs } from '#fleet/jobs/queue-offers'
 import { sumOfEach } from '#postgres/bisect'
+import { isUnavailable } from '#postgres/errors'
 import type { JobQueues } from '#queue/job-queues'
 
 type Parts = {
@@ -10,8 +12,8 @@ type Parts = {
   queues: Pick<JobQueues, 'add'>
   /** How many jobs of one organization may be in the queue. */
   cap: number
-  /** Called with every error; the next round tries again. */
-  onError: (error: unknown) => void
+  /** Called with every error, and the organization that it stopped; the next round tries again. */
+  onError: (error: unknown, organizationId?: string) => void
 }
 
 const pauseMs = 1_000
@@ -22,10 +24,20 @@ const pauseMs = 1_000
  */
 export function startRelay({ system, queues, cap, onError }: Parts): Repeating {
   const offer = queues.add
+  const releases = createFairRounds({ onError, isUnavailable })
   const steps = [
-    () => releaseBatches(system, { onError }),
+    () => releaseBatches(system, releases),
     () => offerQueuedJobs(system, { cap, offer, onError }),
     () => offerDeadlines(system, { offer }),
   ]
-  return repeat(pauseMs, async () => (await sumOfEach(steps, (step) => step(), onError)) > 0, onError)
+  return repeat(
+    pauseMs,
+    async () =>
+      (await sumOfEach(
+        steps,
+        (step) => step(),
+        (error) => onError(error),
+      )) > 0,
+    onError,
+  )
 }

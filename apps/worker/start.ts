@@ -42,7 +42,8 @@ export async function startWorker(
   const mailer = openMailer(config)
   const plans = await loadPlans(config.PLANS_FILE)
   const pool = openPool(config.POSTGRES_URL, { applicationName: 'worker', maxConnections: 12 })
-  const failed = (part: string) => (error: unknown) => logFailure(logger, part, error)
+  const failed = (part: string) => (error: unknown, organizationId?: string) =>
+    logFailure(logger, part, error, organizationId)
 
   await waitUntilAvailable(config.POSTGRES_URL)
   const databaseClock = followDatabaseClock(pool)
@@ -81,7 +82,7 @@ export async function startWorker(
       erasureHourUtc: config.ERASURE_HOUR_UTC,
     }),
     registry,
-    onError: (task, error) => failed(task)(error),
+    onError: (task, error, organizationId) => failed(task)(error, organizationId),
   })
   const listening = listen(config.POSTGRES_URL, [{ channel: workChannel, onNotice: relay.wake, onGap: relay.wake }])
 

@@ -4,6 +4,7 @@ import { evaluateStored } from '#alerts/evaluation/stored'
 import { evaluateTelemetry } from '#alerts/evaluation/telemetry'
 import { type MailWorker, sendMails } from '#alerts/mail/deliver'
 import { pruneAlerts } from '#alerts/retention'
+import type { FairRounds } from '#core/fair-rounds'
 import type { SystemContext } from '#fleet/context'
 import { type Erasure, eraseNightly } from '#fleet/devices/erasure'
 import { sweepOffline } from '#fleet/devices/status'
@@ -42,15 +43,19 @@ export const periodicTasks = ({
   erasure,
   erasureHourUtc,
 }: Parts): PeriodicTask[] => [
-  { name: 'expire_jobs', everyMs: 1_000, run: () => expireJobs(system) },
-  { name: 'end_overdue_jobs', everyMs: 5_000, run: () => endMissedDeadlines(system) },
+  { name: 'expire_jobs', everyMs: 1_000, run: (rounds) => expireJobs(system, rounds) },
+  { name: 'end_overdue_jobs', everyMs: 5_000, run: (rounds) => endMissedDeadlines(system, rounds) },
   { name: 'refill_queues', everyMs: 2_000, run: () => refillEmptiedQueues(system, backend) },
   { name: 'reconcile_jobs', everyMs: 30_000, run: () => reconcileOffers(system) },
-  { name: 'sweep_offline_devices', everyMs: 10_000, run: async () => (await sweepOffline(system)).length },
-  { name: 'evaluate_alerts', everyMs: 10_000, run: () => evaluateStored(alerts) },
-  { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: () => evaluateTelemetry(alerts, copies) },
-  { name: 'evaluate_data_use_alerts', everyMs: minuteMs, run: () => evaluateDataUse(alerts, copies) },
-  ...(mail ? [{ name: 'send_alert_mail', everyMs: 2_000, run: () => sendMails(mail) }] : []),
+  {
+    name: 'sweep_offline_devices',
+    everyMs: 10_000,
+    run: async (rounds) => (await sweepOffline(system, { rounds })).length,
+  },
+  { name: 'evaluate_alerts', everyMs: 10_000, run: (rounds) => evaluateStored(alerts, rounds) },
+  { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: (rounds) => evaluateTelemetry(alerts, copies, rounds) },
+  { name: 'evaluate_data_use_alerts', everyMs: minuteMs, run: (rounds) => evaluateDataUse(alerts, copies, rounds) },
+  ...(mail ? [{ name: 'send_alert_mail', everyMs: 2_000, run: (rounds: FairRounds) => sendMails(mail, rounds) }] : []),
   { name: 'prune_alerts', everyMs: 60 * minuteMs, run: () => pruneAlerts(alerts) },
   { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
@@ -58,7 +63,7 @@ export const periodicTasks = ({
   {
     name: 'erase_deleted_devices',
     everyMs: 5 * minuteMs,
-    run: () => eraseNightly(erasure, { hourUtc: erasureHourUtc }),
+    run: (rounds) => eraseNightly(erasure, { hourUtc: erasureHourUtc }, rounds),
   },
 ]
 

@@ -21,6 +21,8 @@ export type FairRounds = {
    * changes. Rejects when the store is unavailable.
    */
   run(round: Round): Promise<number>
+  /** Reports an error of work that a piece has started. Throws it if nobody receives errors. */
+  report(error: unknown, owner: string): void
 }
 
 type Options = {
@@ -109,6 +111,10 @@ export function createFairRounds({
         waiting = unfinished
       }
       return finished(changes, errors)
+    },
+    report(error, owner) {
+      if (!onError) throw error
+      onError(error, owner)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { deleteUnpinnedVersions } from '#fleet/config-profiles/kept-versions'
 import type { SystemContext } from '#fleet/context'
+import { deleteInChunks } from '#postgres/delete-in-chunks'
 import { type Pool, transaction } from '#postgres/pool'
 
 /**
@@ -7,12 +8,13 @@ import { type Pool, transaction } from '#postgres/pool'
  * profiles that no batch pins any more. Returns how many rows.
  */
 export async function deleteExpired({ pool, clock }: Pick<SystemContext, 'pool' | 'clock'>): Promise<number> {
-  const records = await pool.query("DELETE FROM idempotency_record WHERE created_at < now() - interval '24 hours'")
-  const tokens = await pool.query("DELETE FROM device_token WHERE expires_at < now() - interval '1 hour'")
-  const links = await pool.query('DELETE FROM sign_in_link WHERE expires_at < now()')
-  const sessions = await pool.query('DELETE FROM sign_in_session WHERE expires_at < now()')
-  const versions = await deleteVersions(pool, clock())
-  return [records, tokens, links, sessions].reduce((sum, { rowCount }) => sum + (rowCount ?? 0), versions)
+  const expired = await deleteInChunks(pool, [
+    { table: 'idempotency_record', where: "created_at < now() - interval '24 hours'" },
+    { table: 'device_token', where: "expires_at < now() - interval '1 hour'" },
+    { table: 'sign_in_link', where: 'expires_at < now()' },
+    { table: 'sign_in_session', where: 'expires_at < now()' },
+  ])
+  return expired + (await deleteVersions(pool, clock()))
 }
 
 async function deleteVersions(pool: Pool, nowMs: number): Promise<number> {

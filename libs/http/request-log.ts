@@ -33,14 +33,14 @@ export function logRequest(logger: Logger, fields: RequestLogFields): void {
 
 /**
  * Logs the error of a failed request with its name, code and stack locations. Leaves out the message, because errors of
- * database drivers quote values.
+ * database drivers quote values. `organizationId`: whose work failed, if it was that of one organization.
  */
-export function logFailure(logger: Logger, requestId: string, error: unknown): void {
+export function logFailure(logger: Logger, requestId: string, error: unknown, organizationId?: string): void {
   const failure = error instanceof Error ? error : new Error('not an Error')
   const places = failure.stack?.split('\n').filter((line) => line.trimStart().startsWith('at '))
   const code = 'code' in failure && typeof failure.code === 'string' ? failure.code : undefined
   logger.error(
-    { requestId, error: failure.name, code, places: places?.slice(0, 8).map((line) => line.trim()) },
+    { requestId, organizationId, error: failure.name, code, places: places?.slice(0, 8).map((line) => line.trim()) },
     'failure',
   )
 }

@@ -28,6 +28,22 @@ export async function bisect<Item>(
 }
 
 /**
+ * Processes the items of all owners at once. When that fails, processes fewer owners at a time, so that an owner whose items
+ * cannot be processed does not stop the others; it is passed to `onFailure`. Otherwise like `bisect`.
+ */
+export const bisectOwners = <Item>(
+  items: readonly Item[],
+  ownerOf: (item: Item) => string,
+  work: (items: readonly Item[]) => Promise<unknown>,
+  onFailure: (owner: string, error: unknown) => void,
+): Promise<void> =>
+  bisect(
+    [...Map.groupBy(items, ownerOf)],
+    (owned) => work(owned.flatMap(([, some]) => some)),
+    ([owner], error) => onFailure(owner, error),
+  )
+
+/**
  * Processes the items one after the other and returns the sum of the results. The error of an item that fails is passed to
  * `onFailure`, and the next item follows, also after a conflict or a time limit of this item. Rejects when the database is
  * unavailable.
@@ -35,7 +51,7 @@ export async function bisect<Item>(
 export async function sumOfEach<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<number>,
-  onFailure: (error: unknown) => void,
+  onFailure: (error: unknown, item: Item) => void,
 ): Promise<number> {
   let sum = 0
   for (const item of items) {
@@ -43,7 +59,7 @@ export async function sumOfEach<Item>(
       sum += await work(item)
     } catch (error) {
       if (isUnavailable(error) && !isContended(error)) throw error
-      onFailure(error)
+      onFailure(error, item)
     }
   }
   return sum

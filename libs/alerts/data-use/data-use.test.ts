@@ -125,27 +125,29 @@ describe('several workers', () => {
     },
   })
 
+  const measure = async (source = questdb) => (await measureDataUse(system, [source], fleet.organizationId)).changes
+
   test('no transaction is open while QuestDB is read, and another worker neither waits nor measures the same day', async () => {
     const seen: number[] = []
     const slow = questdbThat(async () => {
-      seen.push(await countOpenTransactions(pool), await measureDataUse(system, [questdb]))
+      seen.push(await countOpenTransactions(pool), await measure())
     })
-    expect(await measureDataUse(system, [slow])).toBe(1)
+    expect(await measure(slow)).toBe(1)
     expect(seen).toEqual([0, 0])
-    expect(await measureDataUse(system, [questdb])).toBe(0)
+    expect(await measure()).toBe(0)
   })
 
   test('a day that could not be read is measured in the next round', async () => {
     const failing = questdbThat(() => Promise.reject(new Error('away')))
-    await expect(measureDataUse(system, [failing])).rejects.toThrow('away')
-    expect(await measureDataUse(system, [questdb])).toBe(1)
+    await expect(measure(failing)).rejects.toThrow('away')
+    expect(await measure()).toBe(1)
   })
 
   test('a day whose worker died is measured by another, and the result of the first does not count', async () => {
     const late = questdbThat(async () => {
       await pool.query("UPDATE data_use_day SET claimed_at = claimed_at - interval '6 minutes'")
-      expect(await measureDataUse(system, [questdb])).toBe(1)
+      expect(await measure()).toBe(1)
     })
-    expect(await measureDataUse(system, [late])).toBe(0)
+    expect(await measure(late)).toBe(0)
   })
 })

@@ -27,7 +27,10 @@ export async function measureDataUse(
       throw error
     },
   )
-  return { changes: await systemTransaction({ pool }, (connection) => storeDay(connection, claim, used)), hasMore: true }
+  return {
+    changes: await systemTransaction({ pool }, (connection) => storeDay(connection, claim, used)),
+    hasMore: true,
+  }
 }
 
 /** A day of an organization that this worker measures. `claimed_at` is text, because a Date has no microseconds. */
@@ -80,12 +83,7 @@ async function storeDay(connection: Connection, claim: Claim, used: readonly Use
      SELECT $2::uuid, device_id, $1::date, bytes FROM unnest($3::uuid[], $4::float8[]) AS used (device_id, bytes)
      WHERE EXISTS (SELECT FROM device WHERE device.id = used.device_id)
      ON CONFLICT (organization_id, device_id, day) DO UPDATE SET bytes = excluded.bytes WHERE known.bytes <> excluded.bytes`,
-    [
-      claim.day,
-      claim.organization_id,
-      used.map(({ deviceId }) => deviceId),
-      used.map(({ bytes }) => bytes),
-    ],
+    [claim.day, claim.organization_id, used.map(({ deviceId }) => deviceId), used.map(({ bytes }) => bytes)],
   )
   return used.length
 }

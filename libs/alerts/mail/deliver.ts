@@ -2,6 +2,7 @@ import type { Mailer } from '#alerts/mail/mailer'
 import { mailText } from '#alerts/mail/message'
 import type { AlertKind, Severity } from '#alerts/rules/condition'
 import type { Clock } from '#core/clock'
+import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { isWindowOpen, type Window } from '#fleet/jobs/model/schedule'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Pool } from '#postgres/pool'
@@ -22,6 +23,7 @@ export const mailRetryDelaysMs: readonly number[] = [
 ]
 
 const mailsPerRound = 20
+const mailsPerTurn = 2
 // Longer than an attempt can take. A message whose worker died is due again after this time.
 const leaseMs = 5 * minuteMs
 // How often a message looks whether the quiet hours are over.
@@ -40,23 +42,63 @@ type DueMail = {
 }
 
 /**
- * Sends the messages that are due, at most 20, except during the quiet hours of their rule. Several workers may run it; a
- * message is sent at least once, with the same Message-ID. Returns how many attempts were made.
+ * Sends the messages that are due, at most 20, except during the quiet hours of their rule. Organizations take turns. Several
+ * workers may run it; a message is sent at least once, with the same Message-ID. Returns how many attempts were made.
  */
-export async function sendMails(worker: MailWorker): Promise<number> {
-  const claimed = await systemTransaction(worker, (connection) => claimDue(connection, worker.clock()))
-  await Promise.all(claimed.map((mail) => attempt(worker, mail)))
-  return claimed.length
+export async function sendMails(worker: MailWorker, rounds: FairRounds = createFairRounds()): Promise<number> {
+  const { rows } = await worker.pool.query<{ id: string }>(organizationsWithMail, [new Date(worker.clock())])
+  const attempts: Promise<void>[] = []
+  const failures: { error: unknown; organizationId: string }[] = []
+  const startSome = async (organizationId: string) => {
+    const { due, hasMore } = await systemTransaction(worker, (connection) =>
+      claimDue(connection, organizationId, worker.clock()),
+    )
+    for (const mail of due) {
+      attempts.push(attempt(worker, mail).catch((error) => void failures.push({ error, organizationId })))
+    }
+    return { changes: due.length, hasMore }
+  }
+  try {
+    return await rounds.run({
+      owners: rows.map(({ id }) => id),
+      workOf: (organizationId) => [() => startSome(organizationId)],
+      turnMs: 0,
+      maxChanges: mailsPerRound,
+    })
+  } finally {
+    await Promise.all(attempts)
+    for (const { error, organizationId } of failures) rounds.report(error, organizationId)
+  }
 }
 
-async function claimDue(connection: Connection, nowMs: number): Promise<DueMail[]> {
+/** Skips from one organization to the next in the index instead of reading all messages. */
+const organizationsWithMail = `
+  WITH RECURSIVE waiting AS (
+    (SELECT organization_id FROM alert_mail WHERE sent_at IS NULL AND failed_at IS NULL ORDER BY organization_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT m.organization_id FROM alert_mail m
+            WHERE m.sent_at IS NULL AND m.failed_at IS NULL AND m.organization_id > waiting.organization_id
+            ORDER BY m.organization_id LIMIT 1)
+    FROM waiting WHERE waiting.organization_id IS NOT NULL
+  )
+  SELECT organization_id AS id FROM waiting
+  WHERE organization_id IS NOT NULL AND EXISTS (
+    SELECT FROM alert_mail due WHERE due.organization_id = waiting.organization_id
+      AND due.sent_at IS NULL AND due.failed_at IS NULL AND due.next_attempt_at <= $1)`
+
+/** Claims the next messages of an organization. `hasMore`: more may be due. */
+async function claimDue(
+  connection: Connection,
+  organizationId: string,
+  nowMs: number,
+): Promise<{ due: DueMail[]; hasMore: boolean }> {
   const { rows } = await connection.query<DueMail>(
     `SELECT mail.id, mail.address, mail.alert_ids, mail.alert_count, mail.attempt, r.name AS rule_name, r.severity,
        r.quiet_hours, o.name AS organization_name
      FROM alert_mail mail JOIN alert_rule r ON r.id = mail.rule_id JOIN organization o ON o.id = mail.organization_id
-     WHERE mail.sent_at IS NULL AND mail.failed_at IS NULL AND mail.next_attempt_at <= $1
-     ORDER BY mail.next_attempt_at LIMIT ${mailsPerRound} FOR UPDATE OF mail SKIP LOCKED`,
-    [new Date(nowMs)],
+     WHERE mail.organization_id = $1 AND mail.sent_at IS NULL AND mail.failed_at IS NULL AND mail.next_attempt_at <= $2
+     ORDER BY mail.next_attempt_at LIMIT ${mailsPerTurn} FOR UPDATE OF mail SKIP LOCKED`,
+    [organizationId, new Date(nowMs)],
   )
   const isQuiet = ({ quiet_hours }: DueMail) => quiet_hours !== null && isWindowOpen(quiet_hours, nowMs)
   const [quiet, due] = [rows.filter(isQuiet), rows.filter((mail) => !isQuiet(mail))]
@@ -68,7 +110,7 @@ async function claimDue(connection: Connection, nowMs: number): Promise<DueMail[
     ])
   await postpone(quiet, 0, quietMs)
   await postpone(due, 1, leaseMs)
-  return due.map((mail) => ({ ...mail, attempt: mail.attempt + 1 }))
+  return { due: due.map((mail) => ({ ...mail, attempt: mail.attempt + 1 })), hasMore: rows.length === mailsPerTurn }
 }
 
 async function attempt(worker: MailWorker, mail: DueMail): Promise<void> {

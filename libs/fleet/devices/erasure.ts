@@ -1,4 +1,6 @@
 import type { Clock } from '#core/clock'
+import { createFairRounds, type FairRounds } from '#core/fair-rounds'
+import { bisectOwners } from '#postgres/bisect'
 import type { Connection, Pool } from '#postgres/pool'
 
 export type Erasure = {
@@ -22,9 +24,12 @@ const advisoryLock = 7_264_115_002
 
 /**
  * Erases the telemetry of deleted devices: of new requests, and again of those of the last 7 days; then deletes older
- * requests. Returns the number of devices, or 0 when another worker is erasing.
+ * requests. Organizations take turns. Returns the number of devices, or 0 when another worker is erasing.
  */
-export async function eraseDeletedDevices(erasure: Erasure): Promise<number> {
+export async function eraseDeletedDevices(
+  erasure: Erasure,
+  rounds: Pick<FairRounds, 'report'> = createFairRounds(),
+): Promise<number> {
   const connection = await erasure.pool.connect()
   try {
     const { rows } = await connection.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [
@@ -32,7 +37,7 @@ export async function eraseDeletedDevices(erasure: Erasure): Promise<number> {
     ])
     if (!rows[0]?.held) return 0
     try {
-      return await eraseAll(connection, erasure)
+      return await eraseAll(connection, erasure, rounds)
     } finally {
       await connection.query('SELECT pg_advisory_unlock($1)', [advisoryLock])
     }
@@ -41,12 +46,18 @@ export async function eraseDeletedDevices(erasure: Erasure): Promise<number> {
   }
 }
 
-async function eraseAll(connection: Connection, { clock, eraseTelemetry }: Erasure): Promise<number> {
+type Request = { device_id: string; organization_id: string }
+
+async function eraseAll(
+  connection: Connection,
+  { clock, eraseTelemetry }: Erasure,
+  rounds: Pick<FairRounds, 'report'>,
+): Promise<number> {
   const startedAt = new Date(clock())
+  const failed = new Map<string, unknown>()
   let count = 0
-  for (;;) {
-    const deviceIds = await nextRequests(connection, startedAt)
-    if (deviceIds.length === 0) break
+  const erase = async (requests: readonly Request[]) => {
+    const deviceIds = requests.map(({ device_id }) => device_id)
     await eraseTelemetry(deviceIds)
     await connection.query('UPDATE erasure_request SET finished_at = $2 WHERE device_id = ANY ($1::uuid[])', [
       deviceIds,
@@ -54,27 +65,50 @@ async function eraseAll(connection: Connection, { clock, eraseTelemetry }: Erasu
     ])
     count += deviceIds.length
   }
+  for (;;) {
+    const requests = await nextRequests(connection, startedAt, [...failed.keys()])
+    if (requests.length === 0) break
+    await bisectOwners(
+      requests,
+      ({ organization_id }) => organization_id,
+      erase,
+      (organizationId, error) => failed.set(organizationId, error),
+    )
+  }
   await connection.query(
     'DELETE FROM erasure_request WHERE finished_at = $1 AND requested_at < $1 - make_interval(days => $2)',
     [startedAt, repeatedDays],
   )
+  for (const [organizationId, error] of failed) rounds.report(error, organizationId)
   return count
 }
 
-async function nextRequests(connection: Connection, startedAt: Date): Promise<string[]> {
-  const { rows } = await connection.query<{ device_id: string }>(
-    `SELECT device_id FROM erasure_request WHERE finished_at IS NULL OR finished_at < $1
-     ORDER BY requested_at LIMIT ${devicesAtOnce}`,
-    [startedAt],
+/**
+ * The next requests: the oldest one of each organization, then the second of each, and so on. Together, because a statement of
+ * QuestDB rewrites a partition for any number of devices.
+ */
+async function nextRequests(connection: Connection, startedAt: Date, except: readonly string[]): Promise<Request[]> {
+  const { rows } = await connection.query<Request>(
+    `SELECT device_id, organization_id FROM (
+       SELECT device_id, organization_id, requested_at,
+         row_number() OVER (PARTITION BY organization_id ORDER BY requested_at) AS place
+       FROM erasure_request
+       WHERE (finished_at IS NULL OR finished_at < $1) AND organization_id <> ALL ($2::uuid[])
+     ) waiting ORDER BY place, requested_at LIMIT ${devicesAtOnce}`,
+    [startedAt, except],
   )
-  return rows.map((row) => row.device_id)
+  return rows
 }
 
 /**
  * Runs `eraseDeletedDevices` once a day, in the given hour (UTC). To be called every few minutes; any number of workers may
  * do so.
  */
-export async function eraseNightly(erasure: Erasure, { hourUtc }: { hourUtc: number }): Promise<number> {
+export async function eraseNightly(
+  erasure: Erasure,
+  { hourUtc }: { hourUtc: number },
+  rounds: Pick<FairRounds, 'report'> = createFairRounds(),
+): Promise<number> {
   const nowMs = erasure.clock()
   const dueMs = new Date(nowMs).setUTCHours(hourUtc, 0, 0, 0)
   if (nowMs < dueMs || nowMs >= dueMs + hourMs) return 0
@@ -82,5 +116,5 @@ export async function eraseNightly(erasure: Erasure, { hourUtc }: { hourUtc: num
     'SELECT 1 FROM erasure_request WHERE finished_at IS NULL OR finished_at < $1 LIMIT 1',
     [new Date(dueMs)],
   )
-  return rowCount ? eraseDeletedDevices(erasure) : 0
+  return rowCount ? eraseDeletedDevices(erasure, rounds) : 0
 }

@@ -1,7 +1,9 @@
+import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { storable } from '#core/text'
 import { recordAudit } from '#fleet/audit/record'
 import type { SystemContext } from '#fleet/context'
 import { publishEvents } from '#fleet/events/publish'
+import { bisectOwners } from '#postgres/bisect'
 import { type Connection, transaction } from '#postgres/pool'
 
 export const deviceStatuses = ['online', 'offline', 'provisioning', 'error', 'disabled'] as const
@@ -142,27 +144,68 @@ const applyReportsSql = `
 
 /**
  * Marks online devices as offline that have not reported for three of their reporting intervals and for at least 5 minutes.
- * Skips locked rows. Returns the changes.
+ * Organizations take turns. Skips locked rows. Returns the changes.
  *
  * Checks a device when it would be offline had it not reported since its last check, and not after each report. The times of the
  * checks have a table of their own, so that a check does not change the device.
  */
 export async function sweepOffline(
   { pool }: Pick<SystemContext, 'pool'>,
-  { checkedTogether = 1_000 }: { checkedTogether?: number } = {},
+  {
+    checkedTogether = 1_000,
+    rounds = createFairRounds(),
+  }: { checkedTogether?: number; rounds?: Pick<FairRounds, 'report'> } = {},
 ): Promise<StatusChange[]> {
   const changes: StatusChange[] = []
-  for (;;) {
-    const { checked, ended } = await checkSome(pool, checkedTogether)
-    changes.push(...ended)
-    if (checked < checkedTogether) return changes
+  const failed = new Map<string, unknown>()
+  for (let read = 0; read < maxReads; read++) {
+    const due = await readDueChecks(pool, chunksPerRead * checkedTogether, [...failed.keys()])
+    for (let start = 0; start < due.length; start += checkedTogether) {
+      await bisectOwners(
+        due.slice(start, start + checkedTogether),
+        ({ organization_id }) => organization_id ?? '',
+        async (checks) => changes.push(...(await checkSome(pool, checks))),
+        (organizationId, error) => failed.set(organizationId, error),
+      )
+    }
+    if (due.length < chunksPerRead * checkedTogether) break
   }
+  for (const [organizationId, error] of failed) rounds.report(error, organizationId)
+  return changes
+}
+
+const chunksPerRead = 10
+// Checks that other workers are making are read again.
+const maxReads = 20
+
+/** A check that is due. `organization_id` is null if the device was deleted. */
+type DueCheck = { device_id: string; organization_id: string | null }
+
+/**
+ * The next checks: the first one of each organization, then the second of each, and so on. Several organizations share a
+ * transaction, because most have few checks at a time.
+ */
+async function readDueChecks(
+  pool: SystemContext['pool'],
+  limit: number,
+  except: readonly string[],
+): Promise<DueCheck[]> {
+  const { rows } = await pool.query<DueCheck>(
+    `SELECT device_id, organization_id FROM (
+       SELECT c.device_id, d.organization_id, row_number() OVER (PARTITION BY d.organization_id ORDER BY c.check_at) AS place
+       FROM device_online_check c LEFT JOIN device d ON d.id = c.device_id
+       WHERE c.check_at <= now() AND (d.organization_id IS NULL OR d.organization_id <> ALL ($2::uuid[]))
+     ) due ORDER BY place LIMIT $1`,
+    [limit, except],
+  )
+  return rows
 }
 
 // Nothing here waits for a row: a report locks its device before its check, and this statement its check before its device.
 const checkSql = `
   WITH due AS (
-    SELECT device_id FROM device_online_check WHERE check_at <= now() ORDER BY check_at LIMIT $1 FOR UPDATE SKIP LOCKED
+    SELECT device_id FROM device_online_check WHERE device_id = ANY ($1::uuid[]) AND check_at <= now()
+       FOR UPDATE SKIP LOCKED
   ), found AS (
     SELECT d.id, ${offlineAt('last_seen_at', 'reporting_interval_s')} AS offline_at
       FROM due JOIN device d ON d.id = due.device_id WHERE d.status = 'online'
@@ -182,18 +225,17 @@ const checkSql = `
      WHERE c.device_id = due.device_id
        AND (due.device_id NOT IN (SELECT id FROM found) OR due.device_id IN (SELECT id FROM ended))
   )
-  SELECT (SELECT count(*)::int FROM due) AS checked,
-         COALESCE((SELECT json_agg(json_build_object('id', id, 'organization_id', organization_id)) FROM ended), '[]') AS ended`
+  SELECT id, organization_id FROM ended`
 
-/** Checks the online devices that are due, at most `limit`. Returns their number, and the changes of those that are offline. */
-function checkSome(pool: SystemContext['pool'], limit: number): Promise<{ checked: number; ended: StatusChange[] }> {
+/** Makes these checks, unless another worker does. Returns the changes of the devices that are offline. */
+function checkSome(pool: SystemContext['pool'], checks: readonly DueCheck[]): Promise<StatusChange[]> {
   return transaction(pool, async (connection) => {
-    type Checked = { checked: number; ended: Pick<ChangedRow, 'id' | 'organization_id'>[] }
-    const { rows } = await connection.query<Checked>(checkSql, [limit])
-    const { checked, ended } = rows[0] ?? { checked: 0, ended: [] }
-    const changes = ended.map((row) => toChange({ ...row, status_before: 'online', status_after: 'offline' }))
+    const { rows } = await connection.query<Pick<ChangedRow, 'id' | 'organization_id'>>(checkSql, [
+      checks.map(({ device_id }) => device_id),
+    ])
+    const changes = rows.map((row) => toChange({ ...row, status_before: 'online', status_after: 'offline' }))
     await publishStatusChanges(connection, changes, { actor: 'system', reason: 'silent' })
-    return { checked, ended: changes }
+    return changes
   })
 }
 

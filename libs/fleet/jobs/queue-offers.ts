@@ -42,7 +42,7 @@ type OfferRound = {
   cap: number
   offer: OfferJobs
   /** Called with the error of an organization whose turn failed. The round continues with the next one. */
-  onError: (error: unknown) => void
+  onError: (error: unknown, organizationId: string) => void
 }
 
 /**
@@ -61,7 +61,7 @@ export async function offerQueuedJobs(system: SystemContext, round: OfferRound):
     const ofBatch = await offerBatchSlices(system, organizationId, inQueue, round)
     return ofBatch + (await offerIndividualJobs(system, organizationId, inQueue + ofBatch, round))
   }
-  return sumOfEach(rows, takeTurn, round.onError)
+  return sumOfEach(rows, takeTurn, (error, { organization_id }) => round.onError(error, organization_id))
 }
 
 // One transaction dispatches a slice, and queries of others wait for a core meanwhile. A smaller one has more round trips for each

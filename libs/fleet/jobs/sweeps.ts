@@ -1,5 +1,6 @@
+import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
 import type { SystemContext } from '#fleet/context'
-import { jobOfBatchSql } from '#fleet/jobs/batches/read'
+import { type BatchReference, jobOfBatchSql } from '#fleet/jobs/batches/read'
 import { lockJobs } from '#fleet/jobs/changes/locking'
 import { changeJobs } from '#fleet/jobs/changes/state-change'
 import { endOverdueJobs, type JobReference } from '#fleet/jobs/dispatch'
@@ -8,54 +9,92 @@ import { bisect } from '#postgres/bisect'
 
 const chunkSize = 1_000
 
-/** Expires jobs that their device did not take in time. Returns how many. */
-export async function expireJobs(system: SystemContext): Promise<number> {
+// Jobs that became due meanwhile wait for the end of a round.
+const limits = { turnMs: 500, roundMs: 5_000 }
+
+/** Expires jobs that their device did not take in time, organization by organization. Returns how many. */
+export async function expireJobs(system: SystemContext, rounds: FairRounds = createFairRounds()): Promise<number> {
   const now = new Date(system.clock())
-  const single = await expireChunks(
-    system,
-    `SELECT id FROM job WHERE status IN ('queued', 'dispatched') AND (batch_id IS NULL OR attempt > 1)
-       AND expires_at <= $1 ORDER BY expires_at LIMIT ${chunkSize}`,
+  const { rows } = await system.pool.query<{ organization_id: string; batch_id: string | null }>(
+    `SELECT DISTINCT organization_id, NULL::uuid AS batch_id FROM job
+     WHERE status IN ('queued', 'dispatched') AND (batch_id IS NULL OR attempt > 1) AND expires_at <= $1
+     UNION ALL
+     SELECT organization_id, id FROM job_batch WHERE expires_at <= $1`,
     [now],
   )
-  const { rows: batches } = await system.pool.query<{ id: string }>('SELECT id FROM job_batch WHERE expires_at <= $1', [
-    now,
-  ])
-  let batched = 0
-  for (const { id } of batches) {
-    batched += await expireChunks(
-      system,
-      `SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
-       WHERE b.id = $2 AND j.status IN ('queued', 'dispatched') AND j.expires_at <= $1 ORDER BY j.id LIMIT ${chunkSize}`,
-      [now, id],
+  const byOrganization = Map.groupBy(rows, (row) => row.organization_id)
+  const workOf = (organizationId: string): Piece[] =>
+    (byOrganization.get(organizationId) ?? []).map(({ batch_id: batchId }) =>
+      batchId === null
+        ? () => expireSingleJobs(system, organizationId, now)
+        : () => expireBatchJobs(system, { organizationId, batchId }, now),
     )
-    // From now on only retries of this batch can expire. The first query finds those by their own index.
-    await system.pool.query('UPDATE job_batch SET expires_at = NULL WHERE id = $1', [id])
-  }
-  return single + batched
+  return rounds.run({ owners: [...byOrganization.keys()], workOf, ...limits })
+}
+
+const expireSingleJobs = (system: SystemContext, organizationId: string, now: Date) =>
+  expireChunk(
+    system,
+    `SELECT id FROM job WHERE status IN ('queued', 'dispatched') AND (batch_id IS NULL OR attempt > 1)
+       AND organization_id = $2 AND expires_at <= $1 ORDER BY expires_at LIMIT ${chunkSize}`,
+    [now, organizationId],
+  )
+
+async function expireBatchJobs(system: SystemContext, { organizationId, batchId }: BatchReference, now: Date) {
+  const chunk = await expireChunk(
+    system,
+    `SELECT j.id FROM job_batch b JOIN job j ON ${jobOfBatchSql}
+     WHERE b.organization_id = $2 AND b.id = $3 AND j.status IN ('queued', 'dispatched') AND j.expires_at <= $1
+     ORDER BY j.id LIMIT ${chunkSize}`,
+    [now, organizationId, batchId],
+  )
+  if (chunk.hasMore) return chunk
+  // From now on only retries of this batch can expire. `expireSingleJobs` finds those by their own index.
+  await system.pool.query('UPDATE job_batch SET expires_at = NULL WHERE organization_id = $1 AND id = $2', [
+    organizationId,
+    batchId,
+  ])
+  return chunk
 }
 
 /** `values` starts with the time of the sweep. */
-async function expireChunks(system: SystemContext, selectIds: string, values: [Date, ...unknown[]]): Promise<number> {
+async function expireChunk(system: SystemContext, selectIds: string, values: [Date, ...unknown[]]) {
   const change = { by: 'system', nowMs: values[0].getTime() }
-  for (let expired = 0; ; ) {
-    const count = await systemTransaction(system, async (connection) => {
-      const jobs = await lockJobs(connection, selectIds, values)
-      await changeJobs(connection, jobs, () => ({ type: 'expire' }), change)
-      return jobs.length
-    })
-    expired += count
-    if (count < chunkSize) return expired
-  }
+  const changes = await systemTransaction(system, async (connection) => {
+    const jobs = await lockJobs(connection, selectIds, values)
+    await changeJobs(connection, jobs, () => ({ type: 'expire' }), change)
+    return jobs.length
+  })
+  return { changes, hasMore: changes === chunkSize }
 }
 
 const graceMs = 5_000
 
-/** Ends overdue jobs whose deadline the queue did not deliver, for example because it lost its entries. Returns how many. */
-export async function endMissedDeadlines(system: SystemContext): Promise<number> {
+/**
+ * Ends overdue jobs whose deadline the queue did not deliver, for example because it lost its entries, organization by
+ * organization. Returns how many.
+ */
+export async function endMissedDeadlines(
+  system: SystemContext,
+  rounds: FairRounds = createFairRounds(),
+): Promise<number> {
+  const missedBefore = new Date(system.clock() - graceMs)
+  const { rows } = await system.pool.query<{ id: string }>(
+    `SELECT DISTINCT organization_id AS id FROM job WHERE status = 'inProgress' AND deadline_at < $1`,
+    [missedBefore],
+  )
+  return rounds.run({
+    owners: rows.map(({ id }) => id),
+    workOf: (organizationId) => [() => endSomeMissed(system, organizationId, missedBefore)],
+    ...limits,
+  })
+}
+
+async function endSomeMissed(system: SystemContext, organizationId: string, missedBefore: Date) {
   const { rows } = await system.pool.query<JobReference>(
-    `SELECT id AS "jobId", attempt FROM job WHERE status = 'inProgress' AND deadline_at < $1
+    `SELECT id AS "jobId", attempt FROM job WHERE organization_id = $1 AND status = 'inProgress' AND deadline_at < $2
      ORDER BY deadline_at LIMIT ${chunkSize}`,
-    [new Date(system.clock() - graceMs)],
+    [organizationId, missedBefore],
   )
   const failures: unknown[] = []
   await bisect(
@@ -64,5 +103,5 @@ export async function endMissedDeadlines(system: SystemContext): Promise<number>
     (_, error) => failures.push(error),
   )
   if (failures.length > 0) throw failures[0]
-  return rows.length
+  return { changes: rows.length, hasMore: rows.length === chunkSize }
 }

@@ -1,9 +1,11 @@
 import type { Clock } from '#core/clock'
+import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { auditSystem } from '#fleet/audit/record'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { WebhookOutcome, WebhookSender } from '#fleet/webhooks/sender'
 import { webhookSecretPlace } from '#fleet/webhooks/webhooks'
+import { deleteInChunks } from '#postgres/delete-in-chunks'
 import { type Pool, type Queryable, transaction } from '#postgres/pool'
 
 export type WebhookWorker = { pool: Pool; keyring: Keyring; sender: WebhookSender; clock: Clock }
@@ -25,7 +27,9 @@ export const retryDelaysMs: readonly number[] = [
   8 * hourMs,
 ]
 
-const eventsPerRelay = 1_000
+const deliveriesAtOnce = 1_000
+const relayTurnMs = 100
+const relayMs = 500
 const retentionDays = 3
 
 /** The delivery of one event to one webhook. */
@@ -42,23 +46,56 @@ export type Delivery = {
   sealed_secret: Buffer
 }
 
-/** Creates a delivery for each event and subscribed webhook, and deletes the events. Returns how many events. */
-export async function relayEvents({ pool }: Pick<WebhookWorker, 'pool'>): Promise<number> {
-  const { rowCount } = await pool.query(
-    `WITH taken AS MATERIALIZED (
-       DELETE FROM outbox_event WHERE id IN (
-         SELECT id FROM outbox_event ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+/**
+ * Creates a delivery for each event and subscribed webhook, and deletes the events, organization by organization. Stops after
+ * half a second; the next call continues. Returns how many events.
+ */
+export async function relayEvents(
+  { pool }: Pick<WebhookWorker, 'pool'>,
+  rounds: FairRounds = createFairRounds(),
+): Promise<number> {
+  const { rows } = await pool.query<{ id: string }>(organizationsWithEvents)
+  return rounds.run({
+    owners: rows.map(({ id }) => id),
+    workOf: (organizationId) => [() => relaySome(pool, organizationId)],
+    turnMs: relayTurnMs,
+    roundMs: relayMs,
+  })
+}
+
+/** Skips from one organization to the next in the index instead of reading all events. */
+const organizationsWithEvents = `
+  WITH RECURSIVE waiting AS (
+    (SELECT organization_id FROM outbox_event ORDER BY organization_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT e.organization_id FROM outbox_event e WHERE e.organization_id > waiting.organization_id
+            ORDER BY e.organization_id LIMIT 1)
+    FROM waiting WHERE waiting.organization_id IS NOT NULL
+  )
+  SELECT organization_id AS id FROM waiting WHERE organization_id IS NOT NULL`
+
+/** Relays the oldest events of an organization: as many as cause about `deliveriesAtOnce` deliveries. */
+async function relaySome(pool: Pool, organizationId: string): Promise<{ changes: number; hasMore: boolean }> {
+  const { rows } = await pool.query<{ relayed: number; wanted: number }>(
+    `WITH receiver AS MATERIALIZED (
+       SELECT id, events FROM webhook WHERE organization_id = $1 AND disabled_at IS NULL
+     ), share AS (
+       SELECT greatest(1, $2::int / greatest(1, count(*)))::int AS wanted FROM receiver
+     ), taken AS MATERIALIZED (
+       DELETE FROM outbox_event WHERE organization_id = $1 AND id IN (
+         SELECT id FROM outbox_event WHERE organization_id = $1 ORDER BY id
+         LIMIT (SELECT wanted FROM share) FOR UPDATE SKIP LOCKED)
        RETURNING *
      ), queued AS (
        INSERT INTO webhook_delivery (id, organization_id, webhook_id, event_id, type, payload, created_at)
-       SELECT uuidv7(), taken.organization_id, webhook.id, taken.id, taken.type, taken.payload, taken.created_at
-       FROM taken JOIN webhook ON webhook.organization_id = taken.organization_id
-         AND taken.type = ANY (webhook.events) AND webhook.disabled_at IS NULL
+       SELECT uuidv7(), taken.organization_id, receiver.id, taken.id, taken.type, taken.payload, taken.created_at
+       FROM taken JOIN receiver ON taken.type = ANY (receiver.events)
      )
-     SELECT id FROM taken`,
-    [eventsPerRelay],
+     SELECT (SELECT count(*)::int FROM taken) AS relayed, wanted FROM share`,
+    [organizationId, deliveriesAtOnce],
   )
-  return rowCount ?? 0
+  const { relayed, wanted } = rows[0] ?? { relayed: 0, wanted: 1 }
+  return { changes: relayed, hasMore: relayed === wanted }
 }
 
 /** Sends a claimed delivery once and stores the outcome. */
@@ -132,10 +169,11 @@ async function disable(
 }
 
 /** Deletes completed deliveries after three days. Returns how many. */
-export async function pruneWebhookDeliveries({ pool, clock }: Pick<WebhookWorker, 'pool' | 'clock'>): Promise<number> {
-  const { rowCount } = await pool.query(
-    'DELETE FROM webhook_delivery WHERE delivered_at IS NOT NULL AND created_at < $1',
-    [new Date(clock() - retentionDays * 24 * hourMs)],
-  )
-  return rowCount ?? 0
-}
+export const pruneWebhookDeliveries = ({ pool, clock }: Pick<WebhookWorker, 'pool' | 'clock'>): Promise<number> =>
+  deleteInChunks(pool, [
+    {
+      table: 'webhook_delivery',
+      where: 'delivered_at IS NOT NULL AND created_at < $1',
+      values: [new Date(clock() - retentionDays * 24 * hourMs)],
+    },
+  ])

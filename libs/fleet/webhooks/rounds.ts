@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { createFairRounds } from '#core/fair-rounds'
 import { attemptDelivery, type Delivery, relayEvents, type WebhookWorker } from '#fleet/webhooks/delivery'
+import { isUnavailable } from '#postgres/errors'
 
 export type WebhookRounds = {
   /**
@@ -22,14 +24,19 @@ const roundMs = 100
 /**
  * Delivers webhooks, many at a time. Receivers that do not respond use only the capacity of their own organization, because
  * the organization with the fewest attempts in progress comes next. Any number of workers may run; delivery is at least
- * once. `onError` receives errors of attempts whose outcome could not be stored; these are due again later.
+ * once. `onError` receives the errors of an organization: of events that could not be relayed, and of attempts whose outcome
+ * could not be stored. These are due again later.
  */
-export function createWebhookRounds(worker: WebhookWorker, onError: (error: unknown) => void): WebhookRounds {
+export function createWebhookRounds(
+  worker: WebhookWorker,
+  onError: (error: unknown, organizationId: string) => void,
+): WebhookRounds {
+  const relays = createFairRounds({ onError, isUnavailable })
   const inProgress = new Map<Delivery, Promise<void>>()
 
   function start(delivery: Delivery): Promise<void> {
     const attempt = attemptDelivery(worker, delivery)
-      .catch(onError)
+      .catch((error) => onError(error, delivery.organization_id))
       .finally(() => inProgress.delete(delivery))
     inProgress.set(delivery, attempt)
     return attempt
@@ -38,7 +45,7 @@ export function createWebhookRounds(worker: WebhookWorker, onError: (error: unkn
   return {
     async next() {
       if (!(await isWorkWaiting(worker))) return 0
-      const relayed = await relayEvents(worker)
+      const relayed = await relayEvents(worker, relays)
       const due = await claimDue(worker, [...inProgress.keys()])
       const over = new AbortController()
       const ended = Promise.all(due.map(start)).then(() => over.abort())

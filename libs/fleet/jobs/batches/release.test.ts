@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest'
+import { createFairRounds } from '#core/fair-rounds'
 import { createBatch } from '#fleet/jobs/batches/create'
 import { getBatch } from '#fleet/jobs/batches/read'
 import { releaseBatches } from '#fleet/jobs/batches/release'
@@ -22,7 +23,7 @@ beforeEach(async () => {
 })
 
 const release = (atMs = nowMs) =>
-  releaseBatches({ pool, clock: () => atMs }, { onError: (error) => errors.push(error) })
+  releaseBatches({ pool, clock: () => atMs }, createFairRounds({ onError: (error) => errors.push(error) }))
 const later = ({ ctx, organizationId, groupId }: JobFleet, startMs: number) =>
   createBatch(ctx, {
     organizationId,

@@ -1,3 +1,4 @@
+import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { auditSystem } from '#fleet/audit/record'
 import type { SystemContext } from '#fleet/context'
 import { cancelSomeJobs } from '#fleet/jobs/batches/control'
@@ -6,7 +7,6 @@ import { type PauseReason, type Release, type Rollout, rolloutStep, withinLastMi
 import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
 import { type StageTimes, stageAt, stageEnds } from '#fleet/jobs/model/stages'
 import { wakeAllDevices } from '#fleet/jobs/notices'
-import { sumOfEach } from '#postgres/bisect'
 import { type Connection, transaction } from '#postgres/pool'
 
 /** A batch that a schedule or a rollout may hold back. */
@@ -45,26 +45,37 @@ const gatedBatches = `
 
 /**
  * Advances every batch that has a schedule or a rollout, or was cancelled: opens and closes windows, releases as many held
- * jobs as the rollout allows, aborts batches with too many failures, and continues interrupted cancellations. Returns how
- * many jobs changed. `onError` receives the error of a batch that failed; the others continue.
+ * jobs as the rollout allows, aborts batches with too many failures, and continues interrupted cancellations. Organizations
+ * take turns. Returns how many jobs changed.
  *
  * A batch without a due step causes no query, so any number of batches can wait for their time. One call changes
  * a limited number of jobs of a batch, because the relay of all organizations waits meanwhile.
  */
-export async function releaseBatches(
-  system: SystemContext,
-  { onError }: { onError: (error: unknown) => void },
-): Promise<number> {
-  const nowMs = system.clock()
+export async function releaseBatches(system: SystemContext, rounds: FairRounds = createFairRounds()): Promise<number> {
   const { rows } = await system.pool.query<GatedBatch>(gatedBatches)
-  const advance = async (batch: GatedBatch) => {
-    const { id, organization_id: organizationId } = batch
-    if (batch.status !== 'cancelled' && !planStep(batch, nowMs).isDue) return 0
-    const step = await transaction(system.pool, (connection) => stepBatch(connection, id, nowMs))
-    if (step.status !== 'cancelled') return step.released
-    return step.released + (await cancelSomeJobs(system, { organizationId, batchId: id }, { by: 'system', nowMs }))
-  }
-  return sumOfEach(rows, advance, onError)
+  const byOrganization = Map.groupBy(rows, (batch) => batch.organization_id)
+  return rounds.run({
+    owners: [...byOrganization.keys()],
+    workOf: (organizationId) =>
+      (byOrganization.get(organizationId) ?? []).map((batch) => async () => ({
+        changes: await advance(system, batch),
+        hasMore: false,
+      })),
+    turnMs,
+    roundMs,
+  })
+}
+
+const turnMs = 250
+const roundMs = 1_000
+
+async function advance(system: SystemContext, batch: GatedBatch): Promise<number> {
+  const { id, organization_id: organizationId } = batch
+  const nowMs = system.clock()
+  if (batch.status !== 'cancelled' && !planStep(batch, nowMs).isDue) return 0
+  const step = await transaction(system.pool, (connection) => stepBatch(connection, id, nowMs))
+  if (step.status !== 'cancelled') return step.released
+  return step.released + (await cancelSomeJobs(system, { organizationId, batchId: id }, { by: 'system', nowMs }))
 }
 
 type BatchStep = { status: BatchStatus; released: number }

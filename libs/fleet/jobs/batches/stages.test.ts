@@ -36,12 +36,7 @@ async function startBatch(deviceCount: number, rollout: Rollout) {
 }
 
 /** One round of the worker. */
-const release = () =>
-  releaseBatches(system, {
-    onError: (error) => {
-      throw error
-    },
-  })
+const release = () => releaseBatches(system)
 
 /** Every released job reaches its device, which reports this end. Returns how many. */
 async function runReleased({ organizationId }: JobFleet, status: 'succeeded' | 'failed'): Promise<number> {
