@@ -58,6 +58,15 @@ test('the next round continues where an owner stopped and begins with those that
   expect(plans).toEqual(['noisy', 'quiet'])
 })
 
+test('a round that starts over lists the work of each owner again, and begins with those that waited', async () => {
+  const fair = rounds()
+  const workOf = (owner: string) => [piece(owner, 1, 2)]
+  const round = { owners: ['a', 'b'], workOf, turnMs: 1, maxChanges: 1, startsOver: true }
+  await fair.run(round)
+  await fair.run({ ...round, workOf: (owner) => [piece(`${owner} again`, 1)], maxChanges: 9 })
+  expect(done).toEqual(['a', 'b again', 'a again'])
+})
+
 test('a round ends after its number of changes', async () => {
   const workOf = (owner: string) => [piece(owner, 1, 10)]
   expect(await rounds().run({ owners: ['a', 'b', 'c'], workOf, turnMs: 1, maxChanges: 4 })).toBe(4)

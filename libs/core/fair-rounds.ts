@@ -1,4 +1,4 @@
-/** A bounded piece of work. `hasMore`: the piece must run again. */
+/** A bounded piece of work, which may run in a later round. `hasMore`: it must run again. */
 export type Piece = () => Promise<{ changes: number; hasMore: boolean }>
 
 export type Round = {
@@ -6,6 +6,8 @@ export type Round = {
   owners: readonly string[]
   /** The work of an owner, in order. Called unless the owner has work left from its last turn. */
   workOf: (owner: string) => readonly Piece[] | Promise<readonly Piece[]>
+  /** Work that is left at the end of the round is not kept: its pieces belong to this round. */
+  startsOver?: boolean
   /** No piece of a turn starts after this time. */
   turnMs?: number
   /** No turn starts after this time. */
@@ -89,6 +91,7 @@ export function createFairRounds({
     async run(round) {
       const { turnMs = defaultTurnMs, roundMs = defaultRoundMs, maxChanges = Number.POSITIVE_INFINITY } = round
       const endMs = nowMs() + roundMs
+      if (round.startsOver) for (const left of served.values()) left.length = 0
       const errors: unknown[] = []
       const unavailable = new Set<string>()
       let changes = 0

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { applyDeviceReports, sweepOffline } from '#fleet/devices/status'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { failFor } from '#test/failing-organization'
+import { recordedRounds } from '#test/recorded-rounds'
 
 let api: TestControlPlane
 beforeAll(async () => {
@@ -225,6 +227,41 @@ describe('automatic status', () => {
     await sweepOffline({ pool })
     expect(await statusOf(organization, silent.id)).toBe('offline')
     expect(await checks()).toHaveLength(1)
+  })
+
+  test('the checks of organizations take turns, and a failing organization does not stop the others', async () => {
+    const [large, small] = [await api.newOrganization(), await api.newOrganization()]
+    const { pool } = api.services
+    const silent = async (organization: Organization, serial: string, ageMs: number) => {
+      const { id } = await create(organization, serial)
+      await applyDeviceReports({ pool }, [
+        { deviceId: id, organizationId: organization.id, seenAtMs: Date.now() - ageMs },
+      ])
+      await pool.query('UPDATE device_online_check SET check_at = $2 WHERE device_id = $1', [
+        id,
+        new Date(Date.now() - ageMs),
+      ])
+      return id
+    }
+    const ofLarge = [await silent(large, 'SN-1', 30 * minute), await silent(large, 'SN-2', 29 * minute)]
+    const ofSmall = await silent(small, 'SN-1', 6 * minute)
+    await sweepOffline({ pool }, { checkedTogether: 1 })
+    const { rows } = await pool.query<{ subject_id: string }>(
+      "SELECT subject_id FROM audit_entry WHERE detail ->> 'reason' = 'silent' AND subject_id = ANY ($1) ORDER BY id",
+      [[...ofLarge, ofSmall]],
+    )
+    expect(rows).toHaveLength(3)
+    expect(rows[2]).toEqual({ subject_id: ofLarge[1] })
+
+    const [broken, other] = [await silent(large, 'SN-3', 30 * minute), await silent(small, 'SN-2', 6 * minute)]
+    const repair = await failFor(pool, 'device', large.id)
+    const { rounds, failed } = recordedRounds()
+    await sweepOffline({ pool }, { rounds })
+    expect([await statusOf(large, broken), await statusOf(small, other)]).toEqual(['online', 'offline'])
+    expect(failed).toEqual([large.id])
+    await repair()
+    await sweepOffline({ pool }, { rounds })
+    expect(await statusOf(large, broken)).toBe('offline')
   })
 
   test('a check does not wait for a router that is being changed', async () => {

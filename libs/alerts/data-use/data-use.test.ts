@@ -8,9 +8,11 @@ import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { newAlertRule } from '#test/alert-rules'
 import { createTestDatabase, type TestDatabase } from '#test/database'
+import { failFor } from '#test/failing-organization'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { countOpenTransactions } from '#test/open-transactions'
 import { questdbConnection } from '#test/questdb'
+import { recordedRounds } from '#test/recorded-rounds'
 import { storeRows } from '#test/telemetry-rows'
 
 let database: TestDatabase
@@ -106,6 +108,22 @@ test('a month is the sum of its days, which are measured again until they are ov
   ])
   await evaluateDataUse(system, [questdb])
   expect(await alertsOf(fleet)).toMatchObject([{ deviceId, state: 'open', measured: { megabytes: 120 } }])
+})
+
+test('an organization whose data use cannot be stored does not stop the others', async () => {
+  const [broken, fleet] = [await createJobFleet(pool, 1), await createJobFleet(pool, 1)]
+  for (const owner of [broken, fleet]) {
+    await count(owner, owner.deviceIds[0] ?? '', todayMs, [1, 0, 0], [2, 200, 0])
+    await newAlertRule(owner, { kind: 'data_use', aboveMegabytes: 100, period: 'day' })
+  }
+  const repair = await failFor(pool, 'device_data_use', broken.organizationId)
+  const { rounds, failed } = recordedRounds()
+  await evaluateDataUse(system, [questdb], rounds)
+  expect(await alertsOf(fleet)).toHaveLength(1)
+  expect(failed).toEqual([broken.organizationId])
+  await repair()
+  await evaluateDataUse(system, [questdb], rounds)
+  expect(await alertsOf(broken)).toHaveLength(1)
 })
 
 describe('several workers', () => {

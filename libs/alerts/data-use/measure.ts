@@ -21,15 +21,13 @@ export async function measureDataUse(
 ): Promise<{ changes: number; hasMore: boolean }> {
   const claim = await claimDueDay(pool, organizationId)
   if (!claim) return { changes: 0, hasMore: false }
-  const used = await tryInOrder(copies, (questdb) => readDataUse(questdb, claim.day, [organizationId])).catch(
-    async (error: unknown) => {
-      await releaseClaim(pool, claim).catch(() => {})
-      throw error
-    },
-  )
-  return {
-    changes: await systemTransaction({ pool }, (connection) => storeDay(connection, claim, used)),
-    hasMore: true,
+  try {
+    const used = await tryInOrder(copies, (questdb) => readDataUse(questdb, claim.day, [organizationId]))
+    const changes = await systemTransaction({ pool }, (connection) => storeDay(connection, claim, used))
+    return { changes, hasMore: true }
+  } catch (error) {
+    await releaseClaim(pool, claim).catch(() => {})
+    throw error
   }
 }
 

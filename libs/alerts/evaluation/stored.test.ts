@@ -10,7 +10,9 @@ import { transferDevice } from '#fleet/devices/transfer'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { newAlertRule } from '#test/alert-rules'
 import { createTestDatabase, type TestDatabase } from '#test/database'
+import { failFor } from '#test/failing-organization'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
+import { recordedRounds } from '#test/recorded-rounds'
 
 let database: TestDatabase
 let pool: OwnedPool
@@ -308,5 +310,41 @@ describe('entered_place and left_place', () => {
     await evaluateStored(system)
     await evaluateStored(system)
     expect(await alertsOf(fleet, { ruleId: other.id })).toEqual([])
+  })
+})
+
+describe('neighbours', () => {
+  test('an organization whose alerts cannot be stored does not stop the others', async () => {
+    const [broken, fleet] = [await newFleet(60), await newFleet(60)]
+    for (const owner of [broken, fleet]) await newAlertRule(owner, offline)
+    const repair = await failFor(pool, 'alert', broken.organizationId)
+    const { rounds, failed } = recordedRounds()
+    await evaluateStored(system, rounds)
+    expect(await alertsOf(fleet)).toHaveLength(1)
+    expect(failed).toEqual([broken.organizationId])
+    await repair()
+    await evaluateStored(system, rounds)
+    expect(await alertsOf(broken)).toHaveLength(1)
+    expect(await alertsOf(fleet)).toHaveLength(1)
+  })
+
+  test('an organization with many rules takes turns with another one, and has each alert once in the end', async () => {
+    await pool.query('DELETE FROM alert_rule; DELETE FROM alert')
+    const [large, fleet] = [await newFleet(60), await newFleet(60)]
+    const rules = 12
+    for (let count = 0; count < rules; count++) await newAlertRule(large, offline)
+    await newAlertRule(fleet, offline)
+    // So that each rule is a statement of its own.
+    await pool.query('UPDATE organization_usage SET device_count = 200000 WHERE organization_id = $1', [
+      large.organizationId,
+    ])
+    const { rounds } = recordedRounds({ stepMs: 1_000 })
+    await evaluateStored(system, rounds)
+    expect(await alertsOf(fleet)).toHaveLength(1)
+    expect((await alertsOf(large)).length).toBeLessThan(rules)
+    await evaluateStored(system, rounds)
+    await evaluateStored(system, rounds)
+    expect(await alertsOf(large)).toHaveLength(rules)
+    expect(await alertsOf(fleet)).toHaveLength(1)
   })
 })

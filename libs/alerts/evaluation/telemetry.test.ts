@@ -7,8 +7,10 @@ import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
 import { newAlertRule } from '#test/alert-rules'
 import { createTestDatabase, type TestDatabase } from '#test/database'
+import { failFor } from '#test/failing-organization'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { questdbConnection } from '#test/questdb'
+import { recordedRounds } from '#test/recorded-rounds'
 import { storeRows } from '#test/telemetry-rows'
 
 let database: TestDatabase
@@ -183,4 +185,40 @@ test('reads the next copy when the first does not answer, and fails when none do
   await evaluateTelemetry(system, [dead, questdb])
   expect(await alertsOf(fleet)).toHaveLength(1)
   await dead.end()
+})
+
+const alwaysWeak: Sample[] = [
+  [12, -120],
+  [1, -120],
+]
+
+test('an organization whose alerts cannot be stored does not stop the others', async () => {
+  const [broken, fleet] = [await newFleet(alwaysWeak), await newFleet(alwaysWeak)]
+  await newAlertRule(broken, { ...weak, rsrpBelowDbm: -119 })
+  await newAlertRule(fleet, weak)
+  const repair = await failFor(pool, 'alert', broken.organizationId)
+  const { rounds, failed } = recordedRounds()
+  await evaluateTelemetry(system, [questdb], rounds)
+  expect(await alertsOf(fleet)).toHaveLength(1)
+  expect(failed).toEqual([broken.organizationId])
+  await repair()
+  await evaluateTelemetry(system, [questdb], rounds)
+  expect(await alertsOf(broken)).toHaveLength(1)
+})
+
+test('an organization with many limits takes turns with another one, and has each alert once in the end', async () => {
+  await pool.query('DELETE FROM alert_rule')
+  const [large, fleet] = [await newFleet(alwaysWeak), await newFleet(alwaysWeak)]
+  const limits = 12
+  for (let limit = 0; limit < limits; limit++) await newAlertRule(large, { ...weak, rsrpBelowDbm: -119 + limit })
+  await newAlertRule(fleet, weak)
+  const { rounds } = recordedRounds({ stepMs: 1_000 })
+  // A turn has one query here, and a limit needs two.
+  await evaluateTelemetry(system, [questdb], rounds)
+  await evaluateTelemetry(system, [questdb], rounds)
+  expect(await alertsOf(fleet)).toHaveLength(1)
+  expect((await alertsOf(large)).length).toBeLessThan(limits)
+  for (let round = 0; round < 6; round++) await evaluateTelemetry(system, [questdb], rounds)
+  expect(await alertsOf(large)).toHaveLength(limits)
+  expect(await alertsOf(fleet)).toHaveLength(1)
 })

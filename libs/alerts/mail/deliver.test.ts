@@ -8,6 +8,7 @@ import { type OwnedPool, openPool } from '#postgres/pool'
 import { newAlertRule } from '#test/alert-rules'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
+import { recordedRounds } from '#test/recorded-rounds'
 import { startSmtp, type TestSmtp } from '#test/smtp'
 
 let database: TestDatabase
@@ -185,4 +186,47 @@ test('names with line breaks add neither headers nor recipients', async () => {
     expect(raw).not.toMatch(/^Bcc:/im)
   }
   expect(smtp.received.at(-1)?.to).toEqual(['fleet@example.com'])
+})
+
+test('organizations take turns: many messages of one do not delay that of another', async () => {
+  const [large, fleet] = [await createJobFleet(pool, 1), await createJobFleet(pool, 1)]
+  const addresses = Array.from({ length: 45 }, (_, index) => `${index}@example.com`)
+  await newAlertRule(large, offline, emails(...addresses))
+  await silenceAll(large)
+  await newAlertRule(fleet, offline, emails('fleet@example.org'))
+  await silenceAll(fleet)
+  const { rounds } = recordedRounds()
+  const next = () => sendMails({ pool, clock: () => nowMs, mailer }, rounds)
+  const sentTo = () => smtp.received.map(({ to }) => to.join()).sort()
+  expect(await next()).toBeLessThan(25)
+  expect(sentTo()).toContain('fleet@example.org')
+  while ((await next()) > 0);
+  expect(sentTo()).toEqual([...addresses, 'fleet@example.org'].sort())
+})
+
+test('an organization whose quiet hours cannot be read does not stop the messages of another', async () => {
+  const [broken, fleet] = [await createJobFleet(pool, 1), await createJobFleet(pool, 1)]
+  await newAlertRule(broken, offline, emails('broken@example.com'))
+  await newAlertRule(fleet, offline, emails('fleet@example.org'))
+  await silenceAll(broken)
+  await silenceAll(fleet)
+  await pool.query(
+    `UPDATE alert_rule SET quiet_hours = '{"from": "22:00", "to": "06:00", "timeZone": "Mars/Olympus"}'
+     WHERE organization_id = $1`,
+    [broken.organizationId],
+  )
+  const { rounds, failed } = recordedRounds()
+  await sendMails({ pool, clock: () => nowMs, mailer }, rounds)
+  expect(smtp.received.map(({ to }) => to.join())).toEqual(['fleet@example.org'])
+  expect(failed).toEqual([broken.organizationId])
+})
+
+test('a message whose outcome cannot be stored is reported with its organization', async () => {
+  const fleet = await createJobFleet(pool, 1)
+  await newAlertRule(fleet, offline, emails('fleet@example.com'))
+  await silenceAll(fleet)
+  const killed: Mailer = { send: () => Promise.reject(new Error('killed')), close: () => {} }
+  const { rounds, failed } = recordedRounds()
+  expect(await sendMails({ pool, clock: () => nowMs, mailer: killed }, rounds)).toBe(1)
+  expect(failed).toEqual([fleet.organizationId])
 })

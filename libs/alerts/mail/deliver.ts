@@ -62,6 +62,7 @@ export async function sendMails(worker: MailWorker, rounds: FairRounds = createF
     return await rounds.run({
       owners: rows.map(({ id }) => id),
       workOf: (organizationId) => [() => startSome(organizationId)],
+      startsOver: true,
       turnMs: 0,
       maxChanges: mailsPerRound,
     })

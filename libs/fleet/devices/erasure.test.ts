@@ -3,6 +3,7 @@ import { newId } from '#core/ids'
 import { eraseDeletedDevices, eraseNightly } from '#fleet/devices/erasure'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { createTestDatabase, type TestDatabase } from '#test/database'
+import { recordedRounds } from '#test/recorded-rounds'
 
 let database: TestDatabase
 let pool: OwnedPool
@@ -29,11 +30,11 @@ const erasure = () => ({
   eraseTelemetry: async (deviceIds: readonly string[]) => erased.push([...deviceIds]),
 })
 
-async function request(atMs = nowMs): Promise<string> {
+async function request(atMs = nowMs, organizationId = newId()): Promise<string> {
   const deviceId = newId()
   await pool.query('INSERT INTO erasure_request (device_id, organization_id, requested_at) VALUES ($1, $2, $3)', [
     deviceId,
-    newId(),
+    organizationId,
     new Date(atMs),
   ])
   return deviceId
@@ -83,4 +84,37 @@ test('the nightly erasure runs once, in its hour', async () => {
   expect(await eraseNightly(erasure(), { hourUtc: 3 })).toBe(1)
   nowMs += 600_000
   expect(await eraseNightly(erasure(), { hourUtc: 3 })).toBe(0)
+})
+
+test('many deleted devices of one organization do not delay those of another', async () => {
+  const large = newId()
+  await pool.query(
+    `INSERT INTO erasure_request (device_id, organization_id, requested_at)
+     SELECT uuidv7(), $1, $2 FROM generate_series(1, 450)`,
+    [large, new Date(nowMs - 60_000)],
+  )
+  const deviceId = await request()
+  expect(await eraseDeletedDevices(erasure())).toBe(451)
+  expect(erased).toHaveLength(3)
+  expect(erased[0]).toContain(deviceId)
+  expect(new Set(erased.flat()).size).toBe(451)
+})
+
+test('a device that cannot be erased does not stop the erasure of other organizations', async () => {
+  const organizationId = newId()
+  const broken = await request(nowMs - 60_000, organizationId)
+  const others = [await request(), await request()]
+  const failing = {
+    ...erasure(),
+    eraseTelemetry: async (deviceIds: readonly string[]) => {
+      if (deviceIds.includes(broken)) throw new Error('still readable')
+      return erasure().eraseTelemetry(deviceIds)
+    },
+  }
+  const { rounds, failed } = recordedRounds()
+  expect(await eraseDeletedDevices(failing, rounds)).toBe(2)
+  expect(erased.flat().sort()).toEqual(others.sort())
+  expect(failed).toEqual([organizationId])
+  nowMs += 1
+  expect(await eraseDeletedDevices(erasure(), rounds)).toBe(3)
 })

@@ -7,12 +7,13 @@ import { dataKeyOf } from '#fleet/crypto/data-keys'
 import { createKeyring } from '#fleet/crypto/keyring'
 import { publishEvents } from '#fleet/events/publish'
 import { insertOrganization } from '#fleet/organizations/organizations'
-import { retryDelaysMs } from '#fleet/webhooks/delivery'
+import { relayEvents, retryDelaysMs } from '#fleet/webhooks/delivery'
 import { createWebhookRounds } from '#fleet/webhooks/rounds'
 import { createWebhookSender, signWebhook, type WebhookSender } from '#fleet/webhooks/sender'
 import { webhookSecretPlace } from '#fleet/webhooks/webhooks'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { createTestDatabase, type TestDatabase } from '#test/database'
+import { failFor } from '#test/failing-organization'
 import { testTls } from '#test/tls'
 import { until } from '#test/until'
 
@@ -223,6 +224,57 @@ describe('webhook rounds', () => {
     expect(sent.filter((path) => path === '/lively')).toHaveLength(1)
     for (const answer of answers) answer()
     await rounds.settle()
+  })
+
+  test('an event of another organization is sent before a large import has been relayed', async () => {
+    const large = await newWebhook(receiverUrl('/large'))
+    for (let more = 0; more < 9; more++) await newWebhook(receiverUrl('/large'), large.organizationId)
+    const events = 1_500
+    await pool.query(
+      `INSERT INTO outbox_event (id, organization_id, type, payload)
+       SELECT uuidv7(), $1, 'device.created', '{}' FROM generate_series(1, $2)`,
+      [large.organizationId, events],
+    )
+    const { organizationId } = await newWebhook(receiverUrl('/lively'))
+    await happen(organizationId)
+    const sent: string[] = []
+    const rounds = roundsOf({
+      send: async ({ url }) => {
+        sent.push(new URL(url).pathname)
+        return { delivered: true }
+      },
+      close: async () => {},
+    })
+    await rounds.next()
+    await rounds.settle()
+    expect(sent).toContain('/lively')
+    while ((await pool.query('SELECT FROM outbox_event LIMIT 1')).rowCount) await relayEvents({ pool })
+    const { rows } = await pool.query(
+      `SELECT count(*)::int AS deliveries, count(DISTINCT (webhook_id, event_id))::int AS different
+       FROM webhook_delivery WHERE organization_id = $1`,
+      [large.organizationId],
+    )
+    expect(rows).toEqual([{ deliveries: 10 * events, different: 10 * events }])
+    expect(sent.filter((path) => path === '/lively')).toHaveLength(1)
+  })
+
+  test('an organization whose events cannot be relayed does not stop the others', async () => {
+    const [broken, other] = [await newWebhook(receiverUrl('/broken')), await newWebhook(receiverUrl('/other'))]
+    await happen(broken.organizationId)
+    await happen(other.organizationId)
+    const repair = await failFor(pool, 'webhook_delivery', broken.organizationId)
+    const failed: string[] = []
+    const rounds = createWebhookRounds({ pool, keyring, sender, clock: () => nowMs }, (_, organizationId) =>
+      failed.push(organizationId),
+    )
+    await rounds.next()
+    await rounds.settle()
+    expect(received.map(({ path }) => path)).toEqual(['/other'])
+    expect(failed).toEqual([broken.organizationId])
+    await repair()
+    await rounds.next()
+    await rounds.settle()
+    expect(received.map(({ path }) => path)).toEqual(['/other', '/broken'])
   })
 
   test('a webhook whose secret cannot be decrypted is disabled like one that does not respond', async () => {

@@ -6,6 +6,7 @@ import { releaseBatches } from '#fleet/jobs/batches/release'
 import { openPool } from '#postgres/pool'
 import { createTestDatabase } from '#test/database'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
+import { recordedRounds } from '#test/recorded-rounds'
 
 const database = await createTestDatabase()
 const pool = openPool(database.url, { applicationName: 'job-releases.test' })
@@ -68,4 +69,21 @@ test('a large aborted batch is cancelled in several rounds', async () => {
   expect(await getBatch(fleet.ctx, { organizationId: fleet.organizationId, batchId: id })).toMatchObject({
     counts: { cancelled: 2_001 },
   })
+})
+
+test('an organization with many batches takes turns with another one', async () => {
+  const [large, small] = [await createJobFleet(pool, 1), await createJobFleet(pool, 1)]
+  const batches = 12
+  for (let count = 0; count < batches; count += 1) await later(large, nowMs + hourMs)
+  await later(small, nowMs + hourMs)
+  const running = async ({ organizationId }: JobFleet) =>
+    (await pool.query("SELECT FROM job_batch WHERE organization_id = $1 AND status = 'running'", [organizationId]))
+      .rowCount
+  const { rounds } = recordedRounds({ stepMs: 125 })
+  const step = () => releaseBatches({ pool, clock: () => nowMs + hourMs }, rounds)
+  await step()
+  expect(await running(small)).toBe(1)
+  expect(await running(large)).toBeLessThan(batches)
+  while ((await step()) > 0);
+  expect(await running(large)).toBe(batches)
 })
