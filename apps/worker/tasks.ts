@@ -45,8 +45,8 @@ export const periodicTasks = ({
 }: Parts): PeriodicTask[] => [
   { name: 'expire_jobs', everyMs: 1_000, run: (rounds) => expireJobs(system, rounds) },
   { name: 'end_overdue_jobs', everyMs: 5_000, run: (rounds) => endMissedDeadlines(system, rounds) },
-  { name: 'refill_queues', everyMs: 2_000, run: () => refillEmptiedQueues(system, backend) },
-  { name: 'reconcile_jobs', everyMs: 30_000, run: () => reconcileOffers(system) },
+  { name: 'refill_queues', everyMs: 2_000, run: (rounds) => refillEmptiedQueues(system, backend, rounds) },
+  { name: 'reconcile_jobs', everyMs: 30_000, run: (rounds) => reconcileOffers(system, rounds) },
   {
     name: 'sweep_offline_devices',
     everyMs: 10_000,
@@ -68,10 +68,10 @@ export const periodicTasks = ({
 ]
 
 /** Offers all jobs again when the store of the queues has lost its data. */
-async function refillEmptiedQueues(system: SystemContext, backend: QueueBackend): Promise<number> {
+async function refillEmptiedQueues(system: SystemContext, backend: QueueBackend, rounds: FairRounds): Promise<number> {
   if (!(await backend.wasEmptied())) return 0
   await backend.mark()
-  return resetOffers(system)
+  return resetOffers(system, rounds)
 }
 
 const maxRounds = 20

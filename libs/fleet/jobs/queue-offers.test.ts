@@ -12,8 +12,10 @@ import {
 } from '#fleet/jobs/queue-offers'
 import { openPool } from '#postgres/pool'
 import { createTestDatabase } from '#test/database'
+import { failFor } from '#test/failing-organization'
 import { createJobFleet, type JobFleet } from '#test/job-fleet'
 import { countOpenTransactions } from '#test/open-transactions'
+import { recordedRounds } from '#test/recorded-rounds'
 
 const database = await createTestDatabase()
 const pool = openPool(database.url, { applicationName: 'job-outbox.test' })
@@ -104,6 +106,26 @@ test('an error in the turn of one organization does not affect the others', asyn
   await offerQueuedJobs(systemAt(nowMs), { cap, offer, onError: (error) => errors.push(error) })
   expect(slices()).toMatchObject([{ batchId }])
   expect(errors).toMatchObject([{ message: 'poison' }])
+})
+
+test('lost jobs of an organization are offered again although those of another cannot be repaired', async () => {
+  const [broken, other] = [await createJobFleet(pool, 1), await createJobFleet(pool, 1)]
+  for (const { ctx, deviceIds } of [broken, other]) {
+    await createDeviceJob(ctx, { deviceId: deviceIds[0] ?? '', kind: 'speed_test' })
+  }
+  await relay()
+  const repair = await failFor(pool, 'job', broken.organizationId)
+  for (const repairJobs of [reconcileOffers, resetOffers]) {
+    const { rounds, failed } = recordedRounds()
+    expect(await repairJobs(systemAt(nowMs + 61_000), rounds)).toBe(1)
+    expect(failed).toEqual([broken.organizationId])
+    await pool.query('UPDATE job SET enqueued_at = $2 WHERE organization_id = $1', [
+      other.organizationId,
+      new Date(nowMs),
+    ])
+  }
+  await repair()
+  expect(await reconcileOffers(systemAt(nowMs + 61_000))).toBe(2)
 })
 
 test('after a loss of the queue, slices and single jobs are offered again', async () => {

@@ -1,3 +1,4 @@
+import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import type { Span, Traceparent, Tracing } from '#core/tracing'
 import type { SystemContext } from '#fleet/context'
 import type { BatchSlice, JobReference } from '#fleet/jobs/dispatch'
@@ -233,48 +234,82 @@ async function orUndo(offer: Promise<void>, undo: () => Promise<unknown>): Promi
 }
 
 /** Marks all jobs as not offered, because the queue has lost its entries. The relay offers them again. Returns how many. */
-export async function resetOffers({ pool }: SystemContext): Promise<number> {
-  const ofBatches = await resetBatchOffers(pool, null)
-  const { rowCount } = await pool.query(
-    `UPDATE job SET enqueued_at = NULL
-     WHERE enqueued_at IS NOT NULL AND (status = 'queued' OR status = 'inProgress')`,
+export async function resetOffers({ pool }: SystemContext, rounds: FairRounds = createFairRounds()): Promise<number> {
+  const offered = "enqueued_at IS NOT NULL AND (status = 'queued' OR status = 'inProgress')"
+  const { rows } = await pool.query<{ id: string }>(
+    `SELECT DISTINCT organization_id AS id FROM job WHERE ${offered}
+     UNION SELECT organization_id FROM job_batch WHERE ${hasOffered}`,
   )
-  return ofBatches + (rowCount ?? 0)
+  return rounds.run({
+    owners: rows.map(({ id }) => id),
+    workOf: (organizationId) => [
+      () => resetBatchOffers(pool, organizationId, null),
+      () => repairSome(pool, offered, 'enqueued_at = NULL', [organizationId]),
+    ],
+    // Nothing else notices the loss a second time.
+    roundMs: Number.POSITIVE_INFINITY,
+  })
 }
 
-/** Makes batches offer their fresh jobs again: all of them, or those that have offered none since. Returns how many jobs. */
-async function resetBatchOffers(pool: Queryable, since: Date | null): Promise<number> {
+const hasOffered = 'finished_at IS NULL AND fresh > 0 AND offered > 0'
+
+/** Makes batches offer their fresh jobs again: all of them, or those that have offered none since. `changes` counts jobs. */
+async function resetBatchOffers(pool: Queryable, organizationId: string, since: Date | null) {
   const { rows } = await pool.query<{ fresh: number }>(
     `UPDATE job_batch SET offered = 0, offered_at = NULL
-     WHERE finished_at IS NULL AND fresh > 0 AND offered > 0 AND ($1::timestamptz IS NULL OR offered_at < $1)
+     WHERE organization_id = $1 AND ${hasOffered} AND ($2::timestamptz IS NULL OR offered_at < $2)
      RETURNING fresh`,
-    [since],
+    [organizationId, since],
   )
-  return rows.reduce((sum, { fresh }) => sum + fresh, 0)
+  return { changes: rows.reduce((sum, { fresh }) => sum + fresh, 0), hasMore: false }
+}
+
+const repairedAtOnce = 10_000
+
+/** Changes the jobs of an organization, which is $1, that meet a condition. */
+async function repairSome(pool: Queryable, condition: string, change: string, values: readonly unknown[]) {
+  const { rowCount } = await pool.query(
+    `UPDATE job SET ${change} WHERE id IN (
+       SELECT id FROM job WHERE organization_id = $1 AND ${condition} ORDER BY id LIMIT ${repairedAtOnce} FOR UPDATE)`,
+    [...values],
+  )
+  return { changes: rowCount ?? 0, hasMore: rowCount === repairedAtOnce }
 }
 
 const lostAfterMs = 60_000
 
+const isLost = (before: string) =>
+  `status = 'queued' AND enqueued_at < ${before} AND (not_before IS NULL OR not_before < ${before})`
+
 /**
- * Repairs what a crash can leave behind. Offers jobs again that the queue should have processed by now; the queue ignores
- * those it still has. Ends the hold of jobs whose device is free, or is occupied only by a job whose batch is paused or
- * closed. Returns how many jobs were affected.
+ * Repairs what a crash can leave behind, organization by organization. Offers jobs again that the queue should have processed by
+ * now; the queue ignores those it still has. Ends the hold of jobs whose device is free, or is occupied only by a job whose
+ * batch is paused or closed. Returns how many jobs were affected.
  */
-export async function reconcileOffers({ pool, clock }: SystemContext): Promise<number> {
+export async function reconcileOffers(
+  { pool, clock }: SystemContext,
+  rounds: FairRounds = createFairRounds(),
+): Promise<number> {
   const lostBefore = new Date(clock() - lostAfterMs)
-  const lostOfBatches = await resetBatchOffers(pool, lostBefore)
-  const lost = await pool.query(
-    `UPDATE job SET enqueued_at = NULL
-     WHERE status = 'queued' AND enqueued_at < $1 AND (not_before IS NULL OR not_before < $1)`,
+  const { rows } = await pool.query<{ id: string }>(
+    `SELECT DISTINCT organization_id AS id FROM job WHERE ${isLost('$1')}
+     UNION SELECT DISTINCT organization_id FROM job WHERE status = 'queued' AND hold = 'device'
+     UNION SELECT organization_id FROM job_batch WHERE ${hasOffered} AND offered_at < $1`,
     [lostBefore],
   )
-  const held = await pool.query(
-    `UPDATE job SET hold = NULL, enqueued_at = NULL
-     WHERE status = 'queued' AND hold = 'device' AND NOT EXISTS (
-       SELECT FROM job rival LEFT JOIN job_batch theirs ON theirs.id = rival.batch_id
-         LEFT JOIN job_batch own ON own.id = job.batch_id
-       WHERE rival.device_id = job.device_id AND rival.exclusive AND (rival.status = 'inProgress'
-         OR rival.status = 'dispatched' AND (${handsOutSql('theirs')} OR NOT ${handsOutSql('own')})))`,
-  )
-  return lostOfBatches + (lost.rowCount ?? 0) + (held.rowCount ?? 0)
+  return rounds.run({
+    owners: rows.map(({ id }) => id),
+    workOf: (organizationId) => [
+      () => resetBatchOffers(pool, organizationId, lostBefore),
+      () => repairSome(pool, isLost('$2'), 'enqueued_at = NULL', [organizationId, lostBefore]),
+      () => repairSome(pool, isFree, 'hold = NULL, enqueued_at = NULL', [organizationId]),
+    ],
+  })
 }
+
+/** SQL condition: a job waits for its device, which is free for it. */
+const isFree = `status = 'queued' AND hold = 'device' AND NOT EXISTS (
+  SELECT FROM job rival LEFT JOIN job_batch theirs ON theirs.id = rival.batch_id
+    LEFT JOIN job_batch own ON own.id = job.batch_id
+  WHERE rival.device_id = job.device_id AND rival.exclusive AND (rival.status = 'inProgress'
+    OR rival.status = 'dispatched' AND (${handsOutSql('theirs')} OR NOT ${handsOutSql('own')})))`
