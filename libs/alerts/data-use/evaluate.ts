@@ -2,12 +2,12 @@ import { measureDataUse } from '#alerts/data-use/measure'
 import {
   type AlertSystem,
   endAlerts,
-  evaluationPiece,
+  evaluateSlice,
   openAlerts,
   type SqlCondition,
   type SqlEnd,
-  slicesOf,
 } from '#alerts/evaluation/changes'
+import { slicesOf } from '#alerts/evaluation/shares'
 import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import type { QuestdbSql } from '#questdb/sql'
 
@@ -19,7 +19,7 @@ const dataUse: SqlCondition & SqlEnd = {
   join: `LEFT JOIN (
       SELECT organization_id, device_id, sum(bytes) AS month_bytes,
         sum(bytes) FILTER (WHERE day >= (${utcNow})::date) AS day_bytes
-      FROM device_data_use WHERE organization_id = $2::uuid AND day >= date_trunc('month', ${utcNow})::date GROUP BY organization_id, device_id
+      FROM device_data_use WHERE organization_id = ANY ($2::uuid[]) AND day >= date_trunc('month', ${utcNow})::date GROUP BY organization_id, device_id
     ) used ON used.organization_id = r.organization_id AND used.device_id = d.id`,
   holds: `${bytes} > r.threshold * 1e6`,
   since: `date_trunc(r.period, ${utcNow}) AT TIME ZONE 'UTC'`,
@@ -48,11 +48,11 @@ export async function evaluateDataUse(
       const { rule_ids, devices } = byId.get(organizationId) ?? { rule_ids: [], devices: 0 }
       return [
         () => measureDataUse(system, copies, organizationId),
-        ...slicesOf(rule_ids, devices ?? 0).map((ruleIds) => {
-          const slice = { organizationId, ruleIds }
-          return evaluationPiece(system, 'telemetry', organizationId, [
-            (connection) => endAlerts(connection, system, slice, dataUse),
-            (connection) => openAlerts(connection, system, slice, dataUse),
+        ...slicesOf(rule_ids, devices ?? 0).map((ruleIds) => () => {
+          const slice = { organizationIds: [organizationId], ruleIds }
+          return evaluateSlice(system, 'telemetry', slice, [
+            (connection, held) => endAlerts(connection, system, held, dataUse),
+            (connection, held) => openAlerts(connection, system, held, dataUse),
           ])
         }),
       ]

@@ -12,12 +12,12 @@ import type { Connection, Pool } from '#postgres/pool'
 
 export type AlertSystem = { pool: Pool; plans: Plans; clock: Clock }
 
-/** The rules of one organization that a piece of a round evaluates. */
-export type RuleSlice = { organizationId: string; ruleIds: readonly string[] }
+/** The rules that a piece of a round evaluates, and their organizations. */
+export type RuleSlice = { organizationIds: readonly string[]; ruleIds: readonly string[] }
 
 /**
  * A kind of condition as SQL over rule `r` and device `d`, and what `join` adds. $1 to $3 are the plans that include smart
- * tags, the organization and its rules; `values` begin at $4.
+ * tags, the organizations and their rules; `values` begin at $4.
  */
 export type SqlCondition = {
   kinds: readonly AlertKind[]
@@ -32,17 +32,6 @@ export type SqlCondition = {
 
 /** When alerts of these kinds end, as SQL over alert `a`, rule `r`, device `d` and what `join` adds. */
 export type SqlEnd = { kinds: readonly AlertKind[]; join?: string; ended: string; values?: unknown[] }
-
-/** Most combinations of a rule and a device that one statement tests. A statement tests at least one rule. */
-const maxPairs = 200_000
-
-/** Divides the rules of an organization with so many devices among statements. */
-export function slicesOf<Rule>(rules: readonly Rule[], devices: number): Rule[][] {
-  const rulesAtOnce = Math.max(1, Math.floor(maxPairs / Math.max(1, devices)))
-  return Array.from({ length: Math.ceil(rules.length / rulesAtOnce) }, (_, index) =>
-    rules.slice(index * rulesAtOnce, (index + 1) * rulesAtOnce),
-  )
-}
 
 /** Most alerts that one statement opens or ends. */
 const batchSize = 10_000
@@ -114,45 +103,48 @@ export async function endChosen(
 }
 
 /** The first three parameters of a statement about a slice. */
-export const sliceValues = (plans: Plans, { organizationId, ruleIds }: RuleSlice) => [
+export const sliceValues = (plans: Plans, { organizationIds, ruleIds }: RuleSlice) => [
   smartTagPlans(plans),
-  organizationId,
+  organizationIds,
   ruleIds,
 ]
 
 // Arbitrary constants, one for each source. Workers of the version before lock it alone, for all organizations.
 const locks = { stored: 7_264_115_040, telemetry: 7_264_115_041 }
 
+/** A step of an evaluation. Returns how many alerts it changed. */
+export type EvaluationStep = (connection: Connection, slice: RuleSlice) => Promise<number>
+
 /**
- * Runs steps of the evaluation of one organization in one transaction, and again if one of them changed as many alerts as it
- * may. Does nothing when another worker evaluates the organization. A statement may run for 15 s, because others wait.
+ * Runs steps over the rules of a slice in one transaction; `hasMore` if one of them changed as many alerts as it may. Leaves out
+ * organizations that another worker evaluates. A statement may run for 15 s, because others wait.
  */
-export const evaluationPiece =
-  (
-    system: AlertSystem,
-    source: keyof typeof locks,
-    organizationId: string,
-    steps: readonly ((connection: Connection) => Promise<number>)[],
-  ): Piece =>
-  () =>
-    systemTransaction(
-      system,
-      async (connection) => {
-        const { rows } = await connection.query<{ held: boolean }>(
-          `SELECT pg_try_advisory_xact_lock_shared($1) AND pg_try_advisory_xact_lock(hashtextextended($2, $1)) AS held`,
-          [locks[source], organizationId],
-        )
-        let changes = 0
-        let hasMore = false
-        for (const step of rows[0]?.held ? steps : []) {
-          const changed = await step(connection)
-          changes += changed
-          hasMore ||= changed >= batchSize
-        }
-        return { changes, hasMore }
-      },
-      { prelude: "SET LOCAL statement_timeout = '15s'" },
-    )
+export const evaluateSlice = (
+  system: AlertSystem,
+  source: keyof typeof locks,
+  slice: RuleSlice,
+  steps: readonly EvaluationStep[],
+): ReturnType<Piece> =>
+  systemTransaction(
+    system,
+    async (connection) => {
+      const { rows } = await connection.query<{ id: string }>(
+        `SELECT id FROM unnest($2::uuid[]) AS organization (id)
+         WHERE pg_try_advisory_xact_lock_shared($1) AND pg_try_advisory_xact_lock(hashtextextended(id::text, $1))`,
+        [locks[source], slice.organizationIds],
+      )
+      const organizationIds = rows.map(({ id }) => id)
+      let changes = 0
+      let hasMore = false
+      for (const step of organizationIds.length > 0 ? steps : []) {
+        const changed = await step(connection, { ...slice, organizationIds })
+        changes += changed
+        hasMore ||= changed >= batchSize
+      }
+      return { changes, hasMore }
+    },
+    { prelude: "SET LOCAL statement_timeout = '15s'" },
+  )
 
 /** The names of the plans that include smart tags. */
 const smartTagPlans = (plans: Plans): string[] =>

@@ -3,8 +3,10 @@ import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql
 /** A limit on a stored value, and for how long it must be exceeded. */
 export type Limit = { kind: 'weak_signal' | 'high_temperature'; threshold: number; forMinutes: number }
 
+type DeviceOf = { organizationId: string; deviceId: string }
+
 /** A device beyond the limit. `sinceMs`: it has been so since then, or longer. `value`: the newest one, if there is one. */
-type Sustained = { deviceId: string; sinceMs: number; value: number | null }
+type Sustained = DeviceOf & { sinceMs: number; value: number | null }
 
 // Other organizations wait meanwhile. QuestDB stops the statement then.
 const maxReadMs = 15_000
@@ -33,66 +35,67 @@ const sources = {
 }
 
 /**
- * The devices of an organization whose samples exceeded the limit during the whole period: a sample at or before its start
- * did, and every sample since then.
+ * The devices of these organizations whose samples exceeded the limit during the whole period: a sample at or before its
+ * start did, and every sample since then.
  */
 export async function readSustained(
   questdb: QuestdbSql,
   limit: Limit,
-  organizationId: string,
+  organizationIds: readonly string[],
   nowMs: number,
 ): Promise<Sustained[]> {
-  const { text, values } = aggregates(limit, organizationId, nowMs)
+  const { text, values } = aggregates(limit, organizationIds, nowMs)
   const freshMs = nowMs - Math.max(limit.forMinutes * minuteMs, longestGapMs)
-  const rows = await questdb.queryArrays<[string, number, number | null]>(
-    `SELECT device_id, beyond_at, value FROM (${text})
-     WHERE beyond_at IS NOT NULL AND (within_at IS NULL OR within_at < beyond_at) AND last_at >= $6`,
+  const rows = await questdb.queryArrays<[string, string, number, number | null]>(
+    `SELECT org_id, device_id, beyond_at, value FROM (${text})
+     WHERE beyond_at IS NOT NULL AND (within_at IS NULL OR within_at < beyond_at) AND last_at >= $5`,
     [...values, timestampParameter(freshMs)],
     AbortSignal.timeout(maxReadMs),
   )
-  return rows.map(([deviceId, sinceMs, value]) => ({ deviceId, sinceMs, value }))
+  return rows.map(([organizationId, deviceId, sinceMs, value]) => ({ organizationId, deviceId, sinceMs, value }))
 }
 
 /** The devices among `deviceIds` whose newest sample is within the limit. */
 export async function readWithin(
   questdb: QuestdbSql,
   limit: Limit,
-  organizationId: string,
+  organizationIds: readonly string[],
   deviceIds: ReadonlySet<string>,
   nowMs: number,
-): Promise<string[]> {
-  const { text, values } = aggregates(limit, organizationId, nowMs)
-  const rows = await questdb.queryArrays<[string]>(
-    `SELECT device_id FROM (${text}) WHERE within_at = last_at`,
+): Promise<DeviceOf[]> {
+  const { text, values } = aggregates(limit, organizationIds, nowMs)
+  const rows = await questdb.queryArrays<[string, string]>(
+    `SELECT org_id, device_id FROM (${text}) WHERE within_at = last_at`,
     values,
     AbortSignal.timeout(maxReadMs),
   )
-  return rows.flatMap(([deviceId]) => (deviceIds.has(deviceId) ? [deviceId] : []))
+  return rows.flatMap(([organizationId, deviceId]) => (deviceIds.has(deviceId) ? [{ organizationId, deviceId }] : []))
 }
 
 /**
- * Per device of the organization: the newest sample, the newest one within the limit, and the newest one beyond it that is not
- * younger than the period. Times are $2 to $4.
+ * Per device: the newest sample, the newest one within the limit, and the newest one beyond it that is not younger than the
+ * period. Times are $2 to $4.
  */
 function aggregates(
   { kind, threshold, forMinutes }: Limit,
-  organizationId: string,
+  organizationIds: readonly string[],
   nowMs: number,
 ): { text: string; values: SqlValue[] } {
   const { table, present, exceeds, value } = sources[kind]
   const startMs = nowMs - forMinutes * minuteMs
   const exceeding = exceeds('$1::double')
+  // Ids come from columns of type uuid.
+  const organizations = organizationIds.map((id) => `'${id}'`).join(', ')
   return {
-    text: `SELECT device_id, max(ts) last_at, last(${value}) value,
+    text: `SELECT org_id, device_id, max(ts) last_at, last(${value}) value,
         max(CASE WHEN ${exceeding} THEN null ELSE ts END) within_at,
         max(CASE WHEN ${exceeding} AND ts <= $3 THEN ts ELSE null END) beyond_at
-      FROM ${table} WHERE ts >= $2 AND ts < $4 AND ${present} AND org_id = $5`,
+      FROM ${table} WHERE ts >= $2 AND ts < $4 AND ${present} AND org_id IN (${organizations})`,
     values: [
       threshold,
       timestampParameter(startMs - longestGapMs),
       timestampParameter(startMs),
       timestampParameter(nowMs + aheadMs),
-      organizationId,
     ],
   }
 }

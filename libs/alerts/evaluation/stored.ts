@@ -1,18 +1,18 @@
 import {
   type AlertSystem,
+  type EvaluationStep,
   endAlerts,
   endChosen,
-  evaluationPiece,
+  evaluateSlice,
   openAlerts,
   type SqlCondition,
   type SqlEnd,
-  slicesOf,
 } from '#alerts/evaluation/changes'
 import { outOfScopeSql } from '#alerts/evaluation/scope'
+import { isSmall, shared, sharedPiece, slicesOf } from '#alerts/evaluation/shares'
 import { updateSides } from '#alerts/evaluation/sides'
 import type { AlertKind } from '#alerts/rules/condition'
-import { createFairRounds, type FairRounds } from '#core/fair-rounds'
-import type { Connection } from '#postgres/pool'
+import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
 
 const isoUtc = (time: string) => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 const period = 'make_interval(mins => r.for_minutes)'
@@ -58,65 +58,77 @@ const conditions = [offline, noFix, places]
 const kinds = conditions.flatMap((condition) => condition.kinds)
 
 /**
- * Evaluates the rules that need only Postgres, organization by organization: offline, no fix, entered or left a place. Opens
- * and ends alerts. Several workers may run it; each event opens one alert. Returns the number of changes.
+ * Evaluates the rules that need only Postgres, in turns of organizations: offline, no fix, entered or left a place. Small
+ * organizations share a turn. Opens and ends alerts. Several workers may run it; each event opens one alert. Returns the
+ * number of changes.
  */
 export async function evaluateStored(system: AlertSystem, rounds: FairRounds = createFairRounds()): Promise<number> {
-  const { rows } = await system.pool.query<{ id: string }>(organizationsSql, [kinds])
-  return rounds.run({
-    owners: rows.map(({ id }) => id),
-    workOf: async (organizationId) => {
-      const rules = await readRules(system, organizationId)
-      return slicesOf(rules, rules[0]?.devices ?? 0).map((slice) =>
-        evaluationPiece(system, 'stored', organizationId, stepsOf(system, organizationId, slice)),
-      )
-    },
-  })
-}
-
-/** The organizations with rules or alerts. Skips from one to the next in the index instead of reading all alerts. */
-const organizationsSql = `
-  WITH RECURSIVE alerted AS (
-    (SELECT organization_id FROM alert WHERE ended_at IS NULL ORDER BY organization_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT a.organization_id FROM alert a WHERE a.ended_at IS NULL AND a.organization_id > alerted.organization_id
-            ORDER BY a.organization_id LIMIT 1)
-    FROM alerted WHERE alerted.organization_id IS NOT NULL
-  )
-  SELECT organization_id AS id FROM alerted WHERE organization_id IS NOT NULL
-  UNION
-  SELECT organization_id FROM alert_rule WHERE enabled AND kind = ANY ($1::text[])`
-
-/** A rule. `kind` is null unless this module evaluates it. `alerted`: it has alerts that have not ended. */
-type EvaluatedRule = { id: string; kind: AlertKind | null; alerted: boolean; devices: number | null }
-
-async function readRules({ pool }: AlertSystem, organizationId: string): Promise<EvaluatedRule[]> {
-  const { rows } = await pool.query<EvaluatedRule>(
-    `SELECT coalesce(rule.id, alerted.rule_id) AS id, rule.kind, alerted.rule_id IS NOT NULL AS alerted,
-       (SELECT device_count FROM organization_usage WHERE organization_id = $1) AS devices
-     FROM (SELECT id, kind FROM alert_rule WHERE organization_id = $1 AND enabled AND kind = ANY ($2::text[])) rule
-     FULL JOIN (SELECT DISTINCT rule_id FROM alert WHERE organization_id = $1 AND ended_at IS NULL) alerted
-       ON alerted.rule_id = rule.id
-     ORDER BY id`,
-    [organizationId, kinds],
-  )
-  return rows
-}
-
-/** The steps that evaluate these rules, each a statement. */
-function stepsOf(system: AlertSystem, organizationId: string, rules: readonly EvaluatedRule[]) {
-  const slice = { organizationId, ruleIds: rules.map(({ id }) => id) }
-  const present = new Set(rules.map(({ kind }) => kind))
-  const areThere = (condition: SqlCondition) => condition.kinds.some((kind) => present.has(kind))
-  const steps: ((connection: Connection) => Promise<number>)[] = []
-  if (rules.some(({ alerted }) => alerted))
-    steps.push((connection) => endChosen(connection, system, slice, outOfScopeSql))
-  if (areThere(places)) steps.push((connection) => updateSides(connection, system, slice).then(() => 0))
-  for (const condition of conditions.filter(areThere)) {
-    steps.push(
-      (connection) => endAlerts(connection, system, slice, condition),
-      (connection) => openAlerts(connection, system, slice, condition),
+  const { rows } = await system.pool.query<EvaluatedRule>(rulesSql, [kinds])
+  const organizations = [...Map.groupBy(rows, organizationOf)]
+  const devicesOf = (rules: readonly EvaluatedRule[]) => rules[0]?.devices ?? 0
+  const small = organizations.filter(([, rules]) => isSmall(rules.length, devicesOf(rules)))
+  const work = new Map<string, Piece[]>()
+  for (const [organizationId, rules] of organizations) {
+    if (isSmall(rules.length, devicesOf(rules))) continue
+    const slices = slicesOf(rules, devicesOf(rules))
+    work.set(
+      organizationId,
+      slices.map((slice) => () => evaluate(system, slice)),
     )
   }
-  return steps
+  const groups = shared(small, ([, rules]) => rules.length * devicesOf(rules))
+  for (const [index, group] of groups.entries()) {
+    const rules = group.flatMap(([, some]) => some)
+    work.set(`small organizations ${index + 1}`, [
+      sharedPiece(rules, organizationOf, (some) => evaluate(system, some), rounds),
+    ])
+  }
+  return rounds.run({ owners: [...work.keys()], workOf: (owner) => work.get(owner) ?? [] })
+}
+
+/** A rule. `kind` is null unless this module evaluates it. `alerted`: it has alerts that have not ended. */
+type EvaluatedRule = {
+  organization_id: string
+  id: string
+  kind: AlertKind | null
+  alerted: boolean
+  devices: number | null
+}
+
+const organizationOf = (rule: EvaluatedRule): string => rule.organization_id
+
+/** The rules with work. Skips from one rule with alerts to the next in the index instead of reading all alerts. */
+const rulesSql = `
+  WITH RECURSIVE alerted AS (
+    (SELECT organization_id, rule_id FROM alert WHERE ended_at IS NULL ORDER BY organization_id, rule_id LIMIT 1)
+    UNION ALL
+    SELECT next.organization_id, next.rule_id FROM alerted CROSS JOIN LATERAL (
+      SELECT a.organization_id, a.rule_id FROM alert a
+      WHERE a.ended_at IS NULL AND (a.organization_id, a.rule_id) > (alerted.organization_id, alerted.rule_id)
+      ORDER BY a.organization_id, a.rule_id LIMIT 1
+    ) next
+  )
+  SELECT rule.*, used.device_count AS devices FROM (
+    SELECT coalesce(r.organization_id, a.organization_id) AS organization_id, coalesce(r.id, a.rule_id) AS id, r.kind,
+      a.rule_id IS NOT NULL AS alerted
+    FROM (SELECT organization_id, id, kind FROM alert_rule WHERE enabled AND kind = ANY ($1::text[])) r
+      FULL JOIN alerted a ON a.rule_id = r.id AND a.organization_id = r.organization_id
+  ) rule LEFT JOIN organization_usage used ON used.organization_id = rule.organization_id
+  ORDER BY rule.organization_id, rule.id`
+
+/** Evaluates rules, each step in one statement. */
+function evaluate(system: AlertSystem, rules: readonly EvaluatedRule[]): ReturnType<Piece> {
+  const organizationIds = [...new Set(rules.map(organizationOf))]
+  const present = new Set(rules.map(({ kind }) => kind))
+  const alerted = new Set(rules.flatMap((rule) => (rule.alerted ? [rule.kind] : [])))
+  const isAny = (condition: SqlCondition, of: ReadonlySet<AlertKind | null>) =>
+    condition.kinds.some((kind) => of.has(kind))
+  const steps: EvaluationStep[] = []
+  if (alerted.size > 0) steps.push((connection, slice) => endChosen(connection, system, slice, outOfScopeSql))
+  if (isAny(places, present)) steps.push((connection, slice) => updateSides(connection, system, slice).then(() => 0))
+  for (const condition of conditions) {
+    if (isAny(condition, alerted)) steps.push((connection, slice) => endAlerts(connection, system, slice, condition))
+    if (isAny(condition, present)) steps.push((connection, slice) => openAlerts(connection, system, slice, condition))
+  }
+  return evaluateSlice(system, 'stored', { organizationIds, ruleIds: rules.map(({ id }) => id) }, steps)
 }
