@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { until } from '#test/until'
-import { startPeriodicTasks } from './periodic.ts'
+import { countTurnFailures, startPeriodicTasks } from './periodic.ts'
 
 test('the failure of one organization is reported with its id and counted, and the task is not counted as failed', async () => {
   const registry = new Registry()
@@ -26,12 +26,13 @@ test('the failure of one organization is reported with its id and counted, and t
     ],
     registry,
     onError: (...report) => reports.push(report),
+    turnFailed: countTurnFailures(registry, (...report) => reports.push(report)),
   })
   await until('the run', async () => (await registry.metrics()).includes('outcome="done"'))
   await tasks.stop()
   expect(reports).toEqual([['evaluate', defect, 'broken']])
   const metrics = await registry.metrics()
-  expect(metrics).toContain('periodic_task_failed_turns_total{task="evaluate"} 1')
+  expect(metrics).toContain('worker_failed_turns_total{task="evaluate"} 1')
   expect(metrics).toContain('periodic_task_changes_total{task="evaluate"} 3')
   expect(metrics).not.toContain('outcome="failed"')
 })

@@ -12,12 +12,30 @@ export type PeriodicTask = { name: string; everyMs: number; run: (rounds: FairRo
 type Parts = {
   tasks: readonly PeriodicTask[]
   registry: Registry
-  /** Receives the error of a run, or of the turn of one organization. */
-  onError: (task: string, error: unknown, organizationId?: string) => void
+  /** Receives the error of a run. */
+  onError: (task: string, error: unknown) => void
+  turnFailed: TurnFailed
+}
+
+/** Receives the error of one organization in a task that continues with the others. */
+type TurnFailed = (task: string, error: unknown, organizationId: string) => void
+
+/** Counts the failures of single organizations before they reach `onError`. */
+export function countTurnFailures(registry: Registry, onError: TurnFailed): TurnFailed {
+  const failures = new Counter({
+    name: 'worker_failed_turns_total',
+    help: 'Failures of single organizations in tasks of the worker, which continue with the others.',
+    labelNames: ['task'],
+    registers: [registry],
+  })
+  return (task, error, organizationId) => {
+    failures.inc({ task })
+    onError(task, error, organizationId)
+  }
 }
 
 /** Runs every task at once and then `everyMs` after its last run ended. `stop` waits for the runs in progress. */
-export function startPeriodicTasks({ tasks, registry, onError }: Parts): { stop(): Promise<void> } {
+export function startPeriodicTasks({ tasks, registry, onError, turnFailed }: Parts): { stop(): Promise<void> } {
   const runs = new Counter({
     name: 'periodic_task_runs_total',
     help: 'Runs of periodic tasks, by outcome.',
@@ -30,18 +48,9 @@ export function startPeriodicTasks({ tasks, registry, onError }: Parts): { stop(
     labelNames: ['task'],
     registers: [registry],
   })
-  const failedTurns = new Counter({
-    name: 'periodic_task_failed_turns_total',
-    help: 'Failures of single organizations in periodic tasks. The other organizations continue.',
-    labelNames: ['task'],
-    registers: [registry],
-  })
   const repeating = tasks.map(({ name, everyMs, run }) => {
     const rounds = createFairRounds({
-      onError(error, organizationId) {
-        failedTurns.inc({ task: name })
-        onError(name, error, organizationId)
-      },
+      onError: (error, organizationId) => turnFailed(name, error, organizationId),
       isUnavailable,
     })
     const runOnce = async () => {

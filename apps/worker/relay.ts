@@ -12,8 +12,10 @@ type Parts = {
   queues: Pick<JobQueues, 'add'>
   /** How many jobs of one organization may be in the queue. */
   cap: number
-  /** Called with every error, and the organization that it stopped; the next round tries again. */
-  onError: (error: unknown, organizationId?: string) => void
+  /** Called with every error that stops all organizations; the next round tries again. */
+  onError: (error: unknown) => void
+  /** Called with the error of one organization. The round continues with the others. */
+  turnFailed: (error: unknown, organizationId: string) => void
 }
 
 const pauseMs = 1_000
@@ -22,12 +24,12 @@ const pauseMs = 1_000
  * Moves jobs from Postgres to the queues, once a second and whenever it is woken: releases the jobs that rollouts allow,
  * then offers queued jobs and the deadlines of taken ones. Runs without a pause while there are jobs to move.
  */
-export function startRelay({ system, queues, cap, onError }: Parts): Repeating {
+export function startRelay({ system, queues, cap, onError, turnFailed }: Parts): Repeating {
   const offer = queues.add
-  const releases = createFairRounds({ onError, isUnavailable })
+  const releases = createFairRounds({ onError: turnFailed, isUnavailable })
   const steps = [
     () => releaseBatches(system, releases),
-    () => offerQueuedJobs(system, { cap, offer, onError }),
+    () => offerQueuedJobs(system, { cap, offer, onError: turnFailed }),
     () => offerDeadlines(system, { offer }),
   ]
   return repeat(

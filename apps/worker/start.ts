@@ -21,7 +21,7 @@ import { openQuestdbSql } from '#questdb/sql'
 import { openQueueBackend } from '#queue/backend'
 import { openJobQueues } from '#queue/job-queues'
 import type { WorkerConfig } from './config.ts'
-import { startPeriodicTasks } from './periodic.ts'
+import { countTurnFailures, startPeriodicTasks } from './periodic.ts'
 import { queueTable } from './queue-table.ts'
 import { startQueueWorkers } from './queue-workers.ts'
 import { startRelay } from './relay.ts'
@@ -63,13 +63,22 @@ export async function startWorker(
     onError: (queue, error) => failed(queue)(error),
     onReplaced: (queue) => logger.warn({ queue }, 'queue_worker_replaced'),
   })
-  const relay = startRelay({ system, queues, cap: config.DISPATCH_QUEUE_CAP, onError: failed('relay') })
+  const turnFailed = countTurnFailures(registry, (task, error, organizationId) => failed(task)(error, organizationId))
+  const relay = startRelay({
+    system,
+    queues,
+    cap: config.DISPATCH_QUEUE_CAP,
+    onError: failed('relay'),
+    turnFailed: (error, organizationId) => turnFailed('relay', error, organizationId),
+  })
   const copies = questdbSqlUrls(config).map((url) =>
     openQuestdbSql(url, { applicationName: 'worker', maxConnections: 2 }),
   )
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const sender = createWebhookSender({ reachable: reachableAddresses(config.WEBHOOK_PRIVATE_NETWORKS) })
-  const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, failed('webhooks'))
+  const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, (error, organizationId) =>
+    turnFailed('deliver_webhooks', error, organizationId),
+  )
   const tasks = startPeriodicTasks({
     tasks: periodicTasks({
       system,
@@ -82,7 +91,8 @@ export async function startWorker(
       erasureHourUtc: config.ERASURE_HOUR_UTC,
     }),
     registry,
-    onError: (task, error, organizationId) => failed(task)(error, organizationId),
+    onError: (task, error) => failed(task)(error),
+    turnFailed,
   })
   const listening = listen(config.POSTGRES_URL, [{ channel: workChannel, onNotice: relay.wake, onGap: relay.wake }])
 
