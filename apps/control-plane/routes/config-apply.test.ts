@@ -134,4 +134,18 @@ describe('POST /orgs/:orgId/configs/:profileId/apply', () => {
     expect((await api.call('DELETE', `/devices/${device}`, { token: key })).status).toBe(204)
     expect((await api.call('DELETE', one, { token: key })).status).toBe(204)
   })
+
+  test('409 profile_gone for a retry and a resumption when the version no longer exists', async () => {
+    const { id, apply, seed, profile, key } = await newProfile()
+    const batch = (await apply({ deviceIds: await seed(2) })).body
+    const post = (path: string) => api.call('POST', `/orgs/${id}/${path}`, { token: key })
+    const [jobId, openJobId] = batch.jobs.map((job: { id: string }) => job.id)
+    expect((await post(`jobs/${jobId}/cancel`)).status).toBe(200)
+    expect((await post(`job-batches/${batch.id}/pause`)).status).toBe(200)
+    await api.services.pool.query('DELETE FROM config_profile_version WHERE profile_id = $1', [profile.id])
+    const gone = { status: 409, body: { code: 'profile_gone', detail: expect.stringContaining('“Depot”') } }
+    for (const path of [`jobs/${jobId}/retry`, `job-batches/${batch.id}/retry`, `job-batches/${batch.id}/resume`])
+      expect(await post(path)).toMatchObject(gone)
+    expect(await post(`jobs/${openJobId}/retry`)).toMatchObject({ body: { code: 'job_not_retryable' } })
+  })
 })

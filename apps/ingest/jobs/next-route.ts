@@ -5,7 +5,6 @@ import { nextJobPath, nextJobQuery } from '#device-edge/contract'
 import { revealSettings } from '#fleet/config-profiles/secrets'
 import type { Keyring } from '#fleet/crypto/keyring'
 import type { HandedOutJob } from '#fleet/jobs/delivery'
-import { profileGone } from '#fleet/jobs/pinned-profiles'
 import { deviceTokenRefused } from '#http/device-credentials'
 import type { HttpMetrics } from '#http/metrics'
 import { type Logger, logRequest } from '#http/request-log'
@@ -54,9 +53,10 @@ export function createNextJobRoute(parts: NextJobParts): NodeRoute {
       if (!job) refuseRevoked(parts.access, grant)
       const span = job && beginDelivery(parts.tracing, grant, job)
       const body = job && (await deliverable(parts, grant.organizationId, job))
-      answer(response, job ? 200 : 204, requestId, body)
+      const status = body ? 200 : 204
+      answer(response, status, requestId, body)
       span?.end()
-      observe(job ? 200 : 204)
+      observe(status)
     } catch (error) {
       observe(answerProblem(response, toServiceError(error, requestId, logger), requestId).status)
     }
@@ -93,18 +93,19 @@ function releaseHead(request: IncomingMessage): void {
   request.url = ''
 }
 
-/** Returns the job as sent to the device. `apply_config` contains its profile with decrypted secrets. */
+/**
+ * Returns the job as sent to the device. `apply_config` contains its profile with decrypted secrets. Undefined if the version
+ * of the profile was deleted after the job was taken: the next request then rejects the job.
+ */
 async function deliverable(
   parts: NextJobParts,
   organizationId: string,
   { profile, traceparent: _traceparent, ...job }: HandedOutJob,
-): Promise<unknown> {
+): Promise<object | undefined> {
   if (job.kind !== 'apply_config') return job
   const pool = parts.pools.of(`org:${organizationId}`)
   const settings =
     profile &&
     (await revealSettings({ ...parts, pool }, { organizationId, profileId: profile.id, version: profile.version }))
-  // The next request rejects the job.
-  if (!settings) throw profileGone('The version of the profile no longer exists. The job ends with the next request.')
-  return { ...job, parameters: { profile: { ...profile, settings } } }
+  return settings ? { ...job, parameters: { profile: { ...profile, settings } } } : undefined
 }
