@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent as ConnectionPool } from 'undici'
@@ -259,4 +259,15 @@ test.each([
   const [report] = finalOf(service.sentReports())
   expect(report?.status).toBe('succeeded')
   expect(report?.detail).toMatchObject(result)
+})
+
+test.each([
+  ['cannot be read', (file: string) => mkdir(file)],
+  ['is empty', (file: string) => writeFile(file, '')],
+])('a state file that %s is not replaced by a new one', async (_, write) => {
+  const folder = await mkdtemp(join(tmpdir(), 'job-runner-'))
+  cleanUp.push(() => rm(folder, { recursive: true }))
+  await write(join(folder, 'state.json'))
+  await expect(openStateFile(folder, '1.0.0')).rejects.toThrow()
+  expect(await readdir(folder)).toEqual(['state.json'])
 })

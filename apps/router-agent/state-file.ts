@@ -48,7 +48,7 @@ export type StateFile = {
 
 /**
  * Opens the persistent state in `<folder>/state.json` (mode 0600, because it contains the device token). Throws when the
- * file is invalid: a new enrollment would lose the identity of the router.
+ * file is invalid or cannot be read: a new one would lose the identity of the router, and run its jobs again.
  */
 export async function openStateFile(folder: string, factoryFirmware: string): Promise<StateFile> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
