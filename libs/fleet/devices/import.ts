@@ -72,7 +72,7 @@ function importOnce(
     const used = await (lock ? lockUsage : countedDevices)(connection, organizationId)
     const { creatable, changeable, failures } = await checkRows(connection, { entitlement, used }, rows, existing)
     if (atomic && failures.size > 0) throw refuseAll(rows, failures)
-    const created = await createAll(ctx, connection, entitlement, creatable, tokens)
+    const created = await createAll(ctx, connection, organizationId, creatable, tokens)
     const updated = await updateImported(ctx, connection, organizationId, changeable)
     await reserveCreated(connection, entitlement, created.size)
     const results = rows.map(({ line }, index): ImportResult => {
@@ -135,29 +135,33 @@ async function takenSerials(
   return new Set(rows.map(({ serial }) => serial))
 }
 
+/** Rows per statement. The parameters of all rows at once would hold up the other requests of this process. */
+const insertedTogether = 1_000
+
 async function createAll(
   ctx: FleetContext,
   connection: Connection,
-  entitlement: Entitlement,
+  organizationId: string,
   creatable: readonly Candidate[],
   withTokens: boolean,
 ): Promise<Map<number, { id: string; token?: string }>> {
-  if (creatable.length === 0) return new Map()
-  const { organizationId } = entitlement
   const registrar = { actor: ctx.principal.id, requestId: ctx.requestId }
-  const devices = creatable.map(({ device }) => device)
-  const rows = await insertDevices(connection, organizationId, devices, registrar)
-  const ids = rows.map((row) => {
-    if (!row) throw new OvertakenError('Another transaction has inserted a serial.')
-    return row.id
-  })
-  const tokens = withTokens ? await insertDeviceTokens(connection, organizationId, ids) : []
-  return new Map(
-    creatable.map(({ index }, place) => {
+  const created = new Map<number, { id: string; token?: string }>()
+  for (let start = 0; start < creatable.length; start += insertedTogether) {
+    const part = creatable.slice(start, start + insertedTogether)
+    const devices = part.map(({ device }) => device)
+    const rows = await insertDevices(connection, organizationId, devices, registrar)
+    const ids = rows.map((row) => {
+      if (!row) throw new OvertakenError('Another transaction has inserted a serial.')
+      return row.id
+    })
+    const tokens = withTokens ? await insertDeviceTokens(connection, organizationId, ids) : []
+    for (const [place, { index }] of part.entries()) {
       const token = tokens[place]
-      return [index, { id: ids[place] ?? '', ...(token === undefined ? {} : { token }) }]
-    }),
-  )
+      created.set(index, { id: ids[place] ?? '', ...(token === undefined ? {} : { token }) })
+    }
+  }
+  return created
 }
 
 async function reserveCreated(connection: Connection, entitlement: Entitlement, count: number): Promise<void> {
