@@ -25,9 +25,10 @@ describe('POST /orgs', () => {
 
   test('400 for an unknown plan, an unknown field and a missing name', async () => {
     const answer = (json: unknown) => api.call('POST', '/orgs', { token: api.platformKey, json })
-    expect((await answer({ name: 'A', plan: 'gold' })).body.errors).toMatchObject([
-      { pointer: '/plan', code: 'unknown_plan' },
-    ])
+    for (const plan of ['gold', 'constructor', 'toString', '__proto__', 'hasOwnProperty'])
+      expect((await answer({ name: 'A', plan })).body.errors).toMatchObject([
+        { pointer: '/plan', code: 'unknown_plan' },
+      ])
     expect((await answer({ name: 'A', colour: 'red' })).body.errors).toMatchObject([
       { pointer: '/colour', code: 'unknown_field' },
     ])

@@ -24,14 +24,14 @@ export function grantedAccess(
   const groups = namesSchema.safeParse(claims[groupsClaim])
   const roles = new Map(Object.entries(groupRoles))
   const assigned = (groups.data ?? []).flatMap((group) => [roles.get(group) ?? {}])
-  const grants: Record<string, string[]> = {}
+  const grants = new Map<string, string[]>()
   for (const one of [listed.data ?? {}, ...assigned]) {
     if (one === 'platform') continue
     for (const [organizationId, words] of Object.entries(one)) {
-      grants[organizationId] = [...(grants[organizationId] ?? []), ...words]
+      grants.set(organizationId, [...(grants.get(organizationId) ?? []), ...words])
     }
   }
-  return { grants, platform: assigned.includes('platform') }
+  return { grants: Object.fromEntries(grants), platform: assigned.includes('platform') }
 }
 
 /** The name of a user, for the page and for lists. */

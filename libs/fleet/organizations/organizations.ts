@@ -3,6 +3,7 @@ import { newId } from '#core/ids'
 import { authorize, organizationsWith, requirePlatform, sees } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { findPlan } from '#fleet/organizations/plans'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
@@ -36,14 +37,14 @@ const toOrganization = (ctx: FleetContext, row: OrganizationRow): Organization =
   plan: row.plan,
   subscription: {
     status: row.subscription_status,
-    deviceQuota: row.device_quota ?? ctx.plans[row.plan]?.deviceQuota ?? 0,
+    deviceQuota: row.device_quota ?? findPlan(ctx.plans, row.plan)?.deviceQuota ?? 0,
   },
   createdAt: row.created_at.toISOString(),
 })
 
 /** Throws 400 when the plan does not exist. */
 function requirePlan(ctx: FleetContext, plan: string): void {
-  if (plan in ctx.plans) return
+  if (findPlan(ctx.plans, plan)) return
   const detail = `Unknown plan. Allowed: ${Object.keys(ctx.plans).join(', ')}.`
   throw badRequest(`/plan: ${detail}`, [{ pointer: '/plan', code: 'unknown_plan', detail }])
 }

@@ -24,9 +24,13 @@ export async function loadPlans(path?: string): Promise<Plans> {
   return plansSchema.parse(JSON.parse(text))
 }
 
+/** Returns the plan of that name; undefined if the file does not contain it. Every object has a `constructor`, and no plan is one. */
+export const findPlan = (plans: Plans, name: string): Plan | undefined =>
+  Object.hasOwn(plans, name) ? plans[name] : undefined
+
 /** Returns the plan of that name, or `free` when the file no longer contains it. */
 export function planNamed(plans: Plans, name: string): Plan {
-  const plan = plans[name] ?? plans.free
+  const plan = findPlan(plans, name) ?? plans.free
   if (!plan) throw new Error('The plans file has no plan "free".')
   return plan
 }

@@ -18,14 +18,14 @@ export function secretPaths(value: Json, path = ''): string[] {
 
 /** Returns the JSON merge patch (RFC 7396) between two settings. Removed keys become null. */
 export function mergePatch(before: { [key: string]: Json }, after: { [key: string]: Json }): { [key: string]: Json } {
-  const patch: { [key: string]: Json } = {}
-  for (const key of Object.keys(before)) if (!(key in after)) patch[key] = null
+  const patch = new Map<string, Json>()
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) patch.set(key, null)
   for (const [key, value] of Object.entries(after)) {
-    const old = before[key]
+    const old = Object.hasOwn(before, key) ? before[key] : undefined
     if (isObject(old) && isObject(value) && !isSetSecret(old) && !('$secret' in value)) {
       const inner = mergePatch(old, value)
-      if (Object.keys(inner).length > 0) patch[key] = inner
-    } else if (JSON.stringify(old) !== JSON.stringify(value)) patch[key] = value
+      if (Object.keys(inner).length > 0) patch.set(key, inner)
+    } else if (JSON.stringify(old) !== JSON.stringify(value)) patch.set(key, value)
   }
-  return patch
+  return Object.fromEntries(patch)
 }
