@@ -1,5 +1,6 @@
 import { appendFile, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sync } from '#core/durable-file'
 import { newId } from '#core/ids'
 import type { Sample } from './sample.ts'
 
@@ -62,8 +63,10 @@ export async function openSampleBuffer(folder: string, options: BufferOptions = 
     const lines = entry.unwritten
     if (lines.length === 0) return
     await appendFile(fileOf(entry), `${lines.join('\n')}\n`, { mode: 0o600, flush: true })
+    const isNew = !entry.onDisk
     entry.onDisk = true
     entry.unwritten = entry.unwritten.slice(lines.length)
+    if (isNew) await sync(folder)
   }
 
   async function discard(entry: Entry | undefined): Promise<void> {

@@ -1,7 +1,7 @@
 import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { replaceFile } from '#core/durable-file'
+import { isCode, replaceFile } from '#core/durable-file'
 import { commandLine } from './engines/command-line.ts'
 
 /** The paths of all data of a running product. All of them are below one folder. */
@@ -111,8 +111,13 @@ async function readLock(lockFile: string): Promise<[pid: number, state: string]>
 export async function restrictDataFolder(folder: DataFolder): Promise<void> {
   for (const path of Object.values(folder)) {
     const known = await stat(path).catch(() => undefined)
-    if (known?.isDirectory() && known.mode & 0o077) await chmod(path, 0o700)
+    if (known?.isDirectory() && known.mode & 0o077) await chmod(path, 0o700).catch(unlessForeign)
   }
+}
+
+/** The root of a volume can belong to another user, who decides about it. */
+function unlessForeign(error: unknown): void {
+  if (!isCode(error, 'EPERM')) throw error
 }
 
 /** Removes the data of earlier starts and leaves all other files in the folder. */

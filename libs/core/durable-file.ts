@@ -9,16 +9,16 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   const building = `${path}.new`
   await writeFile(building, text, { mode: 0o600, flush: true })
   await rename(building, path)
-  await syncFolder(dirname(path))
+  await sync(dirname(path))
 }
 
-/** Makes created, renamed and deleted files of a folder durable. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
+/** Makes a file durable, or the created, renamed and deleted files of a folder. */
+export async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
   try {
-    await folder.sync()
+    await handle.sync()
   } finally {
-    await folder.close()
+    await handle.close()
   }
 }
 

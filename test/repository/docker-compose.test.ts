@@ -41,9 +41,9 @@ test('each secret is required once and listed in the header', () => {
 
 test('the image is built without files of secrets', () => {
   const ignored = readFileSync(join(repository, '.dockerignore'), 'utf8').split('\n')
-  // `.env` of Docker Compose, the data of `npm start`, and the state of `npm run agent`.
+  // `.env` of Docker Compose, the data of `npm start`, and the state of the agent and of its fleet.
   expect(ignored).toEqual(
-    expect.arrayContaining(['.env', '.env.*', '**/.env', '**/.env.*', '.data', '.agent', 'backups']),
+    expect.arrayContaining(['.env', '.env.*', '**/.env', '**/.env.*', '.data', '.agent', '.fleet', 'backups']),
   )
 })
 

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { mountSmallDisk, NoSmallDiskError } from '#test/small-disk'
-import { type BackupWriter, createBackup, readManifest, verifyBackup } from './backup-folder.ts'
+import { syncedPaths, syncsMissing } from '#test/synced-paths'
+import { type BackupWriter, createBackup, type Manifest, readManifest, verifyBackup } from './backup-folder.ts'
+import { copyFiles } from './restored-files.ts'
 
 const root = await mkdtemp(join(tmpdir(), 'routerfleet-backup-'))
 afterAll(() => rm(root, { recursive: true, force: true }))
@@ -31,6 +33,26 @@ test('a complete backup is read and verified', async () => {
   expect(manifest.files).toMatchObject([{ path: 'questdb/db/table/a.d', bytes: 6 }])
   expect(await readFile(join(folder, 'questdb/db/table/a.d'), 'utf8')).toBe('onetwo')
   await verifyBackup(folder, manifest, never)
+})
+
+test('the files and folders of a complete backup are durable, and those that are restored from it', async ({
+  skip,
+}) => {
+  if (syncsMissing !== null) return skip(syncsMissing)
+  let folder = ''
+  let manifest: Manifest | undefined
+  const synced = await syncedPaths(async () => {
+    const result = await written()
+    folder = result.folder
+    manifest = result.manifest
+  })
+  const names = ['', 'questdb', 'questdb/db', 'questdb/db/table', 'questdb/db/table/a.d']
+  expect(synced).toEqual(expect.arrayContaining([root, ...names.map((name) => join(`${folder}.incomplete`, name))]))
+  const target = join(root, 'restored')
+  const copied = await syncedPaths(async () => manifest && copyFiles(folder, manifest, 'questdb', target, never))
+  expect(copied).toEqual(
+    expect.arrayContaining([root, ...['', 'db', 'db/table', 'db/table/a.d'].map((name) => join(target, name))]),
+  )
 })
 
 test('an interrupted backup is not taken for a complete one', async () => {

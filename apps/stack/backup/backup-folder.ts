@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
-import { isCode, replaceFile, syncFolder } from '#core/durable-file'
+import { isCode, replaceFile, sync } from '#core/durable-file'
 
 const manifestName = 'manifest.json'
 const formatVersion = 1
@@ -61,12 +61,22 @@ export async function createBackup(folder: string, signal: AbortSignal): Promise
       signal.throwIfAborted()
       const manifest: Manifest = { format: formatVersion, ...content, files }
       await replaceFile(join(incomplete, manifestName), `${JSON.stringify(manifest)}\n`)
+      for (const name of foldersOf(files.map(({ path }) => path))) await sync(join(incomplete, name))
       await rename(incomplete, folder)
-      await syncFolder(dirname(folder))
+      await sync(dirname(folder))
       return manifest
     },
     discard: () => rm(incomplete, { recursive: true, force: true }),
   }
+}
+
+/** Returns the folders of relative paths. The root is `.`. */
+export function foldersOf(paths: readonly string[]): Set<string> {
+  const folders = new Set<string>()
+  for (const path of paths) {
+    for (let folder = dirname(path); !folders.has(folder); folder = dirname(folder)) folders.add(folder)
+  }
+  return folders
 }
 
 async function writeHashed(path: string, content: AsyncIterable<Buffer>, signal: AbortSignal) {

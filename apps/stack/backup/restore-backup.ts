@@ -2,6 +2,7 @@ import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { parseConfig } from '#core/config'
+import { sync } from '#core/durable-file'
 import type { DataFolder } from '../data-folder.ts'
 import { dataFolder } from '../data-folder.ts'
 import { startPostgres } from '../engines/postgres.ts'
@@ -57,7 +58,9 @@ export async function restoreDataFolder(backup: string, data: DataFolder, target
     await restoreQuestdb(backup, manifest, targets.QUESTDB_DATA_DIR ?? [join(building.questdb, 'data')], run)
     await restorePostgres(backup, manifest, targets.POSTGRES_URL, building, run)
     run.signal.throwIfAborted()
+    await sync(building.dir)
     await rename(building.dir, data.dir)
+    await sync(dirname(data.dir))
   } catch (error) {
     await rm(building.dir, { recursive: true, force: true })
     throw error

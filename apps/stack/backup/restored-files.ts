@@ -1,8 +1,8 @@
 import { chown, copyFile, mkdir, readdir, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
-import { isCode } from '#core/durable-file'
-import type { Manifest } from './backup-folder.ts'
+import { isCode, sync } from '#core/durable-file'
+import { foldersOf, type Manifest } from './backup-folder.ts'
 
 /** Returns whether a folder is empty or does not exist. */
 export async function isEmptyFolder(folder: string): Promise<boolean> {
@@ -25,16 +25,20 @@ export async function copyFiles(
   signal: AbortSignal,
 ): Promise<void> {
   const owner = await ownerOf(target)
-  for (const { path } of manifest.files) {
-    if (path !== from && !path.startsWith(`${from}/`)) continue
+  const copied = manifest.files.map(({ path }) => path).filter((path) => path === from || path.startsWith(`${from}/`))
+  for (const path of copied) {
     signal.throwIfAborted()
     const copy = join(target, path.slice(from.length))
     const created = await mkdir(dirname(copy), { recursive: true, mode: 0o700 })
     await copyFile(join(backup, path), copy)
+    await sync(copy)
     if (!owner) continue
     if (created) await chownBetween(created, dirname(copy), owner)
     await chown(copy, owner.uid, owner.gid)
   }
+  // A secret or a row that a power cut takes away would be missed only when the backup is gone.
+  for (const folder of foldersOf(copied.map((path) => path.slice(from.length + 1)))) await sync(join(target, folder))
+  if (copied.length > 0) await sync(dirname(target))
 }
 
 type Owner = { uid: number; gid: number }
