@@ -23,7 +23,7 @@ export async function fillGrants(devices: number): Promise<FilledPart> {
       subscription_changed_at: new Date(),
     })),
   })
-  const access = createDeviceAccess({ db: { query } as unknown as Queryable, clock: Date.now })
+  const access = createDeviceAccess({ db: { query } as unknown as Queryable, plans: {}, clock: Date.now })
   for (let first = 0; first < devices; first += devicesAtOnce) {
     const count = Math.min(devicesAtOnce, devices - first)
     const tokens = Array.from({ length: count }, () => issueToken('fld').token)

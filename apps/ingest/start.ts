@@ -68,7 +68,7 @@ export async function startIngest(config: Config) {
   const presence = createPresence({ pool: pools.internal('presence'), logger })
   const dwells = createDwellAnnouncer({ pool: pools.internal('dwells'), plans, logger })
   const openJobs = createOpenJobs(pools.internal('open-jobs'))
-  const access = createDeviceAccess({ db: pools.internal('access'), clock })
+  const access = createDeviceAccess({ db: pools.internal('access'), plans, clock })
   const traffic = createDeviceTraffic({
     requestsPerMinute: config.DEVICE_REQUESTS_PER_MINUTE,
     burst: config.DEVICE_REQUEST_BURST,

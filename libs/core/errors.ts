@@ -43,10 +43,16 @@ export const badRequest = (detail: string, errors?: FieldError[], code = 'invali
 export const notFound = (what: string, id?: string) =>
   new ServiceError(404, 'not_found', id === undefined ? `No such ${what}.` : `No such ${what}: ${id}.`)
 
-export const insufficientScope = (scope: string) =>
-  new ServiceError(403, 'insufficient_scope', `The required scope is missing: ${scope}.`, {
-    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+/** 403 that names the missing scopes. */
+export const insufficientScope = (...missing: string[]) =>
+  new ServiceError(403, 'insufficient_scope', missingText(missing), {
+    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${missing.join(' ')}"` },
   })
+
+const missingText = (missing: readonly string[]) =>
+  missing.length === 1
+    ? `The required scope is missing: ${missing[0]}.`
+    : `The required scopes are missing: ${missing.join(', ')}.`
 
 export const conflict = (code: string, detail: string, members?: Record<string, unknown>) =>
   new ServiceError(409, code, detail, members ? { members } : {})

@@ -36,10 +36,13 @@ export function documentedErrors(route: Route): Record<number, AnswerDoc> {
     [true, 500],
     [true, 503],
   ]
-  return Object.fromEntries(
+  const documented = Object.fromEntries(
     statuses.filter(([applies]) => applies).map(([, status]) => [status, { description: descriptions[status] }]),
   )
+  return route.access === 'device' ? { ...documented, 404: unknownToGateway } : documented
 }
+
+const unknownToGateway = { description: 'A gateway’s key opens no such device (`device_unknown`).' }
 
 /** Errors of verbs that write to an organization, for a route's `answers`. */
 export const writeErrors = { 402: { description: descriptions[402] } }

@@ -60,7 +60,9 @@ export const adapterRoutes: Route[] = [
     errorForm: { contentType: json, schema: z.object({ detail: z.string() }) },
     answers: {
       200: { description: accepted, schema: z.null() },
-      404: { description: 'The token belongs to another device.' },
+      404: {
+        description: 'The token belongs to another device, or a gateway’s key opens no such device (`device_unknown`).',
+      },
     },
     example: {
       body: {

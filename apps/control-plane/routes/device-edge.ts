@@ -36,6 +36,12 @@ export const forwardToDeviceEdge: Route['handle'] = ({
 
 const json = ['application/json']
 const disabled = { 403: { description: 'The device is disabled (`device_disabled`).' } }
+const notForGateway = {
+  403: {
+    description:
+      'The device is disabled (`device_disabled`), or a gateway asks for a device that has a token of its own (`device_has_token`).',
+  },
+}
 
 /** The routes of routers. The device edge handles them under the same base address. */
 export const deviceEdgeRoutes: Route[] = [
@@ -110,7 +116,7 @@ export const deviceEdgeRoutes: Route[] = [
         schema: nextJobAnswer,
       },
       204: { description: 'No job arrived within `waitSeconds`.' },
-      ...disabled,
+      ...notForGateway,
     },
     handle: forwardToDeviceEdge,
   }),
@@ -129,9 +135,11 @@ export const deviceEdgeRoutes: Route[] = [
         description: 'The report was recorded. Repeating a report returns the same response.',
         schema: jobStatusAnswer,
       },
-      404: { description: 'The device has no job with this id.' },
+      404: {
+        description: 'The device has no job with this id, or a gateway’s key opens no such device (`device_unknown`).',
+      },
       409: { description: 'The attempt is outdated, or the job has ended with another status.' },
-      ...disabled,
+      ...notForGateway,
     },
     example: {
       body: { attempt: 1, status: 'succeeded', progress: 100 },
@@ -150,7 +158,7 @@ export const deviceEdgeRoutes: Route[] = [
       204: { description: 'No profile has been applied.' },
       304: { description: 'The profile has not changed since the version in `If-None-Match`.' },
       409: { description: 'The profile that was last applied was deleted (`profile_gone`). Keep the present config.' },
-      ...disabled,
+      ...notForGateway,
     },
     handle: forwardToDeviceEdge,
   }),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Scope } from '#fleet/access/scopes'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 
 let api: TestControlPlane
@@ -58,6 +59,50 @@ describe('/orgs/:orgId/enrollment-keys', () => {
     ]) {
       expect((await api.call('POST', keysOf(id), { token: key, json: { name: 'K', ...fields } })).status).toBe(400)
     }
+  })
+
+  test('201 only for what the creator could do itself; 403 names the missing scopes', async () => {
+    const { id } = await api.newOrganization()
+    const create = async (held: Scope[], fields: object) => {
+      const token = await api.newKey([id], held)
+      const { status, body } = await api.call('POST', keysOf(id), {
+        token,
+        json: { name: 'K', autoCreate: false, ...fields },
+      })
+      return [status, body.detail]
+    }
+    const gateway = { allowGateway: true }
+    const missing = (names: string) => [403, `The required ${names}.`]
+    expect(await create(['org:write'], {})).toEqual(missing('scope is missing: device:update'))
+    expect(await create(['org:write'], gateway)).toEqual(missing('scopes are missing: device:update, config:apply'))
+    expect(await create(['org:write', 'device:update'], gateway)).toEqual(missing('scope is missing: config:apply'))
+    expect(await create(['org:write', 'device:update'], { autoCreate: true })).toEqual(
+      missing('scope is missing: device:create'),
+    )
+    expect(await create(['device:update', 'config:apply'], gateway)).toEqual(missing('scope is missing: org:write'))
+    expect(await create(['org:write', 'device:update'], {})).toEqual([201, undefined])
+    expect(await create(['org:write', 'device:update', 'device:create'], { autoCreate: true })).toEqual([
+      201,
+      undefined,
+    ])
+    expect(await create(['org:write', 'device:update', 'config:apply'], gateway)).toEqual([201, undefined])
+  })
+
+  test('201 for the gateway of a group; 404 for a group of others, 400 for a key that is no gateway’s', async () => {
+    const [{ id, key }, other] = [await api.newOrganization(), await api.newOrganization()]
+    const groupOf = async (orgId: string, token: string) =>
+      (await api.call('POST', `/orgs/${orgId}/groups`, { token, json: { name: 'Trams' } })).body.id
+    const groupId = await groupOf(id, key)
+    const create = (fields: object, token = key) =>
+      api.call('POST', keysOf(id), { token, json: { name: 'K', autoCreate: false, groupId, ...fields } })
+    expect(await create({ allowGateway: true })).toMatchObject({ status: 201, body: { allowGateway: true, groupId } })
+    const listed = await api.call('GET', keysOf(id), { token: key })
+    expect(listed.body.items).toMatchObject([{ groupId }])
+    const foreign = { allowGateway: true, groupId: await groupOf(other.id, other.key) }
+    expect((await create(foreign)).status).toBe(404)
+    expect((await create(foreign, await api.newKey([id], ['org:write']))).status).toBe(404)
+    expect((await create({})).status).toBe(400)
+    expect((await create({ allowGateway: true, autoCreate: true })).status).toBe(400)
   })
 
   test('403 for listing without org:write', async () => {

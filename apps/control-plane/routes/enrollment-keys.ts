@@ -12,7 +12,10 @@ const enrollmentKeySchema = z
     id: z.string(),
     name: z.string(),
     autoCreate: z.boolean(),
-    allowGateway: z.boolean().describe('A gateway may report with the key for registered devices.'),
+    allowGateway: z.boolean().describe('A gateway may speak for registered devices with the key.'),
+    groupId: uuid()
+      .nullable()
+      .describe('The gateway may speak for the effective members of this group only; null for all devices.'),
     models: z.array(z.string()).nullable().describe('Allowed models; null for any model.'),
     maxDevices: z.int().nullable(),
     enrolledCount: z.int(),
@@ -29,21 +32,33 @@ export const enrollmentKeyRoutes: Route[] = [
     path: '/orgs/:orgId/enrollment-keys',
     summary: 'Create an enrollment key',
     description:
-      'Routers use the key to enroll. With `autoCreate`, unknown serials are registered; otherwise, only registered serials can enroll. With `allowGateway`, `apps/gateway` can use the key.',
+      'Routers use the key to enroll. With `autoCreate`, unknown serials are registered; otherwise, only registered serials can enroll. With `allowGateway`, `apps/gateway` can use the key. A key can do no more than its creator: you also need `device:update`, for `autoCreate` also `device:create`, and for `allowGateway` also `config:apply`.',
     tag,
     access: 'org:write',
     params: orgParams,
-    body: z.strictObject({
-      name: text(),
-      autoCreate: z.boolean(),
-      allowGateway: z
-        .boolean()
-        .default(false)
-        .describe('Lets a gateway report for registered devices of the organization that have no token.'),
-      models: distinct(text(), 100, 1).optional(),
-      maxDevices: z.int().min(1).max(2_147_483_647).optional(),
-      expiresAt: instantIn().optional(),
-    }),
+    body: z
+      .strictObject({
+        name: text(),
+        autoCreate: z.boolean(),
+        allowGateway: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Lets a gateway report for registered devices of the organization. For devices without a token of their own, it also takes their jobs and reads their configuration with its secrets.',
+          ),
+        groupId: uuid()
+          .optional()
+          .describe(
+            'Limits the gateway to the effective members of this group; to none, once the group is deleted. The key then enrolls no routers. Requires `allowGateway` and `autoCreate: false`.',
+          ),
+        models: distinct(text(), 100, 1).optional(),
+        maxDevices: z.int().min(1).max(2_147_483_647).optional(),
+        expiresAt: instantIn().optional(),
+      })
+      .refine(({ groupId, allowGateway, autoCreate }) => groupId === undefined || (allowGateway && !autoCreate), {
+        path: ['groupId'],
+        message: 'A group requires allowGateway: true and autoCreate: false.',
+      }),
     idempotent: 'secret',
     answers: {
       201: {

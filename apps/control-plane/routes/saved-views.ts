@@ -44,7 +44,12 @@ export const savedViewRoutes: Route[] = [
     body: z.strictObject({
       name: text(100),
       place: text(2_000).regex(/^[a-z-]+(\?\S*)?$/, 'Expected the address of a view, such as `map?group=…`.'),
-      shared: z.boolean().optional().describe('Shows the view to everybody in the organization. Default: false.'),
+      shared: z
+        .boolean()
+        .optional()
+        .describe(
+          'Shows the view to everybody in the organization, for which you also need `org:write`. Default: false.',
+        ),
     }),
     idempotent: 'replay',
     answers: {

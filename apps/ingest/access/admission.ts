@@ -78,6 +78,22 @@ export function refuseDisabled(grant: DeviceGrant): void {
   if (grant.disabled) throw new ServiceError(403, 'device_disabled', 'The device is disabled.')
 }
 
+/**
+ * Returns whether the grant is a gateway's, for a device that has a token of its own. Such a device takes its jobs and its
+ * configuration itself.
+ */
+export const hasOwnToken = ({ ownTokenUntilMs = 0 }: DeviceGrant, nowMs: number): boolean => ownTokenUntilMs > nowMs
+
+/** Throws 403 `device_has_token` for a gateway that asks for what a device with a token of its own takes itself. */
+export function refuseNeedlessGateway(grant: DeviceGrant, nowMs: number): void {
+  if (!hasOwnToken(grant, nowMs)) return
+  throw new ServiceError(
+    403,
+    'device_has_token',
+    'The device has a token of its own. It takes its jobs and its configuration itself. Revoke its tokens to let a gateway take them.',
+  )
+}
+
 /** Throws 402 `subscription_inactive` once the grace period of an ended subscription is over. */
 export function refuseEndedSubscription(grant: DeviceGrant, nowMs: number): void {
   if (nowMs < grant.refusedFromMs) return

@@ -19,7 +19,7 @@ const row = (status: string) => ({
 test('a device that is disabled during the query of its token becomes disabled', async () => {
   const answers: ((status: string) => void)[] = []
   const query = () => new Promise((resolve) => answers.push((status) => resolve({ rows: [row(status)] })))
-  const access = createDeviceAccess({ db: { query } as unknown as Queryable, clock: Date.now })
+  const access = createDeviceAccess({ db: { query } as unknown as Queryable, plans: {}, clock: Date.now })
   const authenticated = Promise.resolve(access.authenticate(`Bearer ${token}`))
   await expect.poll(() => answers.length).toBe(1)
   // The notice comes before the answer that was read before it.

@@ -4,6 +4,7 @@ import { ServiceError } from '#core/errors'
 import { createSharedWords } from '#core/shared-words'
 import { parseToken } from '#core/tokens'
 import { parseIdentityHeader } from '#device-edge/gateway'
+import type { Plans } from '#fleet/organizations/plans'
 import { bearerToken, deviceTokenMissing, deviceTokenRefused } from '#http/device-credentials'
 import type { Queryable } from '#postgres/pool'
 import { coalesce } from '#queue/coalesce'
@@ -33,7 +34,7 @@ const lookedUpTogether = 500
  * Caches device tokens in memory, so that reports are accepted without a query and while Postgres is unavailable. A grant
  * is cached until `refresh` finds a change. Callers refresh on every notice, and whenever notices may have been lost.
  */
-export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock }): DeviceAccess {
+export function createDeviceAccess({ db, plans, clock }: { db: Queryable; plans: Plans; clock: Clock }): DeviceAccess {
   const grants = new Map<string, DeviceGrant>()
   const shared = createSharedWords()
   const refusedUntilMs = new Map<string, { untilMs: number; isUnknownDevice: boolean }>()
@@ -41,7 +42,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
   let refreshes = 0
 
   const find = coalesce(async (credentials: readonly string[]) => {
-    const found = new Map((await findGrants(db, credentials)).map((grant) => [grant.credential, grant]))
+    const found = new Map((await findGrants({ db, plans }, credentials)).map((grant) => [grant.credential, grant]))
     return (credential: string) => found.get(credential)
   }, lookedUpTogether)
 
@@ -118,7 +119,7 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
     }
     for (let start = 0; start < affected.length; start += refreshBatch) {
       const batch = affected.slice(start, start + refreshBatch)
-      const found = new Map((await findGrants(db, batch)).map((grant) => [grant.credential, grant]))
+      const found = new Map((await findGrants({ db, plans }, batch)).map((grant) => [grant.credential, grant]))
       for (const credential of batch) keep(credential, found.get(credential))
     }
   }
@@ -126,7 +127,6 @@ export function createDeviceAccess({ db, clock }: { db: Queryable; clock: Clock 
   return { authenticate, current, refresh }
 }
 
-const deviceUnknown = () =>
-  new ServiceError(404, 'device_unknown', "The organization of the gateway's key has no such device.")
+const deviceUnknown = () => new ServiceError(404, 'device_unknown', "The gateway's key opens no such device.")
 
 const idOf = (subject: AccessSubject) => ('deviceId' in subject ? subject.deviceId : subject.organizationId)

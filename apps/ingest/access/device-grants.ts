@@ -1,6 +1,7 @@
 import { type DeviceIdentity, identityHeader, parseIdentityHeader } from '#device-edge/gateway'
 import { findGatewayGrants } from '#fleet/devices/gateway-grants'
 import { type DeviceAccessFacts, findTokenGrants } from '#fleet/devices/token-grants'
+import type { Plans } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 import type { DeviceClass } from '#telemetry/dwell'
 
@@ -8,9 +9,14 @@ import type { DeviceClass } from '#telemetry/dwell'
  * What the credentials of a device permit, and the class of the device. `credential` identifies them: the hash of a device
  * token, or the hash of a gateway's key and the device that the gateway names.
  */
-export type DeviceGrant = Omit<DeviceAccessFacts, 'tags'> & { credential: string; deviceClass: DeviceClass }
+export type DeviceGrant = Omit<DeviceAccessFacts, 'tags'> & {
+  credential: string
+  deviceClass: DeviceClass
+  /** Of a gateway: until when the device has a token of its own; 0 if it has none. */
+  ownTokenUntilMs?: number
+}
 
-/** A valid key of a gateway whose organization has no such device. */
+/** A valid key of a gateway that opens no such device. */
 export type UnknownDevice = { credential: string; isUnknownDevice: true }
 
 /** Returns the credential of a gateway's key (its SHA-256 in base64) and a device. */
@@ -21,16 +27,16 @@ export const isGatewayCredential = (credential: string): boolean => credential.i
 
 /** Returns the grants of these credentials. Unknown, expired and revoked credentials are left out. */
 export async function findGrants(
-  db: Queryable,
+  parts: { db: Queryable; plans: Plans },
   credentials: readonly string[],
 ): Promise<(DeviceGrant | UnknownDevice)[]> {
   const claims = credentials.filter(isGatewayCredential).map(claimOf)
   const [tokens, gateways] = await Promise.all([
     findTokenGrants(
-      db,
+      parts.db,
       credentials.filter((credential) => !isGatewayCredential(credential)),
     ),
-    findGatewayGrants(db, claims),
+    findGatewayGrants(parts, claims),
   ])
   return [
     ...tokens.map(({ tokenHash, device }) => grantOf(tokenHash, device)),
@@ -46,7 +52,10 @@ function claimOf(credential: string) {
   return { keyHash, ...parseIdentityHeader(device) }
 }
 
-const grantOf = (credential: string, { tags, ...facts }: DeviceAccessFacts): DeviceGrant => ({
+const grantOf = (
+  credential: string,
+  { tags, ...facts }: DeviceAccessFacts & { ownTokenUntilMs?: number },
+): DeviceGrant => ({
   credential,
   ...facts,
   deviceClass: deviceClassOf(tags),

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { newId } from '#core/ids'
 import { issueToken } from '#core/tokens'
 import { type OwnedPool, openPool } from '#postgres/pool'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
@@ -42,12 +43,12 @@ beforeEach(async () => {
   key = await newKey(true)
 })
 
-async function newKey(allowGateway: boolean): Promise<string> {
+async function newKey(allowGateway: boolean, groupId: string | null = null): Promise<string> {
   const { id, hash, token } = issueToken('fle')
   await pool.query(
-    `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, created_by, allow_gateway)
-     VALUES ($1, $2, 'G', $3, false, 'test', $4)`,
-    [id, organizationId, hash, allowGateway],
+    `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, created_by, allow_gateway, gateway_group_id)
+     VALUES ($1, $2, 'G', $3, false, 'test', $4, $5)`,
+    [id, organizationId, hash, allowGateway, groupId],
   )
   return token
 }
@@ -119,4 +120,101 @@ test('a deleted and a disabled device are refused', async () => {
   await until('disabled', async () => (await send(`serial=${serial}`))[1] === 'device_disabled', 5_000)
   await pool.query('DELETE FROM device WHERE id = $1', [device.id])
   await until('deleted', async () => (await send(`serial=${serial}`))[1] === 'device_unknown', 5_000)
+})
+
+/** The answers to a gateway that asks for the jobs and the configuration of the device, and reports on a job. */
+async function askForDevice(token = key): Promise<[number, string | undefined][]> {
+  const report = { attempt: 1, status: 'succeeded' }
+  const calls = [
+    ['GET', '/device/jobs/next'],
+    ['GET', '/device/config'],
+    ['POST', `/device/jobs/${newId()}/status`],
+  ] as const
+  return Promise.all(
+    calls.map(async ([method, path]) => {
+      const answer = await fetch(ingest.url + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'routerfleet-device': `serial=${serial}`,
+        },
+        ...(method === 'POST' ? { body: JSON.stringify(report) } : {}),
+      })
+      const text = await answer.text()
+      return [answer.status, text === '' ? undefined : JSON.parse(text).code]
+    }),
+  )
+}
+
+const statusesOf = async () => (await askForDevice()).map(([status]) => status)
+const refusedForToken = Array(3).fill([403, 'device_has_token'])
+
+test('jobs and configuration are for gateways only while the device has no token of its own', async () => {
+  expect(await askForDevice()).toEqual(refusedForToken)
+  expect(await send(`serial=${serial}`)).toEqual([202, undefined])
+  await pool.query('DELETE FROM device_token WHERE device_id = $1', [device.id])
+  await until('the gateway may ask', async () => String(await statusesOf()) === '204,204,404', 5_000)
+  const { id, hash } = issueToken('fld')
+  const waiting = fetch(`${ingest.url}/device/jobs/next?waitSeconds=30`, {
+    headers: { authorization: `Bearer ${key}`, 'routerfleet-device': `serial=${serial}` },
+  })
+  const values = [id, organizationId, device.id, hash]
+  await pool.query(
+    "INSERT INTO device_token (id, organization_id, device_id, token_hash, expires_at) VALUES ($1, $2, $3, $4, now() + interval '1 hour')",
+    values,
+  )
+  await until('the token counts', async () => String(await statusesOf()) === '403,403,403', 5_000)
+  expect((await waiting).status).toBe(403)
+  // A token that has expired is none, without a notice.
+  await pool.query("UPDATE device_token SET expires_at = now() + interval '1 second' WHERE id = $1", [id])
+  await until('the token has expired', async () => String(await statusesOf()) === '204,204,404', 10_000)
+})
+
+test('a gateway of a group speaks for its effective members only, and for no device once it is deleted', async () => {
+  const groupId = newId()
+  await pool.query("INSERT INTO device_group (id, organization_id, name) VALUES ($1, $2, 'Trams')", [
+    groupId,
+    organizationId,
+  ])
+  const token = await newKey(true, groupId)
+  const answers = (status: number, code?: string) => async () =>
+    String(await send(`serial=${serial}`, { token })) === String([status, code])
+  const member = [organizationId, groupId, device.id]
+  expect(await answers(404, 'device_unknown')()).toBe(true)
+
+  await pool.query('INSERT INTO device_group_member (organization_id, group_id, device_id) VALUES ($1, $2, $3)', member)
+  await until('an explicit member', answers(202), 5_000)
+  await pool.query('DELETE FROM device_group_member WHERE device_id = $1', [device.id])
+  await until('no member', answers(404, 'device_unknown'), 5_000)
+
+  await pool.query("UPDATE device SET tags = '{tram}' WHERE id = $1", [device.id])
+  await pool.query("UPDATE device_group SET smart_tags = '{tram}' WHERE id = $1", [groupId])
+  await until('a member by its tag', answers(202), 5_000)
+  await pool.query("UPDATE organization SET plan = 'free' WHERE id = $1", [organizationId])
+  await until('a plan without smart tags', answers(404, 'device_unknown'), 5_000)
+  await pool.query("UPDATE organization SET plan = 'pro' WHERE id = $1", [organizationId])
+  await until('the tag counts again', answers(202), 5_000)
+  await pool.query("UPDATE device_group SET smart_tags = '{bus}' WHERE id = $1", [groupId])
+  await until('another tag', answers(404, 'device_unknown'), 5_000)
+  await pool.query("UPDATE device_group SET smart_tags = '{tram}' WHERE id = $1", [groupId])
+  await until('a member again', answers(202), 5_000)
+
+  await pool.query('DELETE FROM device_group WHERE id = $1', [groupId])
+  await until('no group', answers(404, 'device_unknown'), 5_000)
+  expect(await askForDevice(token)).toEqual(Array(3).fill([404, 'device_unknown']))
+})
+
+test('the key of a group’s gateway enrolls no router', async () => {
+  await pool.query('DELETE FROM device_token WHERE device_id = $1', [device.id])
+  const enroll = async (enrollmentKey: string) => {
+    const answer = await fetch(`${ingest.url}/device/enroll`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ enrollmentKey, serial, model: 'R1' }),
+    })
+    return [answer.status, ((await answer.json()) as { code?: string }).code]
+  }
+  expect(await enroll(await newKey(true, newId()))).toEqual([403, 'enrollment_refused'])
+  expect(await enroll(key)).toEqual([201, undefined])
 })

@@ -6,7 +6,13 @@ import { profileGone } from '#fleet/jobs/pinned-profiles'
 import { matchesNone } from '#http/etag'
 import type { FairPool } from '#postgres/fair-pool'
 import type { Pool } from '#postgres/pool'
-import { type AdmissionParts, admitDevice, answerJson, refuseDisabled } from '../access/admission.ts'
+import {
+  type AdmissionParts,
+  admitDevice,
+  answerJson,
+  refuseDisabled,
+  refuseNeedlessGateway,
+} from '../access/admission.ts'
 import type { DeviceGrant } from '../access/device-grants.ts'
 import type { EdgeRoute } from '../app.ts'
 
@@ -17,8 +23,9 @@ export const configRoute = (parts: ConfigRouteParts): EdgeRoute => ({
   method: 'GET',
   path: deviceConfigPath,
   handle: async (request, { incoming }) => {
-    const { grant } = await admitDevice(parts, incoming)
+    const { grant, receivedAtMs } = await admitDevice(parts, incoming)
     refuseDisabled(grant)
+    refuseNeedlessGateway(grant, receivedAtMs)
     const pool = parts.pools.of(`org:${grant.organizationId}`)
     const profile = await findAppliedProfile(pool, grant)
     if (!profile) return new Response(null, { status: 204 })

@@ -9,8 +9,14 @@ import { deviceTokenRefused } from '#http/device-credentials'
 import type { HttpMetrics } from '#http/metrics'
 import { type Logger, logRequest } from '#http/request-log'
 import type { FairPool } from '#postgres/fair-pool'
-import { type AdmissionParts, admitDevice, parseInput, refuseDisabled } from '../access/admission.ts'
-import type { DeviceAccess } from '../access/device-access.ts'
+import {
+  type AdmissionParts,
+  admitDevice,
+  hasOwnToken,
+  parseInput,
+  refuseDisabled,
+  refuseNeedlessGateway,
+} from '../access/admission.ts'
 import type { DeviceGrant } from '../access/device-grants.ts'
 import { answer, answerProblem, type NodeRoute, requestIdOf } from '../report/node-response.ts'
 import { toServiceError } from '../to-service-error.ts'
@@ -32,10 +38,11 @@ export type NextJobParts = AdmissionParts & {
 export function createNextJobRoute(parts: NextJobParts): NodeRoute {
   const { mailbox, metrics, logger } = parts
   const admit = async (request: IncomingMessage) => {
-    const { grant } = await admitDevice(parts, request)
+    const { grant, receivedAtMs } = await admitDevice(parts, request)
     const query = Object.fromEntries(new URL(request.url ?? '', 'http://edge').searchParams)
     const { waitSeconds } = parseInput(nextJobQuery, query)
     refuseDisabled(grant)
+    refuseNeedlessGateway(grant, receivedAtMs)
     return { grant, waitMs: waitSeconds * 1_000 }
   }
   return async (request, response) => {
@@ -49,8 +56,8 @@ export function createNextJobRoute(parts: NextJobParts): NodeRoute {
     try {
       const { grant, waitMs } = await admit(request)
       releaseHead(request)
-      const job = await mailbox.next(grant, waitMs, isGoneOrRefused(parts.access, grant, request.socket))
-      if (!job) refuseRevoked(parts.access, grant)
+      const job = await mailbox.next(grant, waitMs, isGoneOrRefused(parts, grant, request.socket))
+      if (!job) refuseRevoked(parts, grant)
       const span = job && beginDelivery(parts.tracing, grant, job)
       const body = job && (await deliverable(parts, grant.organizationId, job))
       const status = body ? 200 : 204
@@ -73,14 +80,24 @@ const beginDelivery = (tracing: Tracing | undefined, { deviceId }: DeviceGrant, 
         attributes: { 'http.route': nextJobPath, 'device.id': deviceId, 'job.id': id },
       })
 
-/** A waiting router can disconnect, lose its token or be disabled. It must then not receive a job. */
-const isGoneOrRefused = (access: DeviceAccess, grant: DeviceGrant, socket: Socket) => () =>
-  socket.destroyed || access.current(grant)?.disabled !== false
+type AccessParts = Pick<AdmissionParts, 'access' | 'clock'>
 
-function refuseRevoked(access: DeviceAccess, grant: DeviceGrant): void {
+/**
+ * A waiting router can disconnect, lose its token or be disabled, and a device for which a gateway waits can get a token of
+ * its own. The request must then not receive a job.
+ */
+const isGoneOrRefused =
+  ({ access, clock }: AccessParts, grant: DeviceGrant, socket: Socket) =>
+  () => {
+    const current = access.current(grant)
+    return socket.destroyed || !current || current.disabled || hasOwnToken(current, clock())
+  }
+
+function refuseRevoked({ access, clock }: AccessParts, grant: DeviceGrant): void {
   const current = access.current(grant)
   if (!current) throw deviceTokenRefused()
   refuseDisabled(current)
+  refuseNeedlessGateway(current, clock())
 }
 
 const noHeaders = Object.freeze({})

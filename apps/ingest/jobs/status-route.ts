@@ -4,7 +4,14 @@ import { reportJob } from '#fleet/jobs/delivery'
 import { readTraceparent } from '#fleet/jobs/traces'
 import type { FairPool } from '#postgres/fair-pool'
 import type { Pool } from '#postgres/pool'
-import { type AdmissionParts, admitDevice, answerJson, readJson, refuseDisabled } from '../access/admission.ts'
+import {
+  type AdmissionParts,
+  admitDevice,
+  answerJson,
+  readJson,
+  refuseDisabled,
+  refuseNeedlessGateway,
+} from '../access/admission.ts'
 import type { EdgeRoute } from '../app.ts'
 
 export type JobStatusParts = AdmissionParts & { pools: FairPool; tracing: Tracing | undefined }
@@ -14,9 +21,10 @@ export const jobStatusRoute = (parts: JobStatusParts): EdgeRoute => ({
   method: 'POST',
   path: jobStatusPath,
   handle: async (request, { incoming, parameters }) => {
-    const { grant } = await admitDevice(parts, incoming)
+    const { grant, receivedAtMs } = await admitDevice(parts, incoming)
     const report = await readJson(request, jobStatus)
     refuseDisabled(grant)
+    refuseNeedlessGateway(grant, receivedAtMs)
     const jobId = parameters.id ?? ''
     const pool = parts.pools.of(`org:${grant.organizationId}`)
     const answered = await reportJob({ ...parts, pool }, { device: grant, jobId, report })

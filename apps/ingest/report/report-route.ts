@@ -8,6 +8,7 @@ import {
   type AdmissionParts,
   admitDevice,
   gatewayDeviceOf,
+  hasOwnToken,
   receiptTime,
   refuseDisabled,
   refuseEndedSubscription,
@@ -108,7 +109,9 @@ export function createReportRoutes(parts: ReportParts): (protocol?: ReportProtoc
           parts.onAccepted(grant, receivedAtMs)
         }
         metrics.countReport(checked, sent.length)
-        return { accepted: sampleCount, rejected, droppedFields, jobsPending: openJobs.countFor(deviceId) }
+        // A gateway does not get the jobs of a device with a token of its own, so it need not ask for them.
+        const jobsPending = hasOwnToken(grant, receivedAtMs) ? 0 : openJobs.countFor(deviceId)
+        return { accepted: sampleCount, rejected, droppedFields, jobsPending }
       }
 
       const small = turns.run(deviceId, () => {

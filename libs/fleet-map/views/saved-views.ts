@@ -1,10 +1,11 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
-import { authorize, holds } from '#fleet/access/principal'
+import { authorize, authorizeAll, holds } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
+import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 
@@ -56,11 +57,15 @@ export async function listViews(
   })
 }
 
-/** Saves a view for the caller, or with `shared` for everybody in the organization (`fleet:read`). Throws 404 and 409. */
+/**
+ * Saves a view for the caller (`fleet:read`), or with `shared` for everybody in the organization (`org:write`, too). Throws
+ * 404, 402 and 409.
+ */
 export async function saveView(ctx: FleetContext, { organizationId, ...view }: NewView): Promise<SavedView> {
-  authorize(ctx.principal, organizationId, 'fleet:read')
+  authorizeAll(ctx.principal, organizationId, view.shared ? ['fleet:read', 'org:write'] : ['fleet:read'])
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
+    await requireActiveSubscription(ctx, connection, organizationId)
     // The lock serializes concurrent creations.
     await connection.query('SELECT FROM organization_usage WHERE organization_id = $1 FOR NO KEY UPDATE', [
       organizationId,
@@ -88,17 +93,19 @@ export async function saveView(ctx: FleetContext, { organizationId, ...view }: N
   })
 }
 
-/** Deletes a view of the caller, or any shared one with `org:write` (`fleet:read`). Throws 404. */
+/** Deletes a view of the caller, or any shared one with `org:write` (`fleet:read`). Throws 404 and 402. */
 export async function deleteView(ctx: FleetContext, { organizationId, viewId }: ViewReference): Promise<void> {
   await authorizeObject(ctx, organizationId, 'fleet:read', 'saved view', viewId)
   const mayDeleteShared = holds(ctx.principal, organizationId, 'org:write')
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rows } = await connection.query<{ name: string }>(
-      `DELETE FROM saved_view
-       WHERE organization_id = $1 AND id = $2 AND (created_by = $3 OR shared AND $4) RETURNING name`,
+      `SELECT name FROM saved_view
+       WHERE organization_id = $1 AND id = $2 AND (created_by = $3 OR shared AND $4) FOR UPDATE`,
       [organizationId, isUuid(viewId) ? viewId : null, ctx.principal.id, mayDeleteShared],
     )
     if (!rows[0]) throw notFound('saved view', viewId)
+    await requireActiveSubscription(ctx, connection, organizationId)
+    await connection.query('DELETE FROM saved_view WHERE organization_id = $1 AND id = $2', [organizationId, viewId])
     const subject = { organizationId, subjectType: 'saved_view', subjectId: viewId }
     await auditCaller(ctx, connection, { ...subject, action: 'saved_view.deleted', detail: rows[0] })
   })

@@ -39,6 +39,13 @@ export function authorize(principal: Principal, organizationId: string, scope: S
   if (!holds(principal, organizationId, scope)) throw insufficientScope(scope)
 }
 
+/** Like `authorize`, for a verb that requires several scopes. The 403 names all that are missing. */
+export function authorizeAll(principal: Principal, organizationId: string, scopes: readonly Scope[]): void {
+  if (!sees(principal, organizationId)) throw notFound('organization', organizationId)
+  const missing = scopes.filter((scope) => !holds(principal, organizationId, scope))
+  if (missing.length > 0) throw insufficientScope(...missing)
+}
+
 /** First line of a verb for platform administrators. Throws 403 `insufficient_scope`. */
 export function requirePlatform(principal: Principal): void {
   if (!principal.platform) throw insufficientScope('platform')

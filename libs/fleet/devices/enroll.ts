@@ -22,6 +22,7 @@ type KeyRow = {
   id: string
   organization_id: string
   auto_create: boolean
+  gateway_group_id: string | null
   models: string[] | null
   max_devices: number | null
   enrolled_count: number
@@ -49,6 +50,8 @@ function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<Enr
   // An import of the same serial can lock it and the usage counter in the other order.
   return systemTransaction(ctx, async (connection) => {
     const key = await lockKey(connection, enrollment.enrollmentKey)
+    // Otherwise, a gateway could get the token of a device outside its group.
+    if (key.gateway_group_id !== null) throw refused('The key is for the gateway of a group and enrolls no routers.')
     if (key.models && !key.models.includes(enrollment.model)) throw refused('The key does not allow this model.')
     const known = await findBySerial(connection, key.organization_id, enrollment.serial)
     if (!known && !key.auto_create) throw refused('The serial is not registered.')
@@ -88,7 +91,7 @@ async function lockKey(connection: Connection, key: string): Promise<KeyRow> {
   const { rows } =
     parseToken(key)?.prefix === 'fle'
       ? await connection.query<KeyRow>(
-          `SELECT id, organization_id, auto_create, models, max_devices, enrolled_count FROM enrollment_key
+          `SELECT id, organization_id, auto_create, gateway_group_id, models, max_devices, enrolled_count FROM enrollment_key
            WHERE token_hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) FOR UPDATE`,
           [hashToken(key)],
         )

@@ -1,7 +1,8 @@
 import { notFound } from '#core/errors'
 import { issueToken } from '#core/tokens'
 import { expiresInThePast } from '#fleet/access/api-keys'
-import { authorize } from '#fleet/access/principal'
+import { authorize, authorizeAll, sees } from '#fleet/access/principal'
+import type { Scope } from '#fleet/access/scopes'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
@@ -17,6 +18,8 @@ type EnrollmentKey = {
   autoCreate: boolean
   /** A gateway may report with the key for registered devices of the organization. */
   allowGateway: boolean
+  /** The group to whose effective members the gateway is limited; null for all devices of the organization. */
+  groupId: string | null
   /** Null: any model. */
   models: string[] | null
   maxDevices: number | null
@@ -30,6 +33,8 @@ type NewEnrollmentKey = {
   name: string
   autoCreate: boolean
   allowGateway?: boolean | undefined
+  /** Only with `allowGateway`. */
+  groupId?: string | undefined
   models?: string[] | undefined
   maxDevices?: number | undefined
   expiresAt?: Date | undefined
@@ -40,6 +45,7 @@ type EnrollmentKeyRow = {
   name: string
   auto_create: boolean
   allow_gateway: boolean
+  gateway_group_id: string | null
   models: string[] | null
   max_devices: number | null
   enrolled_count: number
@@ -49,13 +55,14 @@ type EnrollmentKeyRow = {
 }
 
 const columns =
-  'id, name, auto_create, allow_gateway, models, max_devices, enrolled_count, created_at, created_at::text AS created_text, expires_at'
+  'id, name, auto_create, allow_gateway, gateway_group_id, models, max_devices, enrolled_count, created_at, created_at::text AS created_text, expires_at'
 
 const toEnrollmentKey = (row: EnrollmentKeyRow): EnrollmentKey => ({
   id: row.id,
   name: row.name,
   autoCreate: row.auto_create,
   allowGateway: row.allow_gateway,
+  groupId: row.gateway_group_id,
   models: row.models,
   maxDevices: row.max_devices,
   enrolledCount: row.enrolled_count,
@@ -63,19 +70,35 @@ const toEnrollmentKey = (row: EnrollmentKeyRow): EnrollmentKey => ({
   expiresAt: row.expires_at?.toISOString() ?? null,
 })
 
-/** Creates an enrollment key (`org:write`). The plain key is returned only here. */
+/**
+ * The scopes for what a key can do beyond `org:write`. Each key issues tokens of devices; with `autoCreate` it also creates
+ * them. A gateway's key also reads the configuration of devices with its secrets, and takes their jobs.
+ */
+const scopesFor = ({ autoCreate, allowGateway }: Pick<NewEnrollmentKey, 'autoCreate' | 'allowGateway'>): Scope[] => [
+  'org:write',
+  'device:update',
+  ...(autoCreate ? (['device:create'] as const) : []),
+  ...(allowGateway ? (['config:apply'] as const) : []),
+]
+
+/**
+ * Creates an enrollment key (`org:write`, `device:update`, for `autoCreate` also `device:create`, and for `allowGateway` also
+ * `config:apply`). Throws 404 for a group that the organization does not have. The plain key is returned only here.
+ */
 export async function createEnrollmentKey(
   ctx: FleetContext,
   { organizationId, ...input }: NewEnrollmentKey,
 ): Promise<EnrollmentKey & { key: string }> {
   if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
-  authorize(ctx.principal, organizationId, 'org:write')
+  if (input.groupId !== undefined) await requireGroup(ctx, organizationId, input.groupId)
+  authorizeAll(ctx.principal, organizationId, scopesFor(input))
   await requireOrganization(ctx, organizationId)
   const issued = issueToken('fle')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rows } = await connection.query<EnrollmentKeyRow>(
-      `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, models, max_devices, created_by, expires_at, allow_gateway)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ${columns}`,
+      `INSERT INTO enrollment_key (id, organization_id, name, token_hash, auto_create, models, max_devices, created_by, expires_at, allow_gateway,
+         gateway_group_id)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ${columns}`,
       [
         issued.id,
         organizationId,
@@ -87,15 +110,27 @@ export async function createEnrollmentKey(
         ctx.principal.id,
         input.expiresAt ?? null,
         input.allowGateway ?? false,
+        input.groupId ?? null,
       ],
     )
     if (!rows[0]) throw new Error('The key was not inserted.')
     await audit(ctx, connection, 'enrollment_key.created', organizationId, issued.id, {
       name: input.name,
       ...(input.allowGateway ? { allowGateway: true } : {}),
+      ...(input.groupId ? { groupId: input.groupId } : {}),
     })
     return { ...toEnrollmentKey(rows[0]), key: issued.token }
   })
+}
+
+/** Throws 404, for a caller who sees the organization, if it has no such group. */
+async function requireGroup({ principal, pool }: FleetContext, organizationId: string, groupId: string): Promise<void> {
+  if (!sees(principal, organizationId)) throw notFound('organization', organizationId)
+  const { rowCount } = await pool.query('SELECT FROM device_group WHERE organization_id = $1 AND id = $2', [
+    organizationId,
+    groupId,
+  ])
+  if (!rowCount) throw notFound('group', groupId)
 }
 
 /** The organization's enrollment keys that are not revoked, newest first (`org:write`). */

@@ -4,6 +4,7 @@ import { useAction } from '../components/action.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { FailureNotice } from '../components/notice.tsx'
 import { useResource } from '../components/resource.ts'
+import { holds } from '../state/session.ts'
 import { place } from '../state/url.ts'
 
 type SavedView = { id: string; name: string; place: string; shared: boolean; isOwn: boolean }
@@ -97,10 +98,12 @@ export function SavedViews({ org }: { org: string }) {
             <span>Name</span>
             <input ref={name} class="input" required maxLength={100} />
           </label>
-          <label class="choice">
-            <input ref={shared} type="checkbox" />
-            Show it to everybody in the organization
-          </label>
+          {holds(org, 'org:write') ? (
+            <label class="choice">
+              <input ref={shared} type="checkbox" />
+              Show it to everybody in the organization
+            </label>
+          ) : null}
           <p class="label">The view keeps the filters, the section of the map, and what is selected.</p>
         </Dialog>
       ) : null}
