@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scopes } from '#fleet/access/scopes'
 import { type Answer, startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { routes } from '../../apps/control-plane/routes.ts'
-import { type Operation, operations, placeOf } from './operations.ts'
+import { concretePath, type Operation, operations } from './operations.ts'
 import { createWorld, type World } from './world.ts'
 
 const posts = operations.filter(({ method }) => method === 'POST')
@@ -53,7 +53,7 @@ async function sceneOf({ name, access }: Operation): Promise<Scene> {
 function send(operation: Operation, scene: Scene, key: string, isOther = false): Promise<Answer> {
   const { json, otherJson, body, otherBody } = operation.entry
   const content = isOther ? otherJson : json
-  return api.call('POST', placeOf(operation, scene.world), {
+  return api.call('POST', concretePath(operation, scene.world), {
     token: scene.token,
     ...(content ? { json: content(scene.world) } : {}),
     ...(body ? { body: isOther ? (otherBody ?? '') : body.text } : {}),

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { scopes } from '#fleet/access/scopes'
-import { type Answer, startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { entries } from './matrix-entries.ts'
-import { type Operation, operations, placeOf } from './operations.ts'
+import { attempt as attemptOn, guarded, type Operation, operations } from './operations.ts'
 import { createWorld, type World } from './world.ts'
 
-const guarded = operations.filter(({ entry }) => !entry.unguarded)
 const withinOrganization = guarded.filter(({ access }) => access !== 'principal')
 
 let api: TestControlPlane
@@ -19,21 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-// Each attempt from an address of its own, since one address may fail to authenticate only so often.
-let attempts = 0
-
-function attempt(operation: Operation, token?: string): Promise<Answer> {
-  const { method, entry } = operation
-  return api.call(method, placeOf(operation, world), {
-    ...(token === undefined ? {} : { token }),
-    ...(entry.json ? { json: entry.json(world) } : {}),
-    ...(entry.body ? { body: entry.body.text } : {}),
-    headers: {
-      'x-forwarded-for': `2001:db8::${(attempts++).toString(16)}`,
-      ...(entry.body ? { 'content-type': entry.body.type } : {}),
-    },
-  })
-}
+const attempt = (operation: Operation, token?: string) => attemptOn(api, world, operation, { token })
 
 test('every served route has an entry, and every route that needs credentials is guarded', () => {
   expect(operations.map(({ name }) => name).filter((name) => !(name in entries))).toEqual([])

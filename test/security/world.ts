@@ -8,6 +8,7 @@ export type World = {
   deviceId: string
   memberDeviceId: string
   deviceToken: string
+  tokenId: string
   groupId: string
   placeId: string
   alertRuleId: string
@@ -52,6 +53,7 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     deviceId,
     memberDeviceId,
     deviceToken,
+    tokenId: deviceToken.split('_')[1],
     groupId,
     placeId: (await post(`/orgs/${orgId}/places`, { name: 'Depot', area })).id,
     profileId,
@@ -64,7 +66,7 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
     alertId: await openAlert(api, alertRuleId, deviceId),
     jobId: batch.jobs[0].id,
     batchId: batch.id,
-    viewId: (await post(`/orgs/${orgId}/views`, { name: 'Day', place: 'map' })).id,
+    viewId: (await post(`/orgs/${orgId}/views`, { name: 'Day', place: 'map', shared: true })).id,
     firmwareImageId: (await post(`/orgs/${orgId}/firmware`, image)).id,
   }
 }

@@ -139,6 +139,10 @@ const nouns: Record<string, string> = {
   'api-keys': 'API key',
   'enrollment-keys': 'enrollment key',
   'alert-rules': 'alert rule',
+  firmware: 'firmware image',
+  views: 'saved view',
+  tokens: 'device token',
+  deliveries: 'delivery',
 }
 
 /** The kind of object that a path parameter identifies: a group for `:id` in `/orgs/:orgId/groups/:id`. */

@@ -205,16 +205,27 @@ test('a gateway of a group speaks for its effective members only, and for no dev
   expect(await askForDevice(token)).toEqual(Array(3).fill([404, 'device_unknown']))
 })
 
+async function enroll(enrollmentKey: string): Promise<[number, string | undefined]> {
+  const answer = await fetch(`${ingest.url}/device/enroll`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ enrollmentKey, serial, model: 'R1' }),
+  })
+  return [answer.status, ((await answer.json()) as { code?: string }).code]
+}
+
 test('the key of a group’s gateway enrolls no router', async () => {
   await pool.query('DELETE FROM device_token WHERE device_id = $1', [device.id])
-  const enroll = async (enrollmentKey: string) => {
-    const answer = await fetch(`${ingest.url}/device/enroll`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ enrollmentKey, serial, model: 'R1' }),
-    })
-    return [answer.status, ((await answer.json()) as { code?: string }).code]
-  }
   expect(await enroll(await newKey(true, newId()))).toEqual([403, 'enrollment_refused'])
   expect(await enroll(key)).toEqual([201, undefined])
+})
+
+test('402 for the enrollment of a registered router under a suspended subscription', async () => {
+  await pool.query('DELETE FROM device_token WHERE device_id = $1', [device.id])
+  const change = (status: string) =>
+    pool.query('UPDATE organization SET subscription_status = $2 WHERE id = $1', [organizationId, status])
+  await change('suspended')
+  expect(await enroll(await newKey(false))).toEqual([402, 'subscription_inactive'])
+  await change('active')
+  expect(await enroll(await newKey(false))).toEqual([201, undefined])
 })

@@ -1,5 +1,6 @@
 import { badRequest, insufficientScope, notFound } from '#core/errors'
 import { issueToken } from '#core/tokens'
+import { authorizeFound } from '#fleet/access/authorize-object'
 import { authorize, holds } from '#fleet/access/principal'
 import { type RoleName, roleWith, type Scope } from '#fleet/access/scopes'
 import { auditCaller } from '#fleet/audit/record'
@@ -161,7 +162,15 @@ type Rotation = { organizationId: string; keyId: string; oldKeyExpiresInMinutes:
  */
 export async function rotateApiKey(ctx: FleetContext, input: Rotation): Promise<ApiKey & { key: string }> {
   const { organizationId, keyId, oldKeyExpiresInMinutes } = input
-  authorize(ctx.principal, organizationId, 'key:manage')
+  await authorizeFound(ctx, organizationId, 'key:manage', {
+    kind: 'API key',
+    id: keyId,
+    find: () =>
+      ctx.pool.query(`SELECT FROM api_key WHERE id = $1 AND organization_id = $2 AND ${isValid}`, [
+        keyId,
+        organizationId,
+      ]),
+  })
   await requireOrganization(ctx, organizationId)
   const grants = await grantsOfOwnKey(ctx, organizationId, keyId)
   for (const [granted, scopes] of grants) {
@@ -218,7 +227,11 @@ export async function revokeApiKey(
   ctx: FleetContext,
   { organizationId, keyId }: { organizationId: string; keyId: string },
 ): Promise<void> {
-  authorize(ctx.principal, organizationId, 'key:manage')
+  await authorizeFound(ctx, organizationId, 'key:manage', {
+    kind: 'API key',
+    id: keyId,
+    find: () => ctx.pool.query(`${selectKeys} AND k.id = $2`, [organizationId, keyId]),
+  })
   await requireOrganization(ctx, organizationId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     const isRevoked =

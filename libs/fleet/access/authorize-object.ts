@@ -18,6 +18,14 @@ const tables = {
   'saved view': 'saved_view',
 } as const
 
+type SoughtObject = {
+  /** As error messages name it. */
+  kind: string
+  id: string
+  /** Queries the object. `rowCount` is 0 if the organization has no such object. */
+  find: () => Promise<{ rowCount: number | null }>
+}
+
 /**
  * First line of a verb on one object of an organization. Like `authorize`, but throws 404 for an object that does not exist
  * before 403 for a missing scope, as the API specifies. Queries the database only when the scope is missing.
@@ -29,12 +37,21 @@ export async function authorizeObject(
   kind: keyof typeof tables,
   id: string,
 ): Promise<void> {
-  if (sees(ctx.principal, organizationId) && !holds(ctx.principal, organizationId, scope)) {
-    const { rowCount } = await ctx.pool.query(`SELECT FROM ${tables[kind]} WHERE organization_id = $1 AND id = $2`, [
-      organizationId,
-      isUuid(id) ? id : null,
-    ])
+  const text = `SELECT FROM ${tables[kind]} WHERE organization_id = $1 AND id = $2`
+  const find = () => ctx.pool.query(text, [organizationId, isUuid(id) ? id : null])
+  await authorizeFound(ctx, organizationId, scope, { kind, id, find })
+}
+
+/** Like `authorizeObject`, for objects that the module of their noun finds. Calls `find` only when the scope is missing. */
+export async function authorizeFound(
+  { principal }: Pick<FleetContext, 'principal'>,
+  organizationId: string,
+  scope: Scope,
+  { kind, id, find }: SoughtObject,
+): Promise<void> {
+  if (sees(principal, organizationId) && !holds(principal, organizationId, scope)) {
+    const { rowCount } = await find()
     if (!rowCount) throw notFound(kind, id)
   }
-  authorize(ctx.principal, organizationId, scope)
+  authorize(principal, organizationId, scope)
 }

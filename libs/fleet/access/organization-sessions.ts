@@ -1,5 +1,6 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
+import { authorizeFound } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
@@ -68,11 +69,16 @@ export async function endOrganizationSession(
   ctx: FleetContext,
   { organizationId, sessionId }: { organizationId: string; sessionId: string },
 ): Promise<void> {
-  authorize(ctx.principal, organizationId, 'key:manage')
+  const session = [organizationId, isUuid(sessionId) ? sessionId : null]
+  await authorizeFound(ctx, organizationId, 'key:manage', {
+    kind: 'session',
+    id: sessionId,
+    find: () => ctx.pool.query(`SELECT FROM sign_in_session s WHERE s.id = $2 AND ${ofOrganization}`, session),
+  })
   await transaction(ctx.pool, async (connection) => {
     const { rows } = await connection.query<{ principal_id: string }>(
       `DELETE FROM sign_in_session s WHERE s.id = $2 AND ${ofOrganization} RETURNING s.principal_id`,
-      [organizationId, isUuid(sessionId) ? sessionId : null],
+      session,
     )
     if (!rows[0]) throw notFound('session', sessionId)
     await auditCaller(ctx, connection, {

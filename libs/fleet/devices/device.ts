@@ -100,6 +100,18 @@ export async function findDevice(
   scope: Scope,
   lock = false,
 ): Promise<DeviceRow> {
+  const row = await findVisibleDevice(ctx, db, deviceId, lock)
+  authorize(ctx.principal, row.organization_id, scope)
+  return row
+}
+
+/** Like `findDevice`, for a caller with any scope in the organization. The verb must check its own scope. */
+export async function findVisibleDevice(
+  ctx: Pick<FleetContext, 'principal'>,
+  db: Queryable,
+  deviceId: string,
+  lock = false,
+): Promise<DeviceRow> {
   const { rows } = await db.query<DeviceRow>(
     `SELECT ${deviceColumns} FROM device d
       WHERE d.id = $1 AND ($2::uuid[] IS NULL OR d.organization_id = ANY($2))${lock ? ' FOR UPDATE' : ''}`,
@@ -107,7 +119,6 @@ export async function findDevice(
   )
   const row = rows[0]
   if (!row) throw notFound('device', deviceId)
-  authorize(ctx.principal, row.organization_id, scope)
   return row
 }
 

@@ -56,13 +56,13 @@ function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<Enr
     const known = await findBySerial(connection, key.organization_id, enrollment.serial)
     if (!known && !key.auto_create) throw refused('The serial is not registered.')
     if (known?.disabled) throw refused('The device is disabled.')
+    const entitlement = await requireActiveSubscription(ctx, connection, key.organization_id)
     const nonce = await readNonce(connection, key.organization_id, known, enrollment.nonce)
     const isRepeated = nonce !== undefined && nonce.since !== null
     if (known?.hasToken && !isRepeated) throw conflict('already_enrolled', 'The device already has a token.')
     if (!isRepeated && key.max_devices !== null && key.enrolled_count >= key.max_devices)
       throw refused('The key has enrolled its maximum number of devices.')
-    const entitlement = known ? undefined : await requireActiveSubscription(ctx, connection, key.organization_id)
-    if (entitlement) await requireQuota(connection, entitlement)
+    if (!known) await requireQuota(connection, entitlement)
     const deviceId = known?.id ?? (await register(ctx, connection, key, enrollment))
     const [token = ''] = await insertDeviceTokens(connection, key.organization_id, [deviceId], nonce)
     if (isRepeated) await deleteOldestTokens(connection, key.organization_id, deviceId, nonce)
@@ -78,7 +78,7 @@ function enrollOnce(ctx: EnrollmentContext, enrollment: Enrollment): Promise<Enr
         requestId: ctx.requestId,
       },
     ])
-    if (entitlement) await reserveQuota(connection, entitlement, 1)
+    if (!known) await reserveQuota(connection, entitlement, 1)
     return { deviceId, token }
   })
 }

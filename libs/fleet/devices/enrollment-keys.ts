@@ -1,6 +1,7 @@
 import { notFound } from '#core/errors'
 import { issueToken } from '#core/tokens'
 import { expiresInThePast } from '#fleet/access/api-keys'
+import { authorizeFound } from '#fleet/access/authorize-object'
 import { authorize, authorizeAll, sees } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
 import { auditCaller } from '#fleet/audit/record'
@@ -155,7 +156,15 @@ export async function revokeEnrollmentKey(
   ctx: FleetContext,
   { organizationId, keyId }: { organizationId: string; keyId: string },
 ): Promise<void> {
-  authorize(ctx.principal, organizationId, 'org:write')
+  await authorizeFound(ctx, organizationId, 'org:write', {
+    kind: 'enrollment key',
+    id: keyId,
+    find: () =>
+      ctx.pool.query('SELECT FROM enrollment_key WHERE organization_id = $1 AND id = $2 AND revoked_at IS NULL', [
+        organizationId,
+        keyId,
+      ]),
+  })
   await requireOrganization(ctx, organizationId)
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     const { rowCount } = await connection.query(

@@ -1,7 +1,8 @@
 import { notFound } from '#core/errors'
 import { issueToken } from '#core/tokens'
+import { authorizeFound } from '#fleet/access/authorize-object'
 import type { FleetContext } from '#fleet/context'
-import { auditDevice, findDevice } from '#fleet/devices/device'
+import { auditDevice, findDevice, findVisibleDevice } from '#fleet/devices/device'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
@@ -53,12 +54,19 @@ export async function revokeDeviceToken(
   ctx: FleetContext,
   { deviceId, tokenId }: { deviceId: string; tokenId: string },
 ): Promise<void> {
-  const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'device:update')
+  const { organization_id: organizationId } = await findVisibleDevice(ctx, ctx.pool, deviceId)
+  const token = [organizationId, deviceId, tokenId]
+  await authorizeFound(ctx, organizationId, 'device:update', {
+    kind: 'device token',
+    id: tokenId,
+    find: () =>
+      ctx.pool.query('SELECT FROM device_token WHERE organization_id = $1 AND device_id = $2 AND id = $3', token),
+  })
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     const device = await findDevice(ctx, connection, deviceId, 'device:update', true)
     const { rowCount } = await connection.query(
       'DELETE FROM device_token WHERE organization_id = $1 AND device_id = $2 AND id = $3',
-      [device.organization_id, device.id, tokenId],
+      token,
     )
     if (!rowCount) throw notFound('device token', tokenId)
     await auditDevice(ctx, connection, device, 'device.token_revoked', { tokenId })

@@ -1,6 +1,6 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
-import { authorizeObject } from '#fleet/access/authorize-object'
+import { authorizeFound, authorizeObject } from '#fleet/access/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { type Device, type DeviceRow, deviceColumns, toDevice } from '#fleet/devices/device'
 import { requireDevices } from '#fleet/devices/require-devices'
@@ -81,12 +81,21 @@ export async function removeGroupMember(
   ctx: FleetContext,
   { organizationId, groupId, deviceId }: GroupReference & { deviceId: string },
 ): Promise<void> {
-  await authorizeObject(ctx, organizationId, 'group:write', 'group', groupId)
+  const member = [organizationId, isUuid(groupId) ? groupId : null, isUuid(deviceId) ? deviceId : null]
+  await authorizeFound(ctx, organizationId, 'group:write', {
+    kind: 'member',
+    id: deviceId,
+    find: () =>
+      ctx.pool.query(
+        'SELECT FROM device_group_member WHERE organization_id = $1 AND group_id = $2 AND device_id = $3',
+        member,
+      ),
+  })
   await tenantTransaction(ctx, [organizationId], async (connection) => {
     await lockGroup(connection, organizationId, groupId)
     const { rowCount } = await connection.query(
       'DELETE FROM device_group_member WHERE organization_id = $1 AND group_id = $2 AND device_id = $3',
-      [organizationId, groupId, isUuid(deviceId) ? deviceId : null],
+      member,
     )
     if (!rowCount) throw notFound('member', deviceId)
     await requireActiveSubscription(ctx, connection, organizationId)

@@ -1,6 +1,6 @@
 import { conflict, notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
-import { authorizeObject } from '#fleet/access/authorize-object'
+import { authorizeFound, authorizeObject } from '#fleet/access/authorize-object'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireOrganization } from '#fleet/organizations/organizations'
@@ -99,14 +99,23 @@ export async function redeliver(
   ctx: FleetContext,
   { organizationId, webhookId, deliveryId }: Webhook & { deliveryId: string },
 ): Promise<WebhookDelivery> {
-  await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
+  const delivery = [organizationId, isUuid(webhookId) ? webhookId : null, isUuid(deliveryId) ? deliveryId : null]
+  await authorizeFound(ctx, organizationId, 'webhook:manage', {
+    kind: 'delivery',
+    id: deliveryId,
+    find: () =>
+      ctx.pool.query(
+        'SELECT FROM webhook_delivery WHERE organization_id = $1 AND webhook_id = $2 AND id = $3',
+        delivery,
+      ),
+  })
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await requireEnabled(connection, { organizationId, webhookId })
     const { rows } = await connection.query<DeliveryRow>(
       `UPDATE webhook_delivery SET delivered_at = NULL, attempt = 0, next_attempt_at = now(), last_error = NULL
         WHERE organization_id = $1 AND webhook_id = $2 AND id = $3 RETURNING ${columns}`,
-      [organizationId, webhookId, isUuid(deliveryId) ? deliveryId : null],
+      delivery,
     )
     if (!rows[0]) throw notFound('delivery', deliveryId)
     return queued(ctx, connection, rows[0], 'webhook.redelivered', { organizationId, webhookId })
