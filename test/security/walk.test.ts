@@ -137,3 +137,9 @@ describe.each(['suspended', 'cancelled'])('while the subscription is %s: 402', (
     }
   })
 })
+
+test('every list has pages', () => {
+  const withoutPages = guarded.filter(({ fields }) => fields.includes('items') && !fields.includes('nextCursor'))
+  // A raster of cells, which its resolution limits.
+  expect(withoutPages.map(({ name }) => name)).toEqual(['GET /fleet/coverage'])
+})

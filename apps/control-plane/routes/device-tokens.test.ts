@@ -18,7 +18,7 @@ async function newDevice() {
 
 test('200 lists valid tokens without secrets, and 204 revokes one, with an audit row', async () => {
   const { id, deviceId, call } = await newDevice()
-  expect((await call('GET', 'tokens')).body).toEqual({ items: [] })
+  expect((await call('GET', 'tokens')).body).toEqual({ items: [], nextCursor: null })
   const { token: first } = (await call('POST', 'token')).body
   const { token: second } = (await call('POST', 'token')).body
   const { status, body } = await call('GET', 'tokens')
@@ -34,6 +34,18 @@ test('200 lists valid tokens without secrets, and 204 revokes one, with an audit
     [id, deviceId],
   )
   expect(rows).toEqual([{ detail: { tokenId: body.items[0].id } }])
+})
+
+test('200 lists tokens in pages', async () => {
+  const { call } = await newDevice()
+  for (let count = 0; count < 3; count += 1) await call('POST', 'token')
+  const whole = (await call('GET', 'tokens')).body
+  expect(whole.items).toHaveLength(3)
+  expect(whole.nextCursor).toBeNull()
+  const first = (await call('GET', 'tokens?limit=2')).body
+  const second = (await call('GET', `tokens?limit=2&cursor=${first.nextCursor}`)).body
+  expect([...first.items, ...second.items]).toEqual(whole.items)
+  expect(second.nextCursor).toBeNull()
 })
 
 test('403 without device:update; 404 for the token of another device', async () => {

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { instantOut } from '#core/schemas'
 import { listDeviceTokens, revokeDeviceToken } from '#fleet/devices/tokens'
+import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
+import { pageOf, pageQuery } from '../http/schemas.ts'
 import { deviceParams } from './device-schemas.ts'
 
 const tag = 'Devices'
@@ -19,15 +21,14 @@ export const deviceTokenRoutes: Route[] = [
     method: 'get',
     path: '/devices/:id/tokens',
     summary: 'List a device’s valid tokens',
-    description: 'Tokens are listed without their secrets, newest first. A device has few, so there are no pages.',
+    description: 'Tokens are listed without their secrets, newest first.',
     tag,
     access: 'device:read',
     params: deviceParams,
-    answers: { 200: { description: 'The tokens.', schema: z.object({ items: z.array(tokenSchema) }) } },
-    handle: async ({ ctx, params }) => ({
-      status: 200,
-      body: { items: await listDeviceTokens(ctx, { deviceId: params.id }) },
-    }),
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'The tokens.', schema: pageOf(tokenSchema) } },
+    handle: async (input) =>
+      pageReply(input, await listDeviceTokens(input.ctx, { deviceId: input.params.id, page: pageRequest(input) })),
   }),
   route({
     method: 'delete',

@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import { listPlans, type NamedPlan } from '#fleet/organizations/plans'
+import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
+import { pageOf, pageQuery } from '../http/schemas.ts'
 
 const planSchema = z
   .object({
@@ -11,6 +14,14 @@ const planSchema = z
   })
   .meta({ id: 'Plan' })
 
+const toAnswer = ({ name, plan }: NamedPlan) => ({
+  name,
+  deviceQuota: plan.deviceQuota,
+  requestsPerMinute: plan.requestsPerMinute,
+  historyDays: plan.historyDays,
+  features: { smartTagGroups: plan.smartTagGroups, fleetGps: plan.fleetGps, coverage: plan.coverage },
+})
+
 export const planRoutes: Route[] = [
   route({
     method: 'get',
@@ -19,18 +30,11 @@ export const planRoutes: Route[] = [
     description: 'The plans that an organization can have, with their limits.',
     tag: 'Organizations',
     access: 'principal',
-    answers: { 200: { description: 'All plans.', schema: z.object({ items: z.array(planSchema) }) } },
-    handle: async ({ ctx }) => ({
-      status: 200,
-      body: {
-        items: Object.entries(ctx.plans).map(([name, plan]) => ({
-          name,
-          deviceQuota: plan.deviceQuota,
-          requestsPerMinute: plan.requestsPerMinute,
-          historyDays: plan.historyDays,
-          features: { smartTagGroups: plan.smartTagGroups, fleetGps: plan.fleetGps, coverage: plan.coverage },
-        })),
-      },
-    }),
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Plans, in the order of the configuration.', schema: pageOf(planSchema) } },
+    handle: async (input) => {
+      const { items, nextAfter } = listPlans(input.ctx.plans, { page: pageRequest(input) })
+      return pageReply(input, { items: items.map(toAnswer), nextAfter })
+    },
   }),
 ]

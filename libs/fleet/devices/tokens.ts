@@ -4,6 +4,7 @@ import { authorizeFound } from '#fleet/access/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { auditDevice, findDevice, findVisibleDevice } from '#fleet/devices/device'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
+import { decodePosition, encodePosition, type Page, type PageRequest, pageBy } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
 
@@ -31,23 +32,32 @@ export async function issueDeviceToken(
 /** A token without its secret. `id` is the part between `fld_` and the next `_`. */
 type DeviceToken = { id: string; createdAt: string; expiresAt: string | null }
 
+type TokenRow = { id: string; created_at: Date; created_text: string; expires_at: Date | null }
+
 /** The device's tokens that are valid, newest first (`device:read`). Throws 404. */
-export async function listDeviceTokens(ctx: FleetContext, { deviceId }: { deviceId: string }): Promise<DeviceToken[]> {
+export async function listDeviceTokens(
+  ctx: FleetContext,
+  { deviceId, page }: { deviceId: string; page: PageRequest },
+): Promise<Page<DeviceToken>> {
   const device = await findDevice(ctx, ctx.pool, deviceId, 'device:read')
+  const after = decodePosition(page.after)
   return tenantTransaction(ctx, [device.organization_id], async (connection) => {
-    const { rows } = await connection.query<{ id: string; created_at: Date; expires_at: Date | null }>(
-      `SELECT id, created_at, expires_at FROM device_token
+    const { rows } = await connection.query<TokenRow>(
+      `SELECT id, created_at, created_at::text AS created_text, expires_at FROM device_token
         WHERE organization_id = $1 AND device_id = $2 AND (expires_at IS NULL OR expires_at > now())
-        ORDER BY created_at DESC, id LIMIT 200`,
-      [device.organization_id, device.id],
+          AND ($3::timestamptz IS NULL OR (created_at, id) < ($3, $4))
+        ORDER BY created_at DESC, id DESC LIMIT $5`,
+      [device.organization_id, device.id, after?.at ?? null, after?.id ?? null, page.limit + 1],
     )
-    return rows.map(({ id, created_at, expires_at }) => ({
-      id,
-      createdAt: created_at.toISOString(),
-      expiresAt: expires_at?.toISOString() ?? null,
-    }))
+    return pageBy(rows, page.limit, toDeviceToken, encodePosition)
   })
 }
+
+const toDeviceToken = ({ id, created_at, expires_at }: TokenRow): DeviceToken => ({
+  id,
+  createdAt: created_at.toISOString(),
+  expiresAt: expires_at?.toISOString() ?? null,
+})
 
 /** Revokes one token of a device at once (`device:update`). Throws 404 for a token that the device does not have. */
 export async function revokeDeviceToken(

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { type Page, type PageRequest, pageBy } from '#fleet/paging'
 
 const planSchema = z.strictObject({
   /** Most devices of an organization, unless its contract sets another quota. */
@@ -33,4 +34,18 @@ export function planNamed(plans: Plans, name: string): Plan {
   const plan = findPlan(plans, name) ?? plans.free
   if (!plan) throw new Error('The plans file has no plan "free".')
   return plan
+}
+
+export type NamedPlan = { name: string; plan: Plan }
+
+/** A page of the plans, in the order of the configuration. */
+export function listPlans(plans: Plans, { page }: { page: PageRequest }): Page<NamedPlan> {
+  const all = Object.entries(plans).map(([name, plan]) => ({ name, plan }))
+  const start = all.findIndex(({ name }) => name === page.after) + 1
+  return pageBy(
+    all.slice(start),
+    page.limit,
+    (item) => item,
+    ({ name }) => name,
+  )
 }

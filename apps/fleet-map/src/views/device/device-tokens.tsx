@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
+import { all, call } from '../../api/client.ts'
 import type { Device } from '../../api/types.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { ago, moment } from '../../components/format.ts'
@@ -9,9 +9,7 @@ type Token = { id: string; createdAt: string; expiresAt: string | null }
 
 /** The device's tokens: issue, show once, revoke. */
 export function DeviceTokens({ device, onChanged }: { device: Device; onChanged: () => void }) {
-  const tokens = useResource(`tokens ${device.id}`, (signal) =>
-    call<{ items: Token[] }>(`/devices/${device.id}/tokens`, { signal }),
-  )
+  const tokens = useResource(`tokens ${device.id}`, () => all<Token>(`/devices/${device.id}/tokens`))
   const [open, setOpen] = useState<{ revoke: Token } | 'issue' | null>(null)
   const [issued, setIssued] = useState<string>()
   const close = () => {
@@ -22,7 +20,7 @@ export function DeviceTokens({ device, onChanged }: { device: Device; onChanged:
     tokens.reload()
     onChanged()
   }
-  const items = tokens.value?.items ?? []
+  const items = tokens.value ?? []
   return (
     <section class="card panel" aria-label="Tokens">
       <div class="toolbar">

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
+import { all, call } from '../../api/client.ts'
 import type { Organization } from '../../api/types.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { fieldsOf } from '../../components/form.ts'
@@ -106,8 +106,8 @@ type Plan = { name: string; deviceQuota: number }
 
 /** Selects a plan, as the field `plan`. */
 function PlanField({ chosen }: { chosen: string }) {
-  const plans = useResource('plans', (signal) => call<{ items: Plan[] }>('/plans', { signal }))
-  const items = plans.value?.items ?? [{ name: chosen, deviceQuota: 0 }]
+  const plans = useResource('plans', () => all<Plan>('/plans'))
+  const items = plans.value ?? [{ name: chosen, deviceQuota: 0 }]
   return (
     <label class="field">
       <span>Plan</span>
