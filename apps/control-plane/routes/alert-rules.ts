@@ -91,7 +91,7 @@ export const alertRuleRoutes: Route[] = [
     path: '/orgs/:orgId/alert-rules',
     summary: 'Create an alert rule',
     description:
-      'The service evaluates rules every 10 seconds. When the condition has held for `forMinutes` on a device, an alert opens. The alert closes when the condition ends. An organization can have 100 rules.',
+      'The service evaluates rules every 10 seconds. When the condition has held for `forMinutes` on a device, an alert opens. The alert closes when the condition ends. An organization can have 100 rules. For recipients of e-mail, you also need `alert:read`, because the mails contain alerts.',
     tag,
     access: 'alert:write',
     params: orgParams,
@@ -127,7 +127,7 @@ export const alertRuleRoutes: Route[] = [
     path: '/orgs/:orgId/alert-rules/:id',
     summary: 'Update an alert rule',
     description:
-      'Replaces the fields that you send. A change of `condition`, `groupId` or `tags`, or `enabled: false`, closes the alerts of the rule.',
+      'Replaces the fields that you send. A change of `condition`, `groupId` or `tags`, or `enabled: false`, closes the alerts of the rule. To set recipients of e-mail, you also need `alert:read`.',
     tag,
     access: 'alert:write',
     params,
