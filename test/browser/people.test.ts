@@ -246,6 +246,24 @@ test('lists the browsers that are signed in, and ends the session of another one
   await other.getByRole('alert').getByText('Your session has ended').waitFor({ timeout: minute })
 })
 
+test('creates the key of a gateway for one group', async () => {
+  const org = await newOrganization('Tramways')
+  await call('POST', `/orgs/${org}/groups`, { name: 'Night trams' })
+  const page = await signedIn()
+  await page.evaluate(`location.hash = '#/settings?section=enrollment-keys&org=${org}'`)
+  await page.getByRole('button', { name: 'New enrollment key' }).click()
+  await page.getByLabel('Name').fill('Depot gateway')
+  await page.getByLabel(/^For/).selectOption('A gateway')
+  await page.getByLabel('Devices that the gateway speaks for').selectOption('Members of Night trams')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  expect(await page.getByRole('region', { name: 'Enrollment key' }).textContent()).toMatch(/^fle_/)
+  await page.getByRole('button', { name: 'I have stored it' }).click()
+  await page
+    .getByRole('row', { name: /Depot gateway/ })
+    .getByText('Gateway of the group Night trams')
+    .waitFor()
+})
+
 test('creates a webhook, sends a test event, and shows its delivery', async () => {
   const org = await newOrganization('Hook owners')
   const page = await signedIn()

@@ -1,13 +1,16 @@
-import { useRef, useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
+import { useState } from 'preact/hooks'
+import { all, call } from '../../api/client.ts'
+import type { Group } from '../../api/types.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { fieldsOf, tickedOf } from '../../components/form.ts'
 import { count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import { usePages } from '../../components/pages.tsx'
+import { useResource } from '../../components/resource.ts'
 import { Chips, type Column } from '../../components/table.tsx'
+import { holds } from '../../state/session.ts'
 import { linkTo } from '../../state/url.ts'
-import { ExpiryField, expiresAtOf, expiryText } from './expiry.tsx'
+import { expiryText } from './expiry.tsx'
+import { type NewEnrollmentKey, NewEnrollmentKeyDialog } from './new-enrollment-key.tsx'
 import { RevealedSecret } from './revealed-secret.tsx'
 import { List, SectionHead } from './section.tsx'
 
@@ -15,27 +18,29 @@ type EnrollmentKey = {
   id: string
   name: string
   autoCreate: boolean
+  allowGateway: boolean
+  groupId: string | null
   models: string[] | null
   maxDevices: number | null
   enrolledCount: number
   expiresAt: string | null
 }
-type NewEnrollmentKey = EnrollmentKey & { key: string }
 
-/** Creates and revokes the keys with which routers enroll. */
+/** Creates and revokes the keys with which routers enroll, and those of gateways. */
 export function EnrollmentKeys({ org }: { org: string }) {
   const path = `/orgs/${org}/enrollment-keys`
   const list = usePages<EnrollmentKey>(path, {})
   const [creating, setCreating] = useState(false)
   const [created, setCreated] = useState<NewEnrollmentKey>()
+  const groups = useGroups(org)
   const [revoking, setRevoking] = useState<EnrollmentKey>()
   const columns: Column<EnrollmentKey>[] = [
     {
       title: 'Name',
-      cell: ({ name, autoCreate }) => (
+      cell: (key) => (
         <>
-          <strong>{name}</strong>
-          <div class="hint">{autoCreate ? 'Registers unknown routers' : 'Only registered routers'}</div>
+          <strong>{key.name}</strong>
+          <div class="hint">{useOf(key, groups)}</div>
         </>
       ),
     },
@@ -68,9 +73,11 @@ export function EnrollmentKeys({ org }: { org: string }) {
           </>
         }
       >
-        <button type="button" class="button primary" onClick={() => setCreating(true)}>
-          <Icon name="plus" size={16} /> New enrollment key
-        </button>
+        {holds(org, 'device:update') ? (
+          <button type="button" class="button primary" onClick={() => setCreating(true)}>
+            <Icon name="plus" size={16} /> New enrollment key
+          </button>
+        ) : null}
       </SectionHead>
       <List
         list={list}
@@ -82,8 +89,9 @@ export function EnrollmentKeys({ org }: { org: string }) {
         <p>Create one to put into the configuration of new routers.</p>
       </List>
       {creating ? (
-        <CreateDialog
-          path={path}
+        <NewEnrollmentKeyDialog
+          org={org}
+          groups={groups}
           onClose={() => setCreating(false)}
           onCreated={(key) => {
             setCreating(false)
@@ -97,7 +105,11 @@ export function EnrollmentKeys({ org }: { org: string }) {
           title={`The enrollment key ${created.name}`}
           label="Enrollment key"
           secret={created.key}
-          about="Put the key into the configuration of your routers."
+          about={
+            created.allowGateway
+              ? 'Start the gateway with the key as GATEWAY_KEY.'
+              : 'Put the key into the configuration of your routers.'
+          }
           onClose={() => setCreated(undefined)}
         />
       ) : null}
@@ -113,51 +125,27 @@ export function EnrollmentKeys({ org }: { org: string }) {
             list.reload()
           }}
         >
-          <p>No more routers can enroll with it. Routers that enrolled keep their tokens.</p>
+          <p>
+            {revoking.allowGateway ? 'The gateway with this key stops within 5 seconds. ' : ''}
+            No more routers can enroll with it. Routers that enrolled keep their tokens.
+          </p>
         </Dialog>
       ) : null}
     </>
   )
 }
 
-type CreateProps = { path: string; onClose: () => void; onCreated: (key: NewEnrollmentKey) => void }
-
-function CreateDialog({ path, onClose, onCreated }: CreateProps) {
-  const fields = useRef<HTMLDivElement>(null)
-  const create = async () => {
-    const { name, models = '', maxDevices, days = '' } = fieldsOf(fields.current)
-    const allowed = models.split(',').map((model) => model.trim())
-    const expiresAt = expiresAtOf(days)
-    const body = {
-      name,
-      autoCreate: tickedOf(fields.current, 'autoCreate').length > 0,
-      ...(models && { models: allowed.filter(Boolean) }),
-      ...(maxDevices && { maxDevices: Number(maxDevices) }),
-      ...(expiresAt && { expiresAt }),
-    }
-    onCreated(await call<NewEnrollmentKey>(path, { method: 'POST', body }))
-  }
+/** The groups of the organization, to which the key of a gateway can be bound. */
+function useGroups(org: string): readonly Group[] {
+  const mayRead = holds(org, 'group:read')
   return (
-    <Dialog title="New enrollment key" submitLabel="Create" onClose={onClose} onSubmit={create}>
-      <div ref={fields} class="fields">
-        <label class="field">
-          <span>Name</span>
-          <input class="input" name="name" required maxLength={200} placeholder="Workshop" />
-        </label>
-        <label class="tick">
-          <input type="checkbox" name="autoCreate" value="yes" defaultChecked />
-          Register routers whose serial is unknown
-        </label>
-        <label class="field">
-          <span>Models, separated by commas (any if empty)</span>
-          <input class="input" name="models" placeholder="RX-500, RX-700" />
-        </label>
-        <label class="field">
-          <span>Maximum number of routers (no limit if empty)</span>
-          <input class="input" name="maxDevices" type="number" min={1} />
-        </label>
-        <ExpiryField />
-      </div>
-    </Dialog>
+    useResource(`groups ${org} ${mayRead}`, async () => (mayRead ? all<Group>(`/orgs/${org}/groups`) : [])).value ?? []
   )
+}
+
+function useOf({ allowGateway, autoCreate, groupId }: EnrollmentKey, groups: readonly Group[]): string {
+  if (!allowGateway) return autoCreate ? 'Registers unknown routers' : 'Only registered routers'
+  if (groupId === null) return 'Gateway of all devices'
+  const group = groups.find(({ id }) => id === groupId)
+  return group ? `Gateway of the group ${group.name}` : 'Gateway of a group'
 }
