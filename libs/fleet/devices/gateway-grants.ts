@@ -1,4 +1,3 @@
-import { isEffectiveMemberSql } from '#fleet/groups/effective-members'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
 import { type AccessRow, accessColumns, accessOf, type DeviceAccessFacts } from './token-grants.ts'
@@ -39,8 +38,10 @@ export async function findGatewayGrants(
        ) found ON true
        LEFT JOIN device_group g ON g.organization_id = k.organization_id AND g.id = k.gateway_group_id
        LEFT JOIN device d ON d.id = found.id AND d.organization_id = k.organization_id
-         AND (k.gateway_group_id IS NULL OR g.id IS NOT NULL
-           AND ${isEffectiveMemberSql('g.organization_id', 'g.id', "CASE WHEN o.plan = ANY($4) THEN g.smart_tags ELSE '{}' END")})
+         AND (k.gateway_group_id IS NULL OR o.plan = ANY($4) AND d.tags && g.smart_tags
+           -- Looks up one member. The condition of other queries reads all members of the group, once for each claim here.
+           OR EXISTS (SELECT FROM device_group_member m
+             WHERE m.organization_id = g.organization_id AND m.group_id = g.id AND m.device_id = d.id))
        LEFT JOIN LATERAL (
          SELECT count(*) > 0 AS has_own_token,
                 CASE WHEN bool_and(t.expires_at IS NOT NULL) THEN max(t.expires_at) END AS last_token_expires_at
