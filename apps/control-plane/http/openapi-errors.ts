@@ -1,3 +1,4 @@
+import type { LimitName } from '#fleet/organizations/limit-table'
 import { hasStrictQuery } from './request.ts'
 import type { AnswerDoc, Route } from './route.ts'
 
@@ -43,6 +44,16 @@ export function documentedErrors(route: Route): Record<number, AnswerDoc> {
 }
 
 const unknownToGateway = { description: 'A gateway’s key opens no such device (`device_unknown`).' }
+
+/** 409 of a route that adds to what a limit counts, for its `answers`. `others`: sentences with its other reasons. */
+export const limitReached = (limit: LimitName, ...others: string[]) => ({
+  409: {
+    description: [
+      ...others,
+      `The limit \`${limit}\` of the plan is reached (\`limit_reached\`, with \`limit\` and \`used\`).`,
+    ].join(' '),
+  },
+})
 
 /** Errors of verbs that write to an organization, for a route's `answers`. */
 export const writeErrors = { 402: { description: descriptions[402] } }

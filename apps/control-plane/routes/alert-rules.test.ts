@@ -139,18 +139,18 @@ describe('POST /orgs/:orgId/alert-rules', () => {
     }
   })
 
-  test('402 when the subscription is suspended; 409 at 100 rules', async () => {
+  test('402 when the subscription is suspended; 409 at 200 rules', async () => {
     const { id, key, path } = await newRule()
     const json = { name: 'A', condition: offline }
     await api.services.pool.query(
       `INSERT INTO alert_rule (id, organization_id, name, enabled, severity, kind, for_minutes, tags, notify_webhooks, emails,
          created_at, updated_at)
-       SELECT uuidv7(), $1, 'R', true, 'info', 'offline', 5, '{}', true, '{}', now(), now() FROM generate_series(2, 100)`,
+       SELECT uuidv7(), $1, 'R', true, 'info', 'offline', 5, '{}', true, '{}', now(), now() FROM generate_series(2, 200)`,
       [id],
     )
     expect(await api.call('POST', path, { token: key, json })).toMatchObject({
       status: 409,
-      body: { code: 'alert_rule_limit_reached', limit: 100 },
+      body: { code: 'limit_reached', limit: 200, used: 200 },
     })
     await api.services.pool.query("UPDATE organization SET subscription_status = 'suspended' WHERE id = $1", [id])
     expect((await api.call('POST', path, { token: key, json })).status).toBe(402)

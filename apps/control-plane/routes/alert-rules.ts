@@ -6,7 +6,7 @@ import type { RuleRevision } from '#alerts/rules/rule'
 import { instantOut, text, uuid } from '#core/schemas'
 import { windowSchema } from '#fleet/jobs/model/schedule'
 import { entityReply, expecting, notModified, preconditionFailed } from '../http/entity-tags.ts'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { distinct, orgParams, pageOf, pageQuery, tags } from '../http/schemas.ts'
@@ -91,7 +91,7 @@ export const alertRuleRoutes: Route[] = [
     path: '/orgs/:orgId/alert-rules',
     summary: 'Create an alert rule',
     description:
-      'The service evaluates rules every 10 seconds. When the condition has held for `forMinutes` on a device, an alert opens. The alert closes when the condition ends. An organization can have 100 rules. For recipients of e-mail, you also need `alert:read`, because the mails contain alerts.',
+      'The service evaluates rules every 10 seconds. When the condition has held for `forMinutes` on a device, an alert opens. The alert closes when the condition ends. For recipients of e-mail, you also need `alert:read`, because the mails contain alerts.',
     tag,
     access: 'alert:write',
     params: orgParams,
@@ -100,7 +100,7 @@ export const alertRuleRoutes: Route[] = [
     answers: {
       201: { ...one, headers: ['Location', 'ETag'] },
       ...writeErrors,
-      409: { description: 'The organization has 100 alert rules (`alert_rule_limit_reached`).' },
+      ...limitReached('alertRules'),
     },
     example: { body: example },
     handle: async ({ ctx, params: { orgId }, body }) => {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { instantOut, text, uuid } from '#core/schemas'
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '#fleet/access/api-keys'
 import { roleNames, scopes, scopesOfRole } from '#fleet/access/scopes'
+import { limitReached } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { instantIn, listOf, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
@@ -81,6 +82,7 @@ export const apiKeyRoutes: Route[] = [
         description: 'The key, which is returned only once.',
         schema: newKeySchema,
       },
+      ...limitReached('apiKeys'),
     },
     example: { body: { name: 'Fleet dashboard', role: 'viewer' } },
     handle: async ({ ctx, params, body }) => {
@@ -134,7 +136,10 @@ export const apiKeyRoutes: Route[] = [
         .describe('How long the old key continues to work. 0 revokes it at once.'),
     }),
     idempotent: 'secret',
-    answers: { 201: { description: 'The new key, which is returned only once.', schema: newKeySchema } },
+    answers: {
+      201: { description: 'The new key, which is returned only once.', schema: newKeySchema },
+      ...limitReached('apiKeys'),
+    },
     example: { body: { oldKeyExpiresInMinutes: 60 } },
     handle: async ({ ctx, params, body }) => {
       const {

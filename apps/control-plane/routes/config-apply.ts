@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
 import { applyProfile } from '#fleet/config-profiles/apply'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { type Route, route } from '../http/route.ts'
 import { exampleDevice } from './device-schemas.ts'
 import { selectionFields, selectionOf } from './device-selection.ts'
@@ -36,6 +36,7 @@ export const configApplyRoutes: Route[] = [
     answers: {
       202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
       ...writeErrors,
+      ...limitReached('openBatches'),
     },
     example: { body: { deviceIds: [exampleDevice.id] } },
     handle: async ({ ctx, params, body }) => {

@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadSettings } from '#fleet/config-profiles/secrets'
 import { revealSecrets } from '#fleet/config-profiles/settings-tree'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
+import { plansFileWith } from '#test/limited-plans'
 import { seedDevices } from '#test/seed-devices'
 
 let api: TestControlPlane
 beforeAll(async () => {
-  api = await startControlPlane()
+  api = await startControlPlane({ PLANS_FILE: await plansFileWith({ brief: { profileVersions: 3 } }) })
 })
 afterAll(() => api.close())
 
@@ -50,6 +51,35 @@ describe('POST /orgs/:orgId/configs/:id/roll-back', () => {
     const { call, one } = await newProfile()
     expect((await call('POST', `${one}/roll-back`, { version: 9 })).status).toBe(404)
     expect((await call('POST', `${one}/roll-back`, { version: 1 }, { 'if-match': '"1"' })).status).toBe(412)
+  })
+})
+
+describe('versions beyond the limit', () => {
+  test('the oldest go; those that a device has or a batch can still deliver stay', async () => {
+    const { organizationId, profileId, call, one } = await newProfile()
+    const { pool } = api.services
+    await pool.query("UPDATE organization SET plan = 'brief' WHERE id = $1", [organizationId])
+    const [open, failed, has] = await seedDevices(pool, organizationId, 3)
+    const change = (name: string) => call('PATCH', one, { name })
+    const kept = async (): Promise<number[]> =>
+      (await call('GET', `${one}/versions`)).body.items.map(({ version }: { version: number }) => version)
+
+    await call('POST', `${one}/apply`, { deviceIds: [open] })
+    await change('Version 3')
+    const retryable = (await call('POST', `${one}/apply`, { deviceIds: [failed] })).body
+    await call('POST', `/orgs/${organizationId}/job-batches/${retryable.id}/cancel`)
+    await change('Version 4')
+    await pool.query('UPDATE device SET config_profile_id = $2, config_profile_version = 4 WHERE id = $1', [
+      has,
+      profileId,
+    ])
+    for (let version = 5; version <= 9; version++) await change(`Version ${version}`)
+    expect(await kept()).toEqual([9, 8, 7, 4, 3, 2])
+    expect((await call('POST', `/orgs/${organizationId}/job-batches/${retryable.id}/retry`)).status).toBe(202)
+
+    await pool.query('UPDATE job_batch SET succeeded = total, queued = 0 WHERE organization_id = $1', [organizationId])
+    await call('POST', `${one}/roll-back`, { version: 2 })
+    expect(await kept()).toEqual([10, 9, 8, 4])
   })
 })
 

@@ -7,7 +7,7 @@ import { isLargerThan } from '#fleet/config-profiles/settings-size'
 import type { Json } from '#fleet/config-profiles/settings-tree'
 import { revisionTag } from '#http/etag'
 import { entityReply, expecting, notModified, preconditionFailed } from '../http/entity-tags.ts'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
@@ -88,7 +88,7 @@ export const configRoutes: Route[] = [
     params: orgParams,
     body: z.strictObject(fieldsWith(maxSettingsBytes)),
     idempotent: 'replay',
-    answers: { 201: { ...one, headers: ['Location', 'ETag'] }, ...writeErrors },
+    answers: { 201: { ...one, headers: ['Location', 'ETag'] }, ...writeErrors, ...limitReached('profiles') },
     example: { body: { name: 'Depot', settings: { wifi: { ssid: 'depot', password: { $secret: 'correct horse' } } } } },
     handle: async ({ ctx, params, body }) => {
       const profile = await createProfile(ctx, { organizationId: params.orgId, ...body })

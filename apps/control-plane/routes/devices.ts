@@ -9,7 +9,7 @@ import { issueDeviceToken } from '#fleet/devices/tokens'
 import { transferDevice } from '#fleet/devices/transfer'
 import { getDevice, updateDevice } from '#fleet/devices/update'
 import { entityReply, notModified, preconditionFailed } from '../http/entity-tags.ts'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { pageOf, pageQuery, tags } from '../http/schemas.ts'
@@ -187,6 +187,7 @@ export const deviceRoutes: Route[] = [
         }),
       },
       ...writeErrors,
+      ...limitReached('deviceTokens'),
     },
     example: { body: { revoke: true } },
     handle: async ({ ctx, params, body }) => ({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { instantOut, text, uuid } from '#core/schemas'
 import { createEnrollmentKey, listEnrollmentKeys, revokeEnrollmentKey } from '#fleet/devices/enrollment-keys'
+import { limitReached } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { distinct, instantIn, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
@@ -65,6 +66,7 @@ export const enrollmentKeyRoutes: Route[] = [
         description: 'The key, which is returned only once.',
         schema: enrollmentKeySchema.extend({ key: z.string() }).meta({ id: 'NewEnrollmentKey' }),
       },
+      ...limitReached('enrollmentKeys'),
     },
     example: { body: { name: 'Workshop', autoCreate: true, models: ['RX-500'], maxDevices: 200 } },
     handle: async ({ ctx, params, body }) => ({

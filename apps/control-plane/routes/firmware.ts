@@ -3,7 +3,7 @@ import { instantOut, text, uuid } from '#core/schemas'
 import { addFirmware, deleteFirmware } from '#fleet/firmware/change'
 import { getFirmware, listFirmware } from '#fleet/firmware/read'
 import { firmwareParameters } from '#fleet/jobs/model/kinds'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { distinct, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
@@ -58,10 +58,7 @@ export const firmwareRoutes: Route[] = [
     answers: {
       201: { ...one, headers: ['Location'] },
       ...writeErrors,
-      409: {
-        description:
-          'An image has this SHA-256 (`firmware_taken`), or the organization has 500 images (`firmware_limit_reached`).',
-      },
+      ...limitReached('firmwareImages', 'An image has this SHA-256 (`firmware_taken`).'),
     },
     example: {
       body: {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
 import { addGroupMembers, listGroupMembers, removeGroupMember } from '#fleet/groups/members'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { distinct, pageOf, pageQuery } from '../http/schemas.ts'
@@ -52,6 +52,7 @@ export const groupMemberRoutes: Route[] = [
         schema: z.object({ added: z.int(), alreadyMembers: z.int() }),
       },
       ...writeErrors,
+      ...limitReached('groupMembers'),
     },
     example: { body: { deviceIds: [exampleDevice.id] }, answer: { added: 1, alreadyMembers: 0 } },
     handle: async ({ ctx, params, body }) => ({

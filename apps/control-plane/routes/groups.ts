@@ -3,7 +3,7 @@ import { instantOut, text, uuid } from '#core/schemas'
 import { createGroup, deleteGroup, updateGroup } from '#fleet/groups/change'
 import { type GroupRevision, getGroup, listGroups } from '#fleet/groups/read'
 import { entityReply, expecting, notModified, preconditionFailed } from '../http/entity-tags.ts'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { orgParams, pageOf, pageQuery, tags } from '../http/schemas.ts'
@@ -65,7 +65,12 @@ export const groupRoutes: Route[] = [
     params: orgParams,
     body: z.strictObject({ name: text(), smartTags: tags().optional() }),
     idempotent: 'replay',
-    answers: { 201: { ...one, headers: ['Location', 'ETag'] }, ...writeErrors, ...planFeature, ...nameTaken },
+    answers: {
+      201: { ...one, headers: ['Location', 'ETag'] },
+      ...writeErrors,
+      ...planFeature,
+      ...limitReached('groups', 'Another group in the organization has this name (`group_name_taken`).'),
+    },
     example: { body: { name: 'Night buses', smartTags: ['bus', 'night'] } },
     handle: async ({ ctx, params, body }) => {
       const created = await createGroup(ctx, { organizationId: params.orgId, ...body })

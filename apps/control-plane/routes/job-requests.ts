@@ -3,7 +3,7 @@ import { uuid } from '#core/schemas'
 import { createBatch } from '#fleet/jobs/batches/create'
 import { createDeviceJob, listDeviceJobs } from '#fleet/jobs/device-job'
 import { jobRequest } from '#fleet/jobs/model/kinds'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
@@ -44,6 +44,7 @@ export const jobRequestRoutes: Route[] = [
     answers: {
       202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
       ...writeErrors,
+      ...limitReached('openBatches'),
     },
     example: {
       body: {
@@ -72,6 +73,7 @@ export const jobRequestRoutes: Route[] = [
     answers: {
       202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
       ...writeErrors,
+      ...limitReached('openBatches'),
     },
     example: { body: { kind: 'reboot', rollout: { canary: 5, maxPerMinute: 100 } } },
     handle: async ({ ctx, params, body }) => {
@@ -90,10 +92,10 @@ export const jobRequestRoutes: Route[] = [
     idempotent: 'replay',
     answers: {
       202: { description: 'The job.', schema: jobSchema, headers: ['Location'] },
-      409: {
-        description:
-          'The device is disabled (`device_disabled`), the firmware image does not support its model (`model_mismatch`), or a request with the same Idempotency-Key is in progress.',
-      },
+      ...limitReached(
+        'openDeviceJobs',
+        'The device is disabled (`device_disabled`), the firmware image does not support its model (`model_mismatch`), or a request with the same Idempotency-Key is in progress.',
+      ),
       ...writeErrors,
     },
     example: { body: { kind: 'collect_diagnostics' } },

@@ -89,7 +89,7 @@ describe('POST /orgs/:orgId/places', () => {
     )
     expect(await api.call('POST', path, { token: key, json: { name: 'One more', area: circle } })).toMatchObject({
       status: 409,
-      body: { code: 'place_limit_reached', limit: 1_000 },
+      body: { code: 'limit_reached', limit: 1_000, used: 1_000 },
     })
   })
 

@@ -4,7 +4,7 @@ import { createPlace, deletePlace, updatePlace } from '#fleet-map/places/change'
 import type { PlaceRevision } from '#fleet-map/places/place'
 import { getPlace, listPlaces } from '#fleet-map/places/read'
 import { entityReply, expecting, notModified, preconditionFailed } from '../http/entity-tags.ts'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { distinct, orgParams, pageOf, pageQuery, repeatable } from '../http/schemas.ts'
@@ -46,7 +46,7 @@ export const placeRoutes: Route[] = [
     method: 'post',
     path: '/orgs/:orgId/places',
     summary: 'Create a place',
-    description: 'A place is a named area, such as a depot or a port. An organization can have 1,000 places.',
+    description: 'A place is a named area, such as a depot or a port.',
     tag,
     access: 'place:write',
     params: orgParams,
@@ -55,9 +55,7 @@ export const placeRoutes: Route[] = [
     answers: {
       201: { ...one, headers: ['Location', 'ETag'] },
       ...writeErrors,
-      409: {
-        description: 'Another place has this name, or the organization has 1,000 places (`place_limit_reached`).',
-      },
+      ...limitReached('places', 'Another place has this name (`place_name_taken`).'),
     },
     example: { body: { name: 'Maasvlakte', area, tags: ['port'] } },
     handle: async ({ ctx, params: { orgId }, body }) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { limitNames } from '#fleet/organizations/limit-table'
 import { listPlans, type NamedPlan } from '#fleet/organizations/plans'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
@@ -10,6 +11,7 @@ const planSchema = z
     deviceQuota: z.int().describe('Maximum number of devices, unless the subscription overrides it.'),
     requestsPerMinute: z.int(),
     historyDays: z.int(),
+    limits: z.record(z.enum(limitNames), z.int()).describe('The most that an organization can store of each kind.'),
     features: z.object({ smartTagGroups: z.boolean(), fleetGps: z.boolean(), coverage: z.boolean() }),
   })
   .meta({ id: 'Plan' })
@@ -19,6 +21,7 @@ const toAnswer = ({ name, plan }: NamedPlan) => ({
   deviceQuota: plan.deviceQuota,
   requestsPerMinute: plan.requestsPerMinute,
   historyDays: plan.historyDays,
+  limits: plan.limits,
   features: { smartTagGroups: plan.smartTagGroups, fleetGps: plan.fleetGps, coverage: plan.coverage },
 })
 

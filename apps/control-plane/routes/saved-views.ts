@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { instantOut, text, uuid } from '#core/schemas'
 import { deleteView, listViews, saveView } from '#fleet-map/views/saved-views'
-import { writeErrors } from '../http/openapi-errors.ts'
+import { limitReached, writeErrors } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
@@ -55,7 +55,7 @@ export const savedViewRoutes: Route[] = [
     answers: {
       201: { description: 'The view.', schema: viewSchema },
       ...writeErrors,
-      409: { description: 'The organization has 1,000 views (`view_limit_reached`).' },
+      ...limitReached('savedViews'),
     },
     example: { body: { name: 'Night shift', place: 'map?tag=truck&metric=sinr', shared: true } },
     handle: async ({ ctx, params: { orgId }, body }) => ({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
 import { deviceStatuses } from '#fleet/devices/status'
+import { limitNames } from '#fleet/organizations/limit-table'
 import { readUsage } from '#fleet/organizations/usage'
 import { type Route, route } from '../http/route.ts'
 import { orgParams } from '../http/schemas.ts'
@@ -12,6 +13,9 @@ const usageSchema = z
     requestsPerMinute: z.int(),
     historyDays: z.int(),
     features: z.object({ smartTagGroups: z.boolean(), fleetGps: z.boolean(), coverage: z.boolean() }),
+    limits: z
+      .partialRecord(z.enum(limitNames), z.object({ limit: z.int(), used: z.int() }))
+      .describe('Limits of the organization. Those within one device, group or profile are in `GET /plans`.'),
   })
   .meta({ id: 'Usage' })
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { instantOut, text, uuid } from '#core/schemas'
 import { eventTypes } from '#fleet/events/publish'
 import { changeWebhook, createWebhook, deleteWebhook, listWebhooks } from '#fleet/webhooks/webhooks'
+import { limitReached } from '../http/openapi-errors.ts'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
 import { distinct, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
@@ -41,6 +42,7 @@ export const webhookRoutes: Route[] = [
         description: 'The webhook with its signing secret.',
         schema: webhookSchema.extend({ secret: z.string().describe('`whsec_…`; returned only once.') }),
       },
+      ...limitReached('webhooks'),
     },
     example: { body: { url: 'https://hooks.example.com/routers', events: ['device.status_changed'] } },
     handle: async ({ ctx, services, params, body }) => ({

@@ -9,18 +9,17 @@ import {
   ruleColumns,
   toRuleRevision,
 } from '#alerts/rules/rule'
-import { conflict, notFound } from '#core/errors'
+import { notFound } from '#core/errors'
 import { newId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorizeAll } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
-import type { Connection, Queryable } from '#postgres/pool'
-
-const maxRules = 100
+import type { Queryable } from '#postgres/pool'
 
 /** `precondition` receives the present rule and may throw 412. */
 type RuleDeletion = RuleReference & { precondition: (current: RuleRevision) => void }
@@ -28,8 +27,8 @@ type RuleDeletion = RuleReference & { precondition: (current: RuleRevision) => v
 type RuleChange = { [Name in keyof RuleSettings]?: RuleSettings[Name] | undefined }
 
 /**
- * Creates an alert rule (`alert:write`; with recipients of e-mail also `alert:read`). Throws 402, 404 for a group or place that the organization does not have, and 409
- * `alert_rule_limit_reached`.
+ * Creates an alert rule (`alert:write`; with recipients of e-mail also `alert:read`). Throws 402, 404 for a group or place
+ * that the organization does not have, and 409 `limit_reached`.
  */
 export async function createAlertRule(
   ctx: FleetContext,
@@ -39,7 +38,6 @@ export async function createAlertRule(
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await requireActiveSubscription(ctx, connection, organizationId)
     await requireTargets(connection, organizationId, settings)
-    await requireRoom(connection, organizationId)
     const id = newId()
     const { rows } = await connection.query<RuleRow>(
       `INSERT INTO alert_rule (organization_id, id, name, enabled, severity, kind, for_minutes, threshold, place_id, period,
@@ -52,6 +50,7 @@ export async function createAlertRule(
       name: settings.name,
       kind: settings.condition.kind,
     })
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'alertRules' })
     return revisionOf(rows)
   })
 }
@@ -136,20 +135,6 @@ async function requireTargets(
   )
   if (groupId !== null && !rows[0]?.has_group) throw notFound('group', groupId)
   if (placeId !== null && !rows[0]?.has_place) throw notFound('place', placeId)
-}
-
-/** Throws 409 when the organization has the most rules. The lock serializes concurrent creations. */
-async function requireRoom(connection: Connection, organizationId: string): Promise<void> {
-  await connection.query('SELECT FROM organization_usage WHERE organization_id = $1 FOR NO KEY UPDATE', [
-    organizationId,
-  ])
-  const { rows } = await connection.query<{ count: number }>(
-    'SELECT count(*)::int AS count FROM alert_rule WHERE organization_id = $1',
-    [organizationId],
-  )
-  if ((rows[0]?.count ?? 0) < maxRules) return
-  const detail = `An organization can have at most ${maxRules} alert rules.`
-  throw conflict('alert_rule_limit_reached', detail, { limit: maxRules })
 }
 
 function revisionOf([row]: readonly RuleRow[]): RuleRevision {

@@ -4,6 +4,7 @@ import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import {
@@ -15,11 +16,8 @@ import {
   toPlaceRevision,
 } from '#fleet-map/places/place'
 import { isForeignKeyViolation, isUniqueViolation } from '#postgres/errors'
-import type { Connection, Queryable } from '#postgres/pool'
+import type { Queryable } from '#postgres/pool'
 import { type Area, areaTest, unwrapRing } from '#telemetry/area'
-
-/** Most places of an organization. */
-const maxPlaces = 1_000
 
 type NewPlace = { organizationId: string; name: string; area: Area; tags?: string[] | undefined }
 type PlaceChange = { name?: string | undefined; area?: Area | undefined; tags?: string[] | undefined }
@@ -28,8 +26,7 @@ type PlaceChange = { name?: string | undefined; area?: Area | undefined; tags?: 
 type PlaceDeletion = PlaceReference & { precondition: (current: PlaceRevision) => void }
 
 /**
- * Creates a place (`place:write`). Throws 402, and 409 `place_name_taken` or `place_limit_reached`. The area must have no
- * fault.
+ * Creates a place (`place:write`). Throws 402, and 409 `place_name_taken` or `limit_reached`. The area must have no fault.
  */
 export async function createPlace(ctx: FleetContext, { organizationId, ...input }: NewPlace): Promise<PlaceRevision> {
   authorize(ctx.principal, organizationId, 'place:write')
@@ -37,7 +34,6 @@ export async function createPlace(ctx: FleetContext, { organizationId, ...input 
   return rejectTakenName(() =>
     tenantTransaction(ctx, [organizationId], async (connection) => {
       await requireActiveSubscription(ctx, connection, organizationId)
-      await requireRoom(connection, organizationId)
       const id = newId()
       const { rows } = await connection.query<PlaceRow>(
         `INSERT INTO place (id, organization_id, name, tags, area, ring, bounds, created_at, updated_at)
@@ -46,6 +42,7 @@ export async function createPlace(ctx: FleetContext, { organizationId, ...input 
         [id, organizationId, name, tags, JSON.stringify(area), ringOf(area), boundsOf(area)],
       )
       await auditPlace(ctx, connection, { organizationId, placeId: id }, 'place.created', { name })
+      await requireWithinLimit(ctx, connection, { organizationId, limit: 'places' })
       return revisionOf(rows)
     }),
   )
@@ -97,19 +94,6 @@ export async function deletePlace(ctx: FleetContext, { precondition, ...referenc
       .catch(rejectUsed)
     await auditPlace(ctx, connection, reference, 'place.deleted', { name: current.place.name })
   })
-}
-
-/** Throws 409 when the organization has the most places. The lock serializes concurrent creations. */
-async function requireRoom(connection: Connection, organizationId: string): Promise<void> {
-  await connection.query('SELECT FROM organization_usage WHERE organization_id = $1 FOR NO KEY UPDATE', [
-    organizationId,
-  ])
-  const { rows } = await connection.query<{ count: number }>(
-    'SELECT count(*)::int AS count FROM place WHERE organization_id = $1',
-    [organizationId],
-  )
-  if ((rows[0]?.count ?? 0) < maxPlaces) return
-  throw conflict('place_limit_reached', `An organization can have at most ${maxPlaces} places.`, { limit: maxPlaces })
 }
 
 /** The ring as text of Postgres' type `polygon`; null for a circle. */

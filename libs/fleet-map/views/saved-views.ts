@@ -1,9 +1,10 @@
-import { conflict, notFound } from '#core/errors'
+import { notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize, authorizeAll, holds } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
@@ -24,8 +25,6 @@ type ViewRow = { id: string; name: string; place: string; shared: boolean; creat
 type NewView = { organizationId: string; name: string; place: string; shared?: boolean | undefined }
 type ViewReference = { organizationId: string; viewId: string }
 
-/** Most views of an organization. */
-const maxViews = 1_000
 const columns = 'id, name, place, shared, created_by, created_at'
 
 const toView =
@@ -59,25 +58,13 @@ export async function listViews(
 
 /**
  * Saves a view for the caller (`fleet:read`), or with `shared` for everybody in the organization (`org:write`, too). Throws
- * 404, 402 and 409.
+ * 404, 402, and 409 `limit_reached`.
  */
 export async function saveView(ctx: FleetContext, { organizationId, ...view }: NewView): Promise<SavedView> {
   authorizeAll(ctx.principal, organizationId, view.shared ? ['fleet:read', 'org:write'] : ['fleet:read'])
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await requireActiveSubscription(ctx, connection, organizationId)
-    // The lock serializes concurrent creations.
-    await connection.query('SELECT FROM organization_usage WHERE organization_id = $1 FOR NO KEY UPDATE', [
-      organizationId,
-    ])
-    const { rows: counts } = await connection.query<{ count: number }>(
-      'SELECT count(*)::int AS count FROM saved_view WHERE organization_id = $1',
-      [organizationId],
-    )
-    if ((counts[0]?.count ?? 0) >= maxViews) {
-      const detail = `An organization can have at most ${maxViews} saved views.`
-      throw conflict('view_limit_reached', detail, { limit: maxViews })
-    }
     const id = newId()
     const { rows } = await connection.query<ViewRow>(
       `INSERT INTO saved_view (id, organization_id, name, place, shared, created_by, created_at)
@@ -87,6 +74,7 @@ export async function saveView(ctx: FleetContext, { organizationId, ...view }: N
     const subject = { organizationId, subjectType: 'saved_view', subjectId: id }
     const detail = { name: view.name, shared: view.shared ?? false }
     await auditCaller(ctx, connection, { ...subject, action: 'saved_view.created', detail })
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'savedViews' })
     const [row] = rows
     if (!row) throw new Error('The view was not written.')
     return toView(ctx.principal.id)(row)

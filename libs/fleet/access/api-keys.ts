@@ -5,6 +5,7 @@ import { authorize, holds } from '#fleet/access/principal'
 import { type RoleName, roleWith, type Scope } from '#fleet/access/scopes'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { decodePosition, encodePosition, type Page, type PageRequest, pageBy } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
@@ -65,7 +66,7 @@ type NewApiKey = { name: string; grants: readonly RequestedGrant[]; expiresAt?: 
 
 /**
  * Creates a key in the organization of the first grant (`key:manage` in every organization of the grants). Throws 403 for
- * scopes that the creator does not hold, and for `platform`. The plain key is returned only here.
+ * scopes that the creator does not hold, and for `platform`, and 409 `limit_reached`. The plain key is returned only here.
  */
 export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise<ApiKey & { key: string }> {
   if (input.expiresAt && input.expiresAt.getTime() <= ctx.clock()) throw expiresInThePast()
@@ -83,10 +84,22 @@ export async function createApiKey(ctx: FleetContext, input: NewApiKey): Promise
     const subject = { subjectType: 'api_key', subjectId: issued.id, detail: { name: input.name } }
     const created = organizationIds.map((organizationId) => ({ organizationId, action: 'api_key.created', ...subject }))
     await auditCaller(ctx, connection, ...created)
+    await requireRoomForKey(ctx, connection, organizationIds)
     const { rows } = await connection.query<KeyRow>(`${selectKeys} AND k.id = $2`, [home, issued.id])
     if (!rows[0]) throw new Error('The key was not inserted.')
     return { ...toApiKey(rows[0]), key: issued.token }
   })
+}
+
+/** Throws 409 `limit_reached`. The order of the organizations prevents deadlocks. */
+async function requireRoomForKey(
+  ctx: FleetContext,
+  connection: Connection,
+  organizationIds: readonly string[],
+): Promise<void> {
+  for (const organizationId of organizationIds.toSorted()) {
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'apiKeys' })
+  }
 }
 
 type KeyToInsert = {
@@ -193,6 +206,7 @@ export async function rotateApiKey(ctx: FleetContext, input: Rotation): Promise<
     await endKey(connection, keyId, oldKeyExpiresInMinutes)
     const subject = { subjectType: 'api_key', subjectId: keyId, detail: { name: old.name, newKeyId: issued.id } }
     await auditCaller(ctx, connection, { organizationId, action: 'api_key.rotated', ...subject })
+    if (oldKeyExpiresInMinutes > 0) await requireRoomForKey(ctx, connection, [...grants.keys()])
     const created = await connection.query<KeyRow>(`${selectKeys} AND k.id = $2`, [organizationId, issued.id])
     if (!created.rows[0]) throw new Error('The key was not inserted.')
     return { ...toApiKey(created.rows[0]), key: issued.token }

@@ -4,11 +4,13 @@ import { authorizeObject } from '#fleet/access/authorize-object'
 import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import { deleteUnpinnedVersions } from '#fleet/config-profiles/kept-versions'
+import { dropOldVersions } from '#fleet/config-profiles/pinned-versions'
 import { type Profile, type ProfileReference, readProfile } from '#fleet/config-profiles/read'
 import { loadSettings, sealSettings } from '#fleet/config-profiles/secrets'
 import { mergeSettings, readSettings } from '#fleet/config-profiles/settings'
 import { type Json, type SettingsObject, sameSettings } from '#fleet/config-profiles/settings-tree'
 import type { FleetContext } from '#fleet/context'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Queryable } from '#postgres/pool'
@@ -36,7 +38,7 @@ type ProfileDeletion = ProfileReference & { precondition: (current: Profile) => 
 
 type ProfileUpdate = ProfileDeletion & { change: ProfileChange }
 
-/** Creates a profile at version 1 (`config:write`). Throws 404, 403, 402, and 400 as `readSettings` does. */
+/** Creates a profile at version 1 (`config:write`). Throws 404, 403, 402, 409 `limit_reached`, and 400 as `readSettings` does. */
 export async function createProfile(ctx: FleetContext, { organizationId, ...input }: NewProfile): Promise<Profile> {
   authorize(ctx.principal, organizationId, 'config:write')
   const settings = readSettings(input.settings ?? {}, ctx.clock())
@@ -51,6 +53,7 @@ export async function createProfile(ctx: FleetContext, { organizationId, ...inpu
     )
     await insertVersion(ctx, connection, { organizationId, profileId: id, version: 1 }, content)
     await auditProfile(ctx, connection, organizationId, id, 'profile.created', { name: content.name })
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'profiles' })
     return readProfile(connection, organizationId, id)
   })
 }
@@ -88,7 +91,7 @@ export async function updateProfile(
   })
 }
 
-/** Stores content as the next version of a locked profile. Returns its number. */
+/** Stores content as the next version of a locked profile, and deletes its oldest ones beyond the limit. Returns its number. */
 export async function saveNextVersion(
   ctx: FleetContext,
   connection: Queryable,
@@ -102,6 +105,7 @@ export async function saveNextVersion(
     [organizationId, profileId, content.name, content.description, content.model, version],
   )
   await insertVersion(ctx, connection, { organizationId, profileId, version }, content)
+  await dropOldVersions(ctx, connection, { organizationId, profileId })
   return version
 }
 

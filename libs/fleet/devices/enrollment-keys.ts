@@ -6,6 +6,7 @@ import { authorize, authorizeAll, sees } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { decodePosition, encodePosition, type Page, type PageRequest, pageBy } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
@@ -72,19 +73,16 @@ const toEnrollmentKey = (row: EnrollmentKeyRow): EnrollmentKey => ({
 })
 
 /**
- * The scopes for what a key can do beyond `org:write`. Each key issues tokens of devices; with `autoCreate` it also creates
- * them. A gateway's key also reads the configuration of devices with its secrets, and takes their jobs.
+ * The scopes for a key. A gateway's key also reads the configuration of devices with its secrets, and takes their jobs.
  */
-const scopesFor = ({ autoCreate, allowGateway }: Pick<NewEnrollmentKey, 'autoCreate' | 'allowGateway'>): Scope[] => [
+const scopesFor = ({ allowGateway }: Pick<NewEnrollmentKey, 'allowGateway'>): Scope[] => [
   'org:write',
-  'device:update',
-  ...(autoCreate ? (['device:create'] as const) : []),
-  ...(allowGateway ? (['config:apply'] as const) : []),
+  ...(allowGateway ? (['device:update', 'config:apply'] as const) : []),
 ]
 
 /**
- * Creates an enrollment key (`org:write`, `device:update`, for `autoCreate` also `device:create`, and for `allowGateway` also
- * `config:apply`). Throws 404 for a group that the organization does not have. The plain key is returned only here.
+ * Creates an enrollment key (`org:write`, for `allowGateway` also `device:update` and `config:apply`). Throws 404 for a group
+ * that the organization does not have, and 409 `limit_reached`. The plain key is returned only here.
  */
 export async function createEnrollmentKey(
   ctx: FleetContext,
@@ -120,6 +118,7 @@ export async function createEnrollmentKey(
       ...(input.allowGateway ? { allowGateway: true } : {}),
       ...(input.groupId ? { groupId: input.groupId } : {}),
     })
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'enrollmentKeys' })
     return { ...toEnrollmentKey(rows[0]), key: issued.token }
   })
 }

@@ -3,6 +3,7 @@ import { issueToken } from '#core/tokens'
 import { authorizeFound } from '#fleet/access/authorize-object'
 import type { FleetContext } from '#fleet/context'
 import { auditDevice, findDevice, findVisibleDevice } from '#fleet/devices/device'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { decodePosition, encodePosition, type Page, type PageRequest, pageBy } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
@@ -12,7 +13,8 @@ type IssuedDeviceToken = { token: string; expiresAt: string | null }
 
 /**
  * Issues a token for a device (`device:update`); it is returned only here. Earlier tokens remain valid for 24 h, so that the
- * router can be updated while it still uses the old one. With `revoke`, they become invalid at once.
+ * router can be updated while it still uses the old one. With `revoke`, they become invalid at once. Throws 409
+ * `limit_reached`.
  */
 export async function issueDeviceToken(
   ctx: FleetContext,
@@ -25,6 +27,8 @@ export async function issueDeviceToken(
     await retireTokens(connection, device.id, revoke)
     const [token = ''] = await insertDeviceTokens(connection, device.organization_id, [device.id])
     await auditDevice(ctx, connection, device, revoke ? 'device.token_replaced' : 'device.token_issued')
+    const owner = device.id
+    await requireWithinLimit(ctx, connection, { organizationId: device.organization_id, limit: 'deviceTokens', owner })
     return { token, expiresAt: null }
   })
 }

@@ -11,13 +11,10 @@ import {
   firmwareColumns,
   toFirmwareImage,
 } from '#fleet/firmware/read'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import { isUniqueViolation } from '#postgres/errors'
-import type { Connection } from '#postgres/pool'
-
-/** Most firmware images of an organization. */
-const maxImages = 500
 
 type NewFirmware = {
   organizationId: string
@@ -31,7 +28,7 @@ type NewFirmware = {
 
 /**
  * Adds a firmware image to the catalogue (`job:create`, which also allows updates without the catalogue). Throws 402, and
- * 409 `firmware_taken` or `firmware_limit_reached`.
+ * 409 `firmware_taken` or `limit_reached`.
  */
 export async function addFirmware(
   ctx: FleetContext,
@@ -40,7 +37,6 @@ export async function addFirmware(
   authorize(ctx.principal, organizationId, 'job:create')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await requireActiveSubscription(ctx, connection, organizationId)
-    await requireRoom(connection, organizationId)
     const id = newId()
     const { rows } = await connection
       .query<FirmwareRow>(
@@ -62,6 +58,7 @@ export async function addFirmware(
     const detail = { version: image.version, models: image.models ?? [] }
     const subject = { organizationId, subjectType: 'firmware_image', subjectId: id }
     await auditCaller(ctx, connection, { ...subject, action: 'firmware_image.added', detail })
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'firmwareImages' })
     const [row] = rows
     if (!row) throw new Error('The firmware image was not written.')
     return toFirmwareImage(row)
@@ -80,21 +77,6 @@ export async function deleteFirmware(ctx: FleetContext, { organizationId, imageI
     if (!rows[0]) throw notFound('firmware image', imageId)
     const subject = { organizationId, subjectType: 'firmware_image', subjectId: imageId }
     await auditCaller(ctx, connection, { ...subject, action: 'firmware_image.deleted', detail: rows[0] })
-  })
-}
-
-/** Throws 409 when the organization has the most images. The lock serializes concurrent creations. */
-async function requireRoom(connection: Connection, organizationId: string): Promise<void> {
-  await connection.query('SELECT FROM organization_usage WHERE organization_id = $1 FOR NO KEY UPDATE', [
-    organizationId,
-  ])
-  const { rows } = await connection.query<{ count: number }>(
-    'SELECT count(*)::int AS count FROM firmware_image WHERE organization_id = $1',
-    [organizationId],
-  )
-  if ((rows[0]?.count ?? 0) < maxImages) return
-  throw conflict('firmware_limit_reached', `An organization can have at most ${maxImages} firmware images.`, {
-    limit: maxImages,
   })
 }
 

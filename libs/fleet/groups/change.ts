@@ -5,6 +5,7 @@ import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { type GroupReference, type GroupRevision, lockGroup, readGroup } from '#fleet/groups/read'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { featureNotInPlan, requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import { isUniqueViolation } from '#postgres/errors'
@@ -19,7 +20,7 @@ type GroupUpdate = GroupDeletion & { change: { name?: string | undefined; smartT
 
 /**
  * Creates a group (`group:write`). Throws 402, 403 `plan_feature` for smart tags the plan does not include, and 409
- * `group_name_taken`.
+ * `group_name_taken` or `limit_reached`.
  */
 export async function createGroup(ctx: FleetContext, { organizationId, ...input }: NewGroup): Promise<GroupRevision> {
   authorize(ctx.principal, organizationId, 'group:write')
@@ -35,6 +36,7 @@ export async function createGroup(ctx: FleetContext, { organizationId, ...input 
         [id, organizationId, input.name, smartTags],
       )
       await auditGroup(ctx, connection, organizationId, id, 'group.created', { name: input.name, smartTags })
+      await requireWithinLimit(ctx, connection, { organizationId, limit: 'groups' })
       return readGroup(connection, entitlement, id)
     }),
   )

@@ -7,6 +7,7 @@ import { requireDevices } from '#fleet/devices/require-devices'
 import { auditGroup } from '#fleet/groups/change'
 import { findEffectiveGroup } from '#fleet/groups/effective-members'
 import { type GroupReference, lockGroup } from '#fleet/groups/read'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
@@ -53,7 +54,8 @@ export async function listGroupMembers(
 
 /**
  * Adds explicit members (`group:write`). Returns how many were added and how many already were members. Throws 404 that
- * names unknown devices, and 402; then no device is added.
+ * names unknown devices, 402, and 409
+ * `limit_reached`; then no device is added.
  */
 export async function addGroupMembers(
   ctx: FleetContext,
@@ -70,8 +72,10 @@ export async function addGroupMembers(
       [organizationId, groupId, deviceIds],
     )
     const added = rowCount ?? 0
-    if (added > 0)
+    if (added > 0) {
       await recordMemberChange(ctx, connection, organizationId, groupId, 'group.members_added', { added, deviceIds })
+      await requireWithinLimit(ctx, connection, { organizationId, limit: 'groupMembers', owner: groupId, added })
+    }
     return { added, alreadyMembers: deviceIds.length - added }
   })
 }

@@ -11,6 +11,7 @@ import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import { wakeWorker } from '#fleet/jobs/notices'
 import { requirePinnedProfile } from '#fleet/jobs/pinned-profiles'
 import { type Job, type JobFilter, listJobs, type OrganizationJob, readJob } from '#fleet/jobs/read'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import type { Page, PageRequest } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
@@ -27,7 +28,10 @@ type NewDeviceJob = {
 
 const deviceDisabled = () => conflict('device_disabled', 'The device is disabled and accepts no jobs.')
 
-/** Creates one job for one device (`job:create`). Throws 404, 402, and 409 `device_disabled` or `model_mismatch`. */
+/**
+ * Creates one job for one device (`job:create`). Throws 404, 402, and 409 `device_disabled`, `model_mismatch` or
+ * `limit_reached`.
+ */
 export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }: NewDeviceJob): Promise<Job> {
   const { organization_id: organizationId } = await findDevice(ctx, ctx.pool, deviceId, 'job:create')
   const policy = policyOf(input.kind)
@@ -60,6 +64,7 @@ export async function createDeviceJob(ctx: FleetContext, { deviceId, ...input }:
     )
     const detail = { kind: input.kind, deviceId }
     await auditCaller(ctx, connection, { ...jobSubject(organizationId, jobId), action: 'job.created', detail })
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'openDeviceJobs', owner: deviceId })
     await wakeWorker(connection)
     return readJob(connection, organizationId, jobId)
   })

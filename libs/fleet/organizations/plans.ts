@@ -1,6 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { type LimitName, limitNamed, limitNames } from '#fleet/organizations/limit-table'
 import { type Page, type PageRequest, pageBy } from '#fleet/paging'
+
+const limitsSchema = z.strictObject(
+  Object.fromEntries(
+    limitNames.map((name) => [
+      name,
+      z
+        .int()
+        .min(name === 'profileVersions' ? 1 : 0)
+        .default(limitNamed(name).most),
+    ]),
+  ) as Record<LimitName, z.ZodDefault<z.ZodInt>>,
+)
 
 const planSchema = z.strictObject({
   /** Most devices of an organization, unless its contract sets another quota. */
@@ -10,6 +23,8 @@ const planSchema = z.strictObject({
   coverage: z.boolean(),
   historyDays: z.int().min(1),
   requestsPerMinute: z.int().min(1),
+  /** Only those that differ from the table of limits. */
+  limits: limitsSchema.prefault({}),
 })
 
 export type Plan = z.infer<typeof planSchema>

@@ -1,6 +1,7 @@
 import { authorize } from '#fleet/access/principal'
 import type { FleetContext } from '#fleet/context'
 import { type DeviceStatus, deviceStatuses } from '#fleet/devices/status'
+import { readLimitUses } from '#fleet/organizations/limits'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { readEntitlement } from '#fleet/organizations/subscriptions'
 
@@ -11,6 +12,7 @@ type Usage = {
   requestsPerMinute: number
   historyDays: number
   features: { smartTagGroups: boolean; fleetGps: boolean; coverage: boolean }
+  limits: Awaited<ReturnType<typeof readLimitUses>>
 }
 
 /** The usage of an organization (`org:read`). Throws 404. */
@@ -40,5 +42,6 @@ export async function readUsage(ctx: FleetContext, { organizationId }: { organiz
     requestsPerMinute: plan.requestsPerMinute,
     historyDays: plan.historyDays,
     features: { smartTagGroups: plan.smartTagGroups, fleetGps: plan.fleetGps, coverage: plan.coverage },
+    limits: await readLimitUses(ctx.pool, { organizationId, plan }),
   }
 }

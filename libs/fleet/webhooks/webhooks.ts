@@ -8,6 +8,7 @@ import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
 import type { EventType } from '#fleet/events/publish'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
@@ -61,7 +62,8 @@ export const webhookSecretPlace = (webhookId: string) => ['webhook', webhookId]
 
 /**
  * Creates a webhook (`webhook:manage`, and the scopes that open the data of its events). `secret` signs the deliveries
- * (Standard Webhooks) and is returned only here. Throws 400 `url_refused` for a URL that deliveries could not reach.
+ * (Standard Webhooks) and is returned only here. Throws 400 `url_refused` for a URL that deliveries could not reach, and 409
+ * `limit_reached`.
  */
 export async function createWebhook(
   ctx: FleetContext,
@@ -89,6 +91,7 @@ export async function createWebhook(
     )
     if (!rows[0]) throw new Error('The webhook was not inserted.')
     await auditWebhook(ctx, connection, organizationId, id, 'webhook.created')
+    await requireWithinLimit(ctx, connection, { organizationId, limit: 'webhooks' })
     return { ...toWebhook(rows[0]), secret }
   })
 }

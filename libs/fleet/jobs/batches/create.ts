@@ -14,6 +14,7 @@ import { type JobKind, policyOf } from '#fleet/jobs/model/kinds'
 import type { Rollout } from '#fleet/jobs/model/rollout'
 import { type Schedule, scheduleAt } from '#fleet/jobs/model/schedule'
 import { wakeWorker } from '#fleet/jobs/notices'
+import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
 import type { Connection } from '#postgres/pool'
@@ -35,7 +36,7 @@ type BatchInput = {
 /**
  * Creates one job for every device of the target, in one transaction with the batch and its audit row (`job:create`;
  * `config:apply` for apply_config). Devices that cannot run the job are listed in `skipped` with a reason. Throws 404 that
- * names an unknown group or device, and 402.
+ * names an unknown group or device, 402, and 409 `limit_reached`.
  */
 export async function createBatch(ctx: FleetContext, input: BatchInput): Promise<Batch> {
   const { organizationId } = input
@@ -62,7 +63,10 @@ export async function createBatch(ctx: FleetContext, input: BatchInput): Promise
       },
     })
     if (batch.status === 'finished') await publishEmptyBatchEnd(connection, organizationId, batch)
-    else await wakeWorker(connection)
+    else {
+      await wakeWorker(connection)
+      await requireWithinLimit(ctx, connection, { organizationId, limit: 'openBatches' })
+    }
     return batch
   })
 }

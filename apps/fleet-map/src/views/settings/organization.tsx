@@ -16,6 +16,20 @@ type Usage = {
   requestsPerMinute: number
   historyDays: number
   features: Record<'smartTagGroups' | 'fleetGps' | 'coverage', boolean>
+  limits: Record<string, { limit: number; used: number }>
+}
+
+const limitLabel: Record<string, string> = {
+  apiKeys: 'API keys',
+  enrollmentKeys: 'Enrollment keys',
+  webhooks: 'Webhooks',
+  groups: 'Groups',
+  places: 'Places',
+  profiles: 'Config profiles',
+  firmwareImages: 'Firmware images',
+  savedViews: 'Saved views',
+  alertRules: 'Alert rules',
+  openBatches: 'Unfinished job batches',
 }
 
 const featureLabel: Record<keyof Usage['features'], string> = {
@@ -85,6 +99,19 @@ export function OrganizationSettings({ org }: { org: string }) {
               <div key={feature}>
                 <dt>{featureLabel[feature as keyof Usage['features']]}</dt>
                 <dd>{included ? 'Included' : 'Not included'}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+        <section class="card fact-card">
+          <h2>Limits</h2>
+          <dl class="facts-list">
+            {Object.entries(usage.limits).map(([name, { used, limit }]) => (
+              <div key={name}>
+                <dt>{limitLabel[name] ?? name}</dt>
+                <dd>
+                  {count(used)} of {count(limit)}
+                </dd>
               </div>
             ))}
           </dl>
