@@ -135,7 +135,13 @@ describe('POST /orgs/:orgId/job-batches', () => {
   test('202 for chosen devices; 400 without a selection; 404 for a foreign device', async () => {
     const [mine, other] = [await newFleet(), await newFleet()]
     const chosen = await mine.post('job-batches', { kind: 'reboot', deviceIds: mine.ids.slice(0, 1) })
-    expect(chosen).toMatchObject({ status: 202, body: { total: 1 } })
+    expect(chosen).toMatchObject({ status: 202, body: { total: 1, target: { deviceIds: mine.ids.slice(0, 1) } } })
+    await mine.post('job-batches', { kind: 'reboot', deviceIds: mine.ids })
+    const listed = (await api.call('GET', `/orgs/${mine.id}/job-batches`, { token: mine.key })).body.items
+    expect(listed.map(({ target }: { target: unknown }) => target)).toEqual([
+      { deviceCount: mine.ids.length, deviceId: null },
+      { deviceCount: 1, deviceId: mine.ids[0] },
+    ])
     expect((await mine.post('job-batches', { kind: 'reboot' })).status).toBe(400)
     expect((await mine.post('job-batches', { kind: 'reboot', deviceIds: other.ids })).status).toBe(404)
   })

@@ -25,7 +25,9 @@ export const batchSummarySchema = z
       .describe('Why the batch is paused. `stage`: it waits for an operator after a stage (`rollout.confirmStages`).'),
     target: z.union([
       z.object({ groupId: uuid() }),
-      z.object({ deviceIds: z.array(uuid()) }),
+      z
+        .object({ deviceCount: z.int(), deviceId: uuid().nullable() })
+        .describe('The number of devices, and the device if it is one. `GET …/job-batches/{id}` has all ids.'),
       z.object({ filter: z.record(z.string(), z.unknown()) }),
     ]),
     targetName: z.string().nullable().describe('The name of the group at the time of creation; null for devices.'),
@@ -49,6 +51,11 @@ export const batchSummarySchema = z
 
 export const batchSchema = batchSummarySchema
   .extend({
+    target: z.union([
+      z.object({ groupId: uuid() }),
+      z.object({ deviceIds: z.array(uuid()) }),
+      z.object({ filter: z.record(z.string(), z.unknown()) }),
+    ]),
     stages: z.array(stageSchema.extend({ counts: z.partialRecord(z.enum(jobStatuses), z.int()) })),
     skipped: z.array(z.object({ deviceId: uuid(), reason: z.string() })),
     jobs: z

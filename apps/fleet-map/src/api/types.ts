@@ -119,7 +119,14 @@ export type Batch = {
   kind: string
   status: 'scheduled' | 'running' | 'paused' | 'finished' | 'cancelled'
   pauseReason: 'operator' | 'failures' | 'stage' | null
-  target: { groupId?: string; deviceIds?: string[]; deviceId?: string; filter?: DeviceFilter }
+  /** `deviceIds` only in the response for a single batch; lists have `deviceCount`, and `deviceId` if it is one. */
+  target: {
+    groupId?: string
+    deviceIds?: string[]
+    deviceCount?: number
+    deviceId?: string | null
+    filter?: DeviceFilter
+  }
   targetName: string | null
   profile: { id: string; version: number; name: string | null } | null
   parameters: Record<string, unknown>

@@ -20,16 +20,19 @@ export type BatchStatus = (typeof batchStatuses)[number]
 /** A filter stands for the devices that match it when the batch is created. */
 export type BatchTarget = { groupId: string } | { deviceIds: string[] } | { filter: DeviceFilter }
 
+/** The target in a list: instead of up to 10,000 ids, their number, and the device if it is one. */
+type ListedTarget = Exclude<BatchTarget, { deviceIds: string[] }> | { deviceCount: number; deviceId: string | null }
+
 export type BatchReference = { organizationId: string; batchId: string }
 
 /** A batch in a list. `total` is the number of jobs; it does not include skipped devices. */
-type BatchSummary = {
+type BatchSummary<Target = ListedTarget> = {
   id: string
   kind: JobKind
   status: BatchStatus
   /** Why the batch is paused; null for others. `stage`: it waits for an operator after a stage. */
   pauseReason: PauseReason | 'operator' | null
-  target: BatchTarget
+  target: Target
   /** The name of the group when the batch was created; null for devices. */
   targetName: string | null
   /** `name` is that of the version which the batch applies; null for batches of earlier releases. */
@@ -51,19 +54,19 @@ type BatchSummary = {
 }
 
 /** A batch with details: `jobs` holds its first 1,000 jobs, `jobsUrl` lists all of them. */
-export type Batch = BatchSummary & {
+export type Batch = BatchSummary<BatchTarget> & {
   skipped: { deviceId: string; reason: string }[]
   stages: (Stage & { counts: Partial<Record<JobStatus, number>> })[]
   jobs: { id: string; deviceId: string; status: JobStatus }[]
 }
 
-type BatchRow = {
+type BatchRow<Target = BatchTarget> = {
   id: string
   organization_id: string
   kind: JobKind
   status: BatchStatus
   pause_reason: PauseReason | 'operator' | null
-  target: BatchTarget
+  target: Target
   target_name: string | null
   profile_id: string | null
   profile_version: number | null
@@ -88,13 +91,18 @@ type BatchRow = {
   finished_at: Date | null
 }
 
-const columns = `b.id, b.organization_id, b.kind, b.status, b.pause_reason, b.target, b.target_name, b.profile_id,
+const listedTarget = `CASE WHEN b.target ? 'deviceIds' THEN jsonb_build_object(
+    'deviceCount', jsonb_array_length(b.target -> 'deviceIds'),
+    'deviceId', CASE WHEN jsonb_array_length(b.target -> 'deviceIds') = 1 THEN b.target -> 'deviceIds' -> 0 END)
+  ELSE b.target END AS target`
+
+const columns = `b.id, b.organization_id, b.kind, b.status, b.pause_reason, b.target_name, b.profile_id,
   b.profile_version, b.profile_name, b.parameters, b.schedule, b.rollout, b.stage_times, b.total, b.queued, b.dispatched,
   b.in_progress, b.succeeded, b.failed, b.timed_out, b.cancelled, b.expired, b.rejected, b.created_by, b.created_at,
   b.finished_at,
   (SELECT k.name FROM api_key k WHERE k.organization_id = b.organization_id AND 'key:' || k.id = b.created_by) AS created_by_name`
 
-const toSummary = (row: BatchRow): BatchSummary => ({
+const toSummary = <Target>(row: BatchRow<Target>): BatchSummary<Target> => ({
   id: row.id,
   kind: row.kind,
   status: row.status,
@@ -142,7 +150,7 @@ const maxListedJobs = 1_000
 /** A batch with its first jobs, in the caller's transaction. Throws 404. */
 export async function readBatch(db: Queryable, organizationId: string, batchId: string): Promise<Batch> {
   const { rows } = await db.query<BatchRow & Pick<Batch, 'skipped'>>(
-    `SELECT ${columns}, b.skipped FROM job_batch b WHERE b.organization_id = $1 AND b.id = $2`,
+    `SELECT ${columns}, b.target, b.skipped FROM job_batch b WHERE b.organization_id = $1 AND b.id = $2`,
     [organizationId, batchId],
   )
   const row = rows[0]
@@ -162,7 +170,7 @@ export async function readBatch(db: Queryable, organizationId: string, batchId: 
 }
 
 /** Adds the counts of jobs by status to each stage. The jobs of a stage have consecutive ids. */
-async function countStages(db: Queryable, { id, stages }: BatchSummary, organizationId: string) {
+async function countStages(db: Queryable, { id, stages }: Pick<BatchSummary, 'id' | 'stages'>, organizationId: string) {
   if (stages.length === 0) return []
   const ends = stages.map((_, index) => stages.slice(0, index + 1).reduce((sum, { devices }) => sum + devices, 0))
   const { rows } = await db.query<{ stage: number; status: JobStatus; count: number }>(
@@ -199,8 +207,8 @@ export async function listBatches(
 ): Promise<Page<BatchSummary>> {
   authorize(ctx.principal, organizationId, 'job:read')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    const { rows } = await connection.query<BatchRow>(
-      `SELECT ${columns} FROM job_batch b WHERE b.organization_id = $1 AND ($2::uuid IS NULL OR b.id < $2)
+    const { rows } = await connection.query<BatchRow<ListedTarget>>(
+      `SELECT ${columns}, ${listedTarget} FROM job_batch b WHERE b.organization_id = $1 AND ($2::uuid IS NULL OR b.id < $2)
        ORDER BY b.id DESC LIMIT $3`,
       [organizationId, page.after ?? null, page.limit + 1],
     )

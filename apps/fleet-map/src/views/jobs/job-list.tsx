@@ -55,8 +55,8 @@ export function JobList({ org }: { org: string }) {
           : (row.batch.targetName ??
             (row.batch.target.filter
               ? filterWords(row.batch.target.filter)
-              : row.batch.target.deviceIds?.length === 1
-                ? nameOf(row.batch.target.deviceIds[0] ?? '')
+              : row.batch.target.deviceId
+                ? nameOf(row.batch.target.deviceId)
                 : 'Devices')),
     },
     {
