@@ -1,6 +1,7 @@
 import { createOpenApi } from './http/openapi.ts'
 import type { Route } from './http/route.ts'
 import { adapterRoutes } from './routes/adapters.ts'
+import { alertAddressRoutes } from './routes/alert-addresses.ts'
 import { alertRuleRoutes } from './routes/alert-rules.ts'
 import { alertRoutes } from './routes/alerts.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
@@ -71,6 +72,7 @@ export const routes: readonly Route[] = [
   ...jobBatchRoutes,
   ...alertRuleRoutes,
   ...alertRoutes,
+  ...alertAddressRoutes,
   ...webhookRoutes,
   ...webhookDeliveryRoutes,
   ...telemetryRoutes,

@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import { Counter, type Registry } from 'prom-client'
+import { setAddressOfPage } from '#alerts/addresses/links'
 import type { Clock } from '#core/clock'
 import { reachableAddresses } from '#core/public-address'
 import { createAccessTokens } from '#fleet/access/access-tokens'
@@ -71,6 +72,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     },
   ])
   await listening.connected
+  await setAddressOfPage(pool, baseUrl)
   const redis = config.REDIS_URL ? openRateLimitStore(config.REDIS_URL) : undefined
   const logger = createLogger('control-plane', config.LOG_LEVEL)
   const servers = questdbServers(config)

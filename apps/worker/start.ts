@@ -86,7 +86,7 @@ export async function startWorker(
       webhooks,
       alerts: { pool, plans, clock },
       copies,
-      mail: mailer && { pool, clock, mailer },
+      mail: mailer && { pool, plans, clock, mailer },
       erasure: { pool, clock, eraseTelemetry: (deviceIds) => eraseFromCopies(copies, deviceIds) },
       erasureHourUtc: config.ERASURE_HOUR_UTC,
     }),

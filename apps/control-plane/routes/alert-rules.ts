@@ -23,7 +23,9 @@ const settings = {
   channels: z
     .strictObject({
       webhook: z.boolean().default(true).describe('Send `alert.opened` and `alert.closed` to webhooks.'),
-      emails: distinct(z.email().max(254), maxEmails).default([]),
+      emails: distinct(z.email().max(254), maxEmails)
+        .default([])
+        .describe('The owner of a new address receives a link, and alerts after confirming the address with it.'),
     })
     .describe('The inbox always receives alerts.'),
   quietHours: windowSchema.nullable().describe('E-mail is sent after these hours. The inbox and webhooks do not wait.'),
@@ -35,6 +37,11 @@ const ruleSchema = z
     ...settings,
     tags: z.array(z.string()),
     channels: z.object({ webhook: z.boolean(), emails: z.array(z.string()) }),
+    unconfirmedEmails: z
+      .array(z.object({ email: z.string(), state: z.enum(['waiting', 'refused']) }))
+      .describe(
+        'The addresses of `channels.emails` that receive no alerts, because their owner has not confirmed them.',
+      ),
     createdAt: instantOut(),
     updatedAt: instantOut(),
   })
@@ -100,11 +107,12 @@ export const alertRuleRoutes: Route[] = [
     answers: {
       201: { ...one, headers: ['Location', 'ETag'] },
       ...writeErrors,
-      ...limitReached('alertRules'),
+      ...limitReached('alertRules', 'Too many addresses wait for a confirmation (`limit_reached`).'),
     },
     example: { body: example },
-    handle: async ({ ctx, params: { orgId }, body }) => {
-      const created = await createAlertRule(ctx, { organizationId: orgId, settings: body })
+    handle: async ({ ctx, services, params: { orgId }, body }) => {
+      const pageUrl = services.publicBaseUrl
+      const created = await createAlertRule(ctx, { organizationId: orgId, settings: body, pageUrl })
       const headers = { Location: `/orgs/${orgId}/alert-rules/${created.rule.id}`, ETag: tagOf(created) }
       return { status: 201, body: created.rule, headers }
     },
@@ -132,10 +140,11 @@ export const alertRuleRoutes: Route[] = [
     access: 'alert:write',
     params,
     body: ruleChange,
-    answers: { 200: one, ...writeErrors, ...preconditionFailed },
+    answers: { 200: one, ...writeErrors, ...preconditionFailed, ...limitReached('waitingAddresses') },
     example: { body: { enabled: false } },
-    handle: async ({ ctx, params: { orgId, id }, body, http }) => {
+    handle: async ({ ctx, services, params: { orgId, id }, body, http }) => {
       const changed = await updateAlertRule(ctx, {
+        pageUrl: services.publicBaseUrl,
         organizationId: orgId,
         ruleId: id,
         change: body,

@@ -21,6 +21,8 @@ beforeAll(async () => {
   })
   organizationId = (await insertOrganization(api.services.pool, 'Harbour ferries', 'pro')).id
   users.olga = { name: 'Olga Operator', orgs: { [organizationId]: ['operator'] } }
+  users.vera = { ...users.olga, name: 'Vera', email: 'Vera@example.com', email_verified: true }
+  users.mallory = { ...users.olga, name: 'Mallory', email: 'victim@example.com', email_verified: false }
   users.anna = { name: 'Anna Admin', groups: ['admins'] }
   users.nobody = { name: 'Nobody', groups: ['guests', 'others'] }
 })
@@ -74,6 +76,17 @@ const me = async (cookie: string | undefined) =>
   (await api.call('GET', '/auth/me', { headers: { cookie: cookie ?? '' } })).body
 
 describe('signing in at the identity provider', () => {
+  test('confirms the address of the person for alerts, if the provider has verified it', async () => {
+    const key = await api.newKey([organizationId], 'operator')
+    const emails = ['vera@example.com', 'victim@example.com']
+    const json = { name: 'A', condition: { kind: 'offline', forMinutes: 5 }, channels: { emails } }
+    const { body: rule } = await api.call('POST', `/orgs/${organizationId}/alert-rules`, { token: key, json })
+    expect(rule.unconfirmedEmails).toHaveLength(2)
+    for (const login of ['vera', 'mallory']) expect((await signIn(login)).session).toBeDefined()
+    const read = await api.call('GET', `/orgs/${organizationId}/alert-rules/${rule.id}`, { token: key })
+    expect(read.body.unconfirmedEmails).toEqual([{ email: 'victim@example.com', state: 'waiting' }])
+  })
+
   test('starts a session with the roles of the organizations claim, and returns to the view', async () => {
     const { response, session } = await signIn('olga')
     expect([response.status, locationOf(response)]).toEqual([302, `${baseUrl}/#/devices`])

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
+import { confirmPerson } from '#alerts/addresses/people'
 import { notFound } from '#core/errors'
 import { ProviderUnavailableError } from '#fleet/access/provider-fetch'
 import { userId, userPrincipal } from '#fleet/access/user-principal'
@@ -71,6 +72,8 @@ export const oidcRoutes: Route[] = [
         const user = { id, name: displayName(claims), ...grantedAccess(claims, services.claimNames) }
         const principal = await userPrincipal({ db: ctx.pool, plans: ctx.plans }, user)
         if (!principal.platform && principal.grants.size === 0) return withProblem(services, 'no_access', forget)
+        if (typeof claims.email === 'string' && claims.email_verified === true)
+          await confirmPerson(ctx.pool, { organizationIds: [...principal.grants.keys()], email: claims.email })
         const { cookie } = await openSession({ services, http, who: user, principal, requestId: ctx.requestId })
         return redirectTo(pageAddress(services, attempt.returnTo), cookie, forget)
       } catch (error) {

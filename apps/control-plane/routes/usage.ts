@@ -11,6 +11,7 @@ const usageSchema = z
     organizationId: uuid(),
     devices: z.object({ used: z.int(), limit: z.int(), byStatus: z.record(z.enum(deviceStatuses), z.int()) }),
     requestsPerMinute: z.int(),
+    alertMails: z.object({ used: z.int(), limit: z.int() }).describe('Messages about alerts on the present UTC day.'),
     historyDays: z.int(),
     features: z.object({ smartTagGroups: z.boolean(), fleetGps: z.boolean(), coverage: z.boolean() }),
     limits: z
@@ -28,6 +29,9 @@ export const usageRoutes: Route[] = [
     access: 'org:read',
     params: orgParams,
     answers: { 200: { description: 'Usage and limits.', schema: usageSchema } },
-    handle: async ({ ctx, params }) => ({ status: 200, body: await readUsage(ctx, { organizationId: params.orgId }) }),
+    handle: async ({ ctx, params }) => ({
+      status: 200,
+      body: await readUsage(ctx, { organizationId: params.orgId }),
+    }),
   }),
 ]

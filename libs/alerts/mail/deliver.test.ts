@@ -39,7 +39,8 @@ beforeEach(async () => {
   await pool.query('DELETE FROM alert_rule')
 })
 
-const send = (through = mailer) => sendMails({ pool, clock: () => nowMs, mailer: through })
+const worker = (through = mailer) => ({ pool, plans: system.plans, clock: () => nowMs, mailer: through })
+const send = (through = mailer) => sendMails(worker(through))
 const emails = (...addresses: string[]) => ({ channels: { webhook: true, emails: addresses } })
 const offline = { kind: 'offline', forMinutes: 30 } as const
 const dumpMails = async () => (await pool.query('SELECT * FROM alert_mail ORDER BY id')).rows
@@ -196,7 +197,7 @@ test('organizations take turns: many messages of one do not delay that of anothe
   await newAlertRule(fleet, offline, emails('fleet@example.org'))
   await silenceAll(fleet)
   const { rounds } = recordedRounds()
-  const next = () => sendMails({ pool, clock: () => nowMs, mailer }, rounds)
+  const next = () => sendMails(worker(), rounds)
   const sentTo = () => smtp.received.map(({ to }) => to.join()).sort()
   expect(await next()).toBeLessThan(25)
   expect(sentTo()).toContain('fleet@example.org')
@@ -216,7 +217,7 @@ test('an organization whose quiet hours cannot be read does not stop the message
     [broken.organizationId],
   )
   const { rounds, failed } = recordedRounds()
-  await sendMails({ pool, clock: () => nowMs, mailer }, rounds)
+  await sendMails(worker(), rounds)
   expect(smtp.received.map(({ to }) => to.join())).toEqual(['fleet@example.org'])
   expect(failed).toEqual([broken.organizationId])
 })
@@ -227,6 +228,6 @@ test('a message whose outcome cannot be stored is reported with its organization
   await silenceAll(fleet)
   const killed: Mailer = { send: () => Promise.reject(new Error('killed')), close: () => {} }
   const { rounds, failed } = recordedRounds()
-  expect(await sendMails({ pool, clock: () => nowMs, mailer: killed }, rounds)).toBe(1)
+  expect(await sendMails(worker(killed), rounds)).toBe(1)
   expect(failed).toEqual([fleet.organizationId])
 })

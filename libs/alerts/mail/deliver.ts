@@ -1,13 +1,16 @@
+import { issueAddressLink } from '#alerts/addresses/links'
 import type { Mailer } from '#alerts/mail/mailer'
 import { mailText } from '#alerts/mail/message'
+import { nextQuotaMs, releaseQuota, withinQuota } from '#alerts/mail/quota'
 import type { AlertKind, Severity } from '#alerts/rules/condition'
 import type { Clock } from '#core/clock'
 import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { isWindowOpen, type Window } from '#fleet/jobs/model/schedule'
+import type { Plans } from '#fleet/organizations/plans'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Pool } from '#postgres/pool'
 
-export type MailWorker = { pool: Pool; clock: Clock; mailer: Mailer }
+export type MailWorker = { pool: Pool; plans: Plans; clock: Clock; mailer: Mailer }
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -24,10 +27,12 @@ export const mailRetryDelaysMs: readonly number[] = [
 
 const mailsPerRound = 20
 const mailsPerTurn = 2
-// Longer than an attempt can take. A message whose worker died is due again after this time.
-const leaseMs = 5 * minuteMs
+/** Longer than an attempt can take. A message whose worker died is due again after this time. */
+export const mailLeaseMs = 5 * minuteMs
 // How often a message looks whether the quiet hours are over.
 const quietMs = minuteMs
+// How long the reader of a message can refuse further ones with its link.
+const refusalDays = 60
 
 type DueMail = {
   id: string
@@ -38,12 +43,17 @@ type DueMail = {
   rule_name: string
   severity: Severity
   quiet_hours: Window | null
+  organization_id: string
   organization_name: string
+  plan: string
+  /** Null until a control plane that knows the address of the page has started. */
+  base_url: string | null
 }
 
 /**
- * Sends the messages that are due, at most 20, except during the quiet hours of their rule. Organizations take turns. Several
- * workers may run it; a message is sent at least once, with the same Message-ID. Returns how many attempts were made.
+ * Sends the messages that are due to confirmed addresses, at most 20, except during the quiet hours of their rule and beyond
+ * the daily quota of the organization. Organizations take turns. Several workers may run it; a message is sent at least once,
+ * with the same Message-ID. Returns how many attempts were made.
  */
 export async function sendMails(worker: MailWorker, rounds: FairRounds = createFairRounds()): Promise<number> {
   const { rows } = await worker.pool.query<{ id: string }>(organizationsWithMail, [new Date(worker.clock())])
@@ -51,7 +61,7 @@ export async function sendMails(worker: MailWorker, rounds: FairRounds = createF
   const failures: { error: unknown; organizationId: string }[] = []
   const startSome = async (organizationId: string) => {
     const { due, hasMore } = await systemTransaction(worker, (connection) =>
-      claimDue(connection, organizationId, worker.clock()),
+      claimDue(connection, worker, organizationId),
     )
     for (const mail of due) {
       attempts.push(attempt(worker, mail).catch((error) => void failures.push({ error, organizationId })))
@@ -90,19 +100,27 @@ const organizationsWithMail = `
 /** Claims the next messages of an organization. `hasMore`: more may be due. */
 async function claimDue(
   connection: Connection,
+  { plans, clock }: MailWorker,
   organizationId: string,
-  nowMs: number,
 ): Promise<{ due: DueMail[]; hasMore: boolean }> {
+  const nowMs = clock()
   const { rows } = await connection.query<DueMail>(
     `SELECT mail.id, mail.address, mail.alert_ids, mail.alert_count, mail.attempt, r.name AS rule_name, r.severity,
-       r.quiet_hours, o.name AS organization_name
+       r.quiet_hours, mail.organization_id, o.name AS organization_name, o.plan, a.base_url
      FROM alert_mail mail JOIN alert_rule r ON r.id = mail.rule_id JOIN organization o ON o.id = mail.organization_id
+       JOIN alert_address a ON a.organization_id = mail.organization_id AND a.address = lower(mail.address)
+         AND a.state = 'confirmed'
      WHERE mail.organization_id = $1 AND mail.sent_at IS NULL AND mail.failed_at IS NULL AND mail.next_attempt_at <= $2
      ORDER BY mail.next_attempt_at LIMIT ${mailsPerTurn} FOR UPDATE OF mail SKIP LOCKED`,
     [organizationId, new Date(nowMs)],
   )
   const isQuiet = ({ quiet_hours }: DueMail) => quiet_hours !== null && isWindowOpen(quiet_hours, nowMs)
-  const [quiet, due] = [rows.filter(isQuiet), rows.filter((mail) => !isQuiet(mail))]
+  const quiet = rows.filter(isQuiet)
+  const { allowed, late } = await withinQuota(
+    connection,
+    { plans, nowMs },
+    rows.filter((mail) => !isQuiet(mail)),
+  )
   const postpone = (mails: readonly DueMail[], attempts: number, delayMs: number) =>
     connection.query('UPDATE alert_mail SET attempt = attempt + $2, next_attempt_at = $3 WHERE id = ANY ($1::uuid[])', [
       mails.map(({ id }) => id),
@@ -110,18 +128,23 @@ async function claimDue(
       new Date(nowMs + delayMs),
     ])
   await postpone(quiet, 0, quietMs)
-  await postpone(due, 1, leaseMs)
-  return { due: due.map((mail) => ({ ...mail, attempt: mail.attempt + 1 })), hasMore: rows.length === mailsPerTurn }
+  await postpone(late, 0, nextQuotaMs(nowMs) - nowMs)
+  await postpone(allowed, 1, mailLeaseMs)
+  return { due: allowed.map((mail) => ({ ...mail, attempt: mail.attempt + 1 })), hasMore: rows.length === mailsPerTurn }
 }
 
 async function attempt(worker: MailWorker, mail: DueMail): Promise<void> {
   const { pool, clock, mailer } = worker
+  const claimedMs = clock()
+  const { organization_id: organizationId, base_url: pageUrl } = mail
+  const owned = { organizationId, address: mail.address.toLowerCase() }
   const content = mailText({
     ruleName: mail.rule_name,
     severity: mail.severity,
     organizationName: mail.organization_name,
     count: mail.alert_count,
     alerts: await readAlerts(pool, mail.alert_ids),
+    refusal: pageUrl === null ? undefined : await issueAddressLink(pool, { ...owned, pageUrl, days: refusalDays }),
   })
   const outcome = await mailer.send({ id: mail.id, to: mail.address, ...content })
   if (outcome.sent) {
@@ -131,6 +154,7 @@ async function attempt(worker: MailWorker, mail: DueMail): Promise<void> {
     ])
     return
   }
+  await releaseQuota(pool, organizationId, claimedMs)
   const delayMs = outcome.permanent ? undefined : mailRetryDelaysMs[mail.attempt - 1]
   await pool.query('UPDATE alert_mail SET next_attempt_at = $2, failed_at = $3, last_error = $4 WHERE id = $1', [
     mail.id,

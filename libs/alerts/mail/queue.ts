@@ -1,3 +1,4 @@
+import { isConfirmedSql } from '#alerts/addresses/address'
 import type { AlertRow } from '#alerts/inbox/alert'
 import type { Queryable } from '#postgres/pool'
 
@@ -8,7 +9,7 @@ const maxNamedAlerts = 50
 const pause = "interval '5 minutes'"
 
 /**
- * Queues one message per rule and address about alerts that opened, in the transaction that opens them. Adds the alerts to a
+ * Queues one message per rule and confirmed address about alerts that opened, in the transaction that opens them. Adds the alerts to a
  * message that waits already.
  */
 export async function queueMails(connection: Queryable, opened: readonly AlertRow[]): Promise<void> {
@@ -21,6 +22,7 @@ export async function queueMails(connection: Queryable, opened: readonly AlertRo
      FROM (SELECT rule_id, array_agg(id) AS ids FROM unnest($1::uuid[], $2::uuid[]) AS alert (rule_id, id) GROUP BY rule_id) opened
        JOIN alert_rule r ON r.id = opened.rule_id
        CROSS JOIN unnest(r.emails) AS recipient (address)
+     WHERE ${isConfirmedSql('r.organization_id', 'recipient.address')}
      ON CONFLICT (rule_id, address) WHERE attempt = 0
        DO UPDATE SET alert_ids = (mail.alert_ids || excluded.alert_ids)[1:${maxNamedAlerts}],
          alert_count = mail.alert_count + excluded.alert_count`,

@@ -1,3 +1,4 @@
+import { registerAddresses } from '#alerts/addresses/request'
 import { closeAlertsOf } from '#alerts/inbox/close-unended'
 import { toColumns } from '#alerts/rules/condition'
 import {
@@ -27,17 +28,19 @@ type RuleDeletion = RuleReference & { precondition: (current: RuleRevision) => v
 type RuleChange = { [Name in keyof RuleSettings]?: RuleSettings[Name] | undefined }
 
 /**
- * Creates an alert rule (`alert:write`; with recipients of e-mail also `alert:read`). Throws 402, 404 for a group or place
- * that the organization does not have, and 409 `limit_reached`.
+ * Creates an alert rule (`alert:write`; with recipients of e-mail also `alert:read`). New addresses receive a link with which
+ * their owner confirms them; `pageUrl` is where the page is. Throws 402, 404 for a group or place that the organization does
+ * not have, and 409 `limit_reached`.
  */
 export async function createAlertRule(
   ctx: FleetContext,
-  { organizationId, settings }: { organizationId: string; settings: RuleSettings },
+  { organizationId, settings, pageUrl }: { organizationId: string; settings: RuleSettings; pageUrl?: string },
 ): Promise<RuleRevision> {
   authorizeAll(ctx.principal, organizationId, ['alert:write', ...scopesFor(settings)])
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await requireActiveSubscription(ctx, connection, organizationId)
     await requireTargets(connection, organizationId, settings)
+    await registerAddresses(ctx, connection, { organizationId, emails: settings.channels.emails, pageUrl })
     const id = newId()
     const { rows } = await connection.query<RuleRow>(
       `INSERT INTO alert_rule (organization_id, id, name, enabled, severity, kind, for_minutes, threshold, place_id, period,
@@ -56,12 +59,13 @@ export async function createAlertRule(
 }
 
 /**
- * Changes an alert rule (`alert:write`; to set recipients of e-mail also `alert:read`). A change of the condition or of the devices, or disabling the rule, closes its
- * alerts and starts over. Throws 404 and 402.
+ * Changes an alert rule (`alert:write`; to set recipients of e-mail also `alert:read`). A change of the condition or of the
+ * devices, or disabling the rule, closes its alerts and starts over. Throws 404, 402, and 409 `limit_reached` for new
+ * addresses.
  */
 export async function updateAlertRule(
   ctx: FleetContext,
-  { precondition, change, ...reference }: RuleDeletion & { change: RuleChange },
+  { precondition, change, pageUrl, ...reference }: RuleDeletion & { change: RuleChange; pageUrl?: string },
 ): Promise<RuleRevision> {
   const { organizationId, ruleId } = reference
   await authorizeObject(ctx, organizationId, 'alert:write', 'alert rule', ruleId)
@@ -73,6 +77,7 @@ export async function updateAlertRule(
     const settings: RuleSettings = { ...current.rule, ...present }
     await requireTargets(connection, organizationId, change)
     precondition(current)
+    await registerAddresses(ctx, connection, { organizationId, emails: change.channels?.emails ?? [], pageUrl })
     const { rows } = await connection.query<RuleRow>(
       `UPDATE alert_rule SET name = $3, enabled = $4, severity = $5, kind = $6, for_minutes = $7, threshold = $8, place_id = $9,
          period = $10, group_id = $11, tags = $12, notify_webhooks = $13, emails = $14, quiet_hours = $15,

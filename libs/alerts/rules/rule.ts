@@ -1,3 +1,4 @@
+import { type UnconfirmedEmail, unconfirmedEmailsSql } from '#alerts/addresses/address'
 import { type Condition, type ConditionColumns, type Severity, toCondition } from '#alerts/rules/condition'
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
@@ -19,7 +20,13 @@ export type RuleSettings = {
   quietHours: Window | null
 }
 
-export type AlertRule = RuleSettings & { id: string; createdAt: string; updatedAt: string }
+export type AlertRule = RuleSettings & {
+  id: string
+  /** The addresses of `channels.emails` that receive no alerts. */
+  unconfirmedEmails: UnconfirmedEmail[]
+  createdAt: string
+  updatedAt: string
+}
 
 /** A rule with its revision, which is its entity tag. */
 export type RuleRevision = { rule: AlertRule; revision: string }
@@ -35,6 +42,7 @@ export type RuleRow = ConditionColumns & {
   tags: string[]
   notify_webhooks: boolean
   emails: string[]
+  unconfirmed_emails: UnconfirmedEmail[]
   quiet_hours: Window | null
   revision: string
   created_at: Date
@@ -42,7 +50,7 @@ export type RuleRow = ConditionColumns & {
 }
 
 export const ruleColumns = `id, name, enabled, severity, kind, for_minutes, threshold, place_id, period, group_id, tags,
-  notify_webhooks, emails, quiet_hours, revision, created_at, updated_at`
+  notify_webhooks, emails, quiet_hours, revision, created_at, updated_at, ${unconfirmedEmailsSql} AS unconfirmed_emails`
 
 export const toRule = (row: RuleRow): AlertRule => ({
   id: row.id,
@@ -53,6 +61,7 @@ export const toRule = (row: RuleRow): AlertRule => ({
   groupId: row.group_id,
   tags: row.tags,
   channels: { webhook: row.notify_webhooks, emails: row.emails },
+  unconfirmedEmails: row.unconfirmed_emails,
   quietHours: row.quiet_hours,
   createdAt: row.created_at.toISOString(),
   updatedAt: row.updated_at.toISOString(),

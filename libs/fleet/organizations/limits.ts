@@ -30,7 +30,7 @@ export async function requireWithinLimit(
   const count = rows[0]?.count ?? 0
   if (count <= most) return
   const holder = within === undefined ? 'An organization' : `A ${within}`
-  throw conflict('limit_reached', `${holder} on this plan can have at most ${most} ${what}. Delete some first.`, {
+  throw conflict('limit_reached', `${holder} on this plan can have at most ${most} ${what}.`, {
     limit: most,
     used: count - added,
   })

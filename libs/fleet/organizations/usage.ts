@@ -10,6 +10,7 @@ type Usage = {
   organizationId: string
   devices: { used: number; limit: number; byStatus: Record<DeviceStatus, number> }
   requestsPerMinute: number
+  alertMails: { used: number; limit: number }
   historyDays: number
   features: { smartTagGroups: boolean; fleetGps: boolean; coverage: boolean }
   limits: Awaited<ReturnType<typeof readLimitUses>>
@@ -28,6 +29,10 @@ export async function readUsage(ctx: FleetContext, { organizationId }: { organiz
     'SELECT status, count(*)::int AS count FROM device WHERE organization_id = $1 GROUP BY status',
     [organizationId],
   )
+  const mails = await ctx.pool.query<{ sent: number }>(
+    'SELECT sent FROM alert_mail_day WHERE organization_id = $1 AND day = $2',
+    [organizationId, new Date(ctx.clock()).toISOString().slice(0, 10)],
+  )
   const countOf = new Map(counts.rows.map(({ status, count }) => [status, count]))
   return {
     organizationId,
@@ -40,6 +45,7 @@ export async function readUsage(ctx: FleetContext, { organizationId }: { organiz
       >,
     },
     requestsPerMinute: plan.requestsPerMinute,
+    alertMails: { used: mails.rows[0]?.sent ?? 0, limit: plan.alertMailsPerDay },
     historyDays: plan.historyDays,
     features: { smartTagGroups: plan.smartTagGroups, fleetGps: plan.fleetGps, coverage: plan.coverage },
     limits: await readLimitUses(ctx.pool, { organizationId, plan }),
