@@ -49,6 +49,19 @@ async function newOrganization(name: string) {
 const rowsOf = (page: Page, table: string) => page.getByRole('table', { name: table }).locator('tbody tr')
 const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name })
 
+/** Opens the link of the message to an address, as its owner without access to the service, and confirms it. */
+async function confirmAddress(address: string): Promise<void> {
+  const messageTo = () => smtp.received.find(({ to }) => to.includes(address))?.raw
+  await expect.poll(messageTo, { timeout: minute }).toBeDefined()
+  const text = (messageTo() ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '=')
+  const page = await read(/#\/alert-mail\?link=\w+/.exec(text)?.[0] ?? '', { key: undefined })
+  await page.getByText(`to ${address}. Do you want to receive them?`).waitFor()
+  expect(page.url()).not.toContain('fla_')
+  await page.getByRole('button', { name: 'Receive alerts' }).click()
+  await page.getByText(`${address} receives the alerts of`).waitFor()
+  expect(await violations(page)).toEqual<Violation[]>([])
+}
+
 test('sets an alert on an area, and gets its e-mail, its webhook and its place in the inbox; closes it', {
   timeout: 4 * minute,
 }, async () => {
@@ -95,6 +108,8 @@ test('sets an alert on an area, and gets its e-mail, its webhook and its place i
   await form.getByLabel(/^Send e-mail to/).fill('port@example.com')
   await form.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Inside Maasvlakte').waitFor()
+  await page.getByText('port@example.com: waiting for confirmation').waitFor()
+  await confirmAddress('port@example.com')
   await page.getByRole('link', { name: 'Inbox' }).click()
   await page.getByText('No open alerts').waitFor()
   // The first round of the rule is its baseline, so the van goes in and out until a round has seen it outside.

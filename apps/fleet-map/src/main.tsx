@@ -34,7 +34,11 @@ const views: Record<string, () => preact.JSX.Element> = {
   connect: lazyView(async () => (await import('./views/connect/connect.tsx')).ConnectView),
 }
 
+const AlertMail = lazyView(async () => (await import('./views/alert-mail.tsx')).AlertMailView)
+
 function App() {
+  // Whoever receives a message about alerts needs no access to the service.
+  if (place.value.view === 'alert-mail') return <AlertMail />
   if (place.value.view === 'sign-in') return <SignIn />
   // Until the service has answered, the page cannot know whether somebody is signed in.
   if (!isSignedIn.value) return sessionCaller.value === undefined ? null : <SignIn />

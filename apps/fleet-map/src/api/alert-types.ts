@@ -23,6 +23,7 @@ export type AlertRule = {
   groupId: string | null
   tags: string[]
   channels: { webhook: boolean; emails: string[] }
+  unconfirmedEmails: { email: string; state: 'waiting' | 'refused' }[]
   quietHours: QuietHours | null
   createdAt: string
   updatedAt: string

@@ -24,15 +24,6 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** Removes the secret of a sign-in link from the address and returns it. */
-export function takeLink(): string | undefined {
-  const { link } = place.value.params
-  if (link === undefined) return undefined
-  history.replaceState(null, '', '#/sign-in')
-  place.value = { view: 'sign-in', params: {} }
-  return link
-}
-
 /** Exchanges a link for a session. Throws ApiError when the link cannot be used. */
 export async function useLink(link: string): Promise<void> {
   const signedIn = await call<Caller>('/auth/session', { method: 'POST', body: { link } })

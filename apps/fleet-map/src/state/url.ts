@@ -40,6 +40,16 @@ export function setParams(changes: Record<string, string | null>, { replace = fa
   place.value = next
 }
 
+/** Removes a secret parameter from the address and returns it. */
+export function takeParam(name: string): string | undefined {
+  const { [name]: value, ...params } = place.value.params
+  if (value === undefined) return undefined
+  const next = { view: place.value.view, params }
+  history.replaceState(null, '', write(next))
+  place.value = next
+  return value
+}
+
 export function goTo(view: string, params: Record<string, string> = {}, keep?: string[]): void {
   location.hash = linkTo(view, params, keep)
 }

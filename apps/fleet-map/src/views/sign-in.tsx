@@ -3,8 +3,8 @@ import { ApiError, accessWasRefused, call, isSignedIn, signIn } from '../api/cli
 import { useAction } from '../components/action.ts'
 import { FailureNotice } from '../components/notice.tsx'
 import { caller } from '../state/session.ts'
-import { loadSession, provider, providerAddress, takeLink, useLink } from '../state/sign-in.ts'
-import { goTo, place } from '../state/url.ts'
+import { loadSession, provider, providerAddress, useLink } from '../state/sign-in.ts'
+import { goTo, place, takeParam } from '../state/url.ts'
 
 const problems: Record<string, string> = {
   expired: 'The sign-in took too long or began in another browser. Sign in again.',
@@ -15,7 +15,7 @@ const problems: Record<string, string> = {
 
 /** Signs in with a link, at the identity provider, or with an API key. */
 export function SignIn() {
-  const [link] = useState(takeLink)
+  const [link] = useState(() => takeParam('link'))
   // The service answers when the page loads; after a sign-out, it has to be asked again.
   useEffect(() => {
     if (provider.value === null && link === undefined) void loadSession()

@@ -13,6 +13,7 @@ import { place, setParams } from '../../state/url.ts'
 import { conditionText, SeverityLabel } from './alert-text.tsx'
 import { RuleDialog } from './rule-dialog.tsx'
 import type { RuleTargets } from './rule-form.ts'
+import { UnconfirmedEmails } from './unconfirmed-emails.tsx'
 
 /** Lists the rules; creates, edits, enables, disables and deletes them. */
 export function AlertRules({ org }: { org: string }) {
@@ -60,6 +61,7 @@ export function AlertRules({ org }: { org: string }) {
           </p>
         </Empty>
       ) : null}
+      <UnconfirmedEmails org={org} rules={list.items} />
       {list.items.length > 0 ? (
         <Table
           caption="Alert rules"

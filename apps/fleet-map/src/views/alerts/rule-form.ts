@@ -6,7 +6,7 @@ import { wordsOf } from '../../components/words.ts'
 export type RuleTargets = { groups: Group[]; places: Place[] }
 
 /** What a rule is created from. */
-export type RuleBody = Omit<AlertRule, 'id' | 'createdAt' | 'updatedAt'>
+export type RuleBody = Omit<AlertRule, 'id' | 'unconfirmedEmails' | 'createdAt' | 'updatedAt'>
 
 export const newRule: RuleBody = {
   name: '',

@@ -14,6 +14,7 @@ import { subscriptionLabel } from './subscription.ts'
 type Usage = {
   devices: { used: number; limit: number; byStatus: Record<DeviceStatus, number> }
   requestsPerMinute: number
+  alertMails: { used: number; limit: number }
   historyDays: number
   features: Record<'smartTagGroups' | 'fleetGps' | 'coverage', boolean>
   limits: Record<string, { limit: number; used: number }>
@@ -29,6 +30,7 @@ const limitLabel: Record<string, string> = {
   firmwareImages: 'Firmware images',
   savedViews: 'Saved views',
   alertRules: 'Alert rules',
+  waitingAddresses: 'Addresses that wait for a confirmation',
   openBatches: 'Unfinished job batches',
 }
 
@@ -90,6 +92,12 @@ export function OrganizationSettings({ org }: { org: string }) {
             <div>
               <dt>API requests per minute</dt>
               <dd>{count(usage.requestsPerMinute)}</dd>
+            </div>
+            <div>
+              <dt>Alert e-mail today (UTC)</dt>
+              <dd>
+                {count(usage.alertMails.used)} of {count(usage.alertMails.limit)}
+              </dd>
             </div>
             <div>
               <dt>History</dt>
