@@ -13,6 +13,9 @@ const webhookSchema = z
     url: z.string(),
     events: z.array(z.enum(eventTypes)),
     description: z.string().nullable(),
+    confirmedAt: instantOut()
+      .nullable()
+      .describe('When the receiver accepted the first delivery. Null before; then a failed attempt delays all others.'),
     disabledAt: instantOut().nullable().describe('When the webhook was disabled; null while it is active.'),
     disabledReason: z.string().nullable(),
     createdAt: instantOut(),

@@ -91,6 +91,7 @@ export async function sendTestEvent(
   await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
+    await endHold(connection, { organizationId, webhookId })
     await requireEnabled(connection, { organizationId, webhookId })
     const { rows } = await connection.query<DeliveryRow>(
       `INSERT INTO webhook_delivery (id, organization_id, webhook_id, event_id, type, payload)
@@ -121,6 +122,7 @@ export async function redeliver(
   })
   await requireOrganization(ctx, organizationId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
+    await endHold(connection, { organizationId, webhookId })
     await requireEnabled(connection, { organizationId, webhookId })
     const { rows } = await connection.query<DeliveryRow>(
       `UPDATE webhook_delivery SET delivered_at = NULL, attempt = 0, next_attempt_at = now(), last_error = NULL
@@ -130,6 +132,17 @@ export async function redeliver(
     if (!rows[0]) throw notFound('delivery', deliveryId)
     return queued(ctx, connection, rows[0], 'webhook.redelivered', { organizationId, webhookId })
   })
+}
+
+/**
+ * Lets the next attempt of a webhook without a confirmation begin at once, since a person asked for it. Comes first, because
+ * two that upgrade a shared lock would wait for each other.
+ */
+async function endHold(connection: Connection, { organizationId, webhookId }: Webhook): Promise<void> {
+  await connection.query('UPDATE webhook SET held_until = NULL WHERE organization_id = $1 AND id = $2', [
+    organizationId,
+    isUuid(webhookId) ? webhookId : null,
+  ])
 }
 
 async function queued(

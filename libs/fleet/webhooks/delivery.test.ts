@@ -64,14 +64,15 @@ const guarded = createWebhookSender({ ca: testTls.cert, timeoutMs: 10_000 })
 const receiverUrl = (path = '/in', host = 'localhost') =>
   `https://${host}:${(receiver.address() as AddressInfo).port}${path}`
 
-async function newWebhook(url = receiverUrl(), owner?: string) {
+async function newWebhook(url = receiverUrl(), owner?: string, { confirmed = true } = {}) {
   const organizationId = owner ?? (await insertOrganization(pool, 'Harbour ferries', 'pro')).id
   const { rows } = await pool.query<{ id: string }>('SELECT uuidv7() AS id')
   const id = String(rows[0]?.id)
   const sealed = (await dataKeyOf(pool, keyring, organizationId)).seal(secret, webhookSecretPlace(id))
   await pool.query(
-    `INSERT INTO webhook (id, organization_id, url, events, sealed_secret) VALUES ($1, $2, $3, '{device.created}', $4)`,
-    [id, organizationId, url, sealed],
+    `INSERT INTO webhook (id, organization_id, url, events, sealed_secret, confirmed_at)
+     VALUES ($1, $2, $3, '{device.created}', $4, CASE WHEN $5 THEN now() END)`,
+    [id, organizationId, url, sealed, confirmed],
   )
   return { id, organizationId }
 }
@@ -103,6 +104,44 @@ describe('signWebhook', () => {
     expect(signWebhook({ ...message, body: '{"test": 2432232314}' })).toBe(
       'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
     )
+  })
+})
+
+describe('a webhook whose receiver has not accepted a delivery', () => {
+  const refusing = (sent: string[]): WebhookSender => ({
+    send: async ({ id }) => {
+      sent.push(id)
+      return { delivered: false, reason: 'the receiver responded with 404', gone: false }
+    },
+    close: async () => {},
+  })
+
+  test('gets as few attempts for many events as for one, and is then disabled', async () => {
+    const { id, organizationId } = await newWebhook(receiverUrl(), undefined, { confirmed: false })
+    for (let event = 0; event < 30; event++) await happen(organizationId)
+    const sent: string[] = []
+    await work(refusing(sent))
+    expect(sent).toHaveLength(1)
+    for (const delayMs of retryDelaysMs) {
+      nowMs += delayMs - 1
+      await work(refusing(sent))
+      nowMs += 1
+      await work(refusing(sent))
+    }
+    expect(sent).toHaveLength(1 + retryDelaysMs.length)
+    expect(await stateOf(id)).toMatchObject({ disabled_at: expect.any(Date), waiting: 0 })
+  })
+
+  test('gets all events after it accepted one', async () => {
+    const { id, organizationId } = await newWebhook(receiverUrl(), undefined, { confirmed: false })
+    for (let event = 0; event < 5; event++) await happen(organizationId)
+    await work(refusing([]))
+    nowMs += retryDelaysMs[0] ?? 0
+    await work()
+    expect(received).toHaveLength(5)
+    expect((await pool.query('SELECT failures, held_until FROM webhook WHERE id = $1', [id])).rows).toEqual([
+      { failures: 0, held_until: null },
+    ])
   })
 })
 

@@ -104,7 +104,8 @@ export async function attemptDelivery(worker: WebhookWorker, delivery: Delivery)
   const outcome = await send(worker, delivery)
   if (outcome.delivered) return markDelivered(pool, delivery.id, clock())
   const delayMs = outcome.gone ? undefined : retryDelaysMs[delivery.attempt - 1]
-  if (delayMs === undefined) return disable(worker, delivery, outcome)
+  const canHold = delayMs !== undefined && (await holdUnconfirmed(worker, delivery))
+  if (delayMs === undefined || !canHold) return disable(worker, delivery, outcome)
   await pool.query('UPDATE webhook_delivery SET next_attempt_at = $2, last_error = $3 WHERE id = $1', [
     delivery.id,
     new Date(clock() + delayMs),
@@ -136,10 +137,28 @@ async function send({ pool, keyring, sender, clock }: WebhookWorker, delivery: D
 }
 
 const markDelivered = async (pool: Queryable, id: string, nowMs: number): Promise<void> => {
-  await pool.query('UPDATE webhook_delivery SET delivered_at = $2, last_error = NULL WHERE id = $1', [
-    id,
-    new Date(nowMs),
-  ])
+  await pool.query(
+    `WITH delivered AS (
+       UPDATE webhook_delivery SET delivered_at = $2, last_error = NULL WHERE id = $1 RETURNING webhook_id
+     )
+     UPDATE webhook SET confirmed_at = $2, failures = 0, held_until = NULL FROM delivered
+     WHERE webhook.id = delivered.webhook_id AND webhook.confirmed_at IS NULL`,
+    [id, new Date(nowMs)],
+  )
+}
+
+/**
+ * After a failed attempt, lets a webhook whose receiver never accepted a delivery rest, longer each time, whichever delivery it
+ * was. Returns false when all attempts are used up.
+ */
+async function holdUnconfirmed({ pool, clock }: WebhookWorker, { webhook_id }: Delivery): Promise<boolean> {
+  const { rows } = await pool.query<{ failures: number }>(
+    `UPDATE webhook SET failures = failures + 1,
+       held_until = $2::timestamptz + make_interval(secs => coalesce(($3::int[])[failures + 1], 0) / 1000.0)
+     WHERE id = $1 AND confirmed_at IS NULL RETURNING failures`,
+    [webhook_id, new Date(clock()), retryDelaysMs],
+  )
+  return (rows[0]?.failures ?? 0) <= retryDelaysMs.length
 }
 
 /** Disables a webhook: deletes its pending deliveries, and records the reason with the webhook and in the audit log. */

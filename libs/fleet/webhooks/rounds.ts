@@ -58,6 +58,12 @@ export function createWebhookRounds(
   }
 }
 
+/**
+ * SQL condition that attempts can be made to `webhook` at the time $1. One whose receiver has never accepted a delivery rests
+ * after each failed attempt, so that a URL of somebody else does not receive one attempt for each event.
+ */
+const isOpenSql = 'webhook.disabled_at IS NULL AND (webhook.held_until IS NULL OR webhook.held_until <= $1)'
+
 /** Returns whether there are events or due deliveries. This costs much less than the statements that take them. */
 async function isWorkWaiting({ pool, clock }: WebhookWorker): Promise<boolean> {
   const { rows } = await pool.query<{ waiting: boolean }>(
@@ -67,7 +73,7 @@ async function isWorkWaiting({ pool, clock }: WebhookWorker): Promise<boolean> {
          WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $1
          LIMIT 1
        ) due
-       WHERE webhook.disabled_at IS NULL
+       WHERE ${isOpenSql}
      ) AS waiting`,
     [new Date(clock())],
   )
@@ -90,10 +96,10 @@ async function claimDue({ pool, clock }: WebhookWorker, inProgress: readonly Del
          SELECT id, next_attempt_at FROM webhook_delivery
          WHERE webhook_id = webhook.id AND delivered_at IS NULL AND next_attempt_at <= $1
          ORDER BY next_attempt_at
-         LIMIT greatest(0, ${attemptsPerWebhook} - (SELECT count(*) FROM in_progress WHERE webhook_id = webhook.id))
+         LIMIT greatest(0, CASE WHEN webhook.confirmed_at IS NULL THEN 1 ELSE ${attemptsPerWebhook} END - (SELECT count(*) FROM in_progress WHERE webhook_id = webhook.id))
          FOR UPDATE SKIP LOCKED
        ) delivery
-       WHERE webhook.disabled_at IS NULL
+       WHERE ${isOpenSql}
      ), due AS MATERIALIZED (
        SELECT * FROM waiting WHERE place <= ${attemptsPerOrganization} ORDER BY place, next_attempt_at LIMIT $5
      )

@@ -23,6 +23,8 @@ type Webhook = {
   /** When the webhook was disabled; null while it is enabled. */
   disabledAt: string | null
   disabledReason: string | null
+  /** When the receiver accepted the first delivery; null before. */
+  confirmedAt: string | null
   createdAt: string
 }
 
@@ -33,10 +35,11 @@ type WebhookRow = {
   description: string | null
   disabled_at: Date | null
   disabled_reason: string | null
+  confirmed_at: Date | null
   created_at: Date
 }
 
-const columns = 'id, url, events, description, disabled_at, disabled_reason, created_at'
+const columns = 'id, url, events, description, disabled_at, disabled_reason, confirmed_at, created_at'
 
 const toWebhook = (row: WebhookRow): Webhook => ({
   id: row.id,
@@ -45,6 +48,7 @@ const toWebhook = (row: WebhookRow): Webhook => ({
   description: row.description,
   disabledAt: row.disabled_at?.toISOString() ?? null,
   disabledReason: row.disabled_reason,
+  confirmedAt: row.confirmed_at?.toISOString() ?? null,
   createdAt: row.created_at.toISOString(),
 })
 
@@ -136,7 +140,8 @@ export async function changeWebhook(ctx: FleetContext, change: WebhookChange): P
       `UPDATE webhook SET events = coalesce($3, events), description = CASE WHEN $4 THEN $5 ELSE description END,
               disabled_at = CASE WHEN $6 THEN NULL WHEN NOT $6 THEN coalesce(disabled_at, now()) ELSE disabled_at END,
               disabled_reason = CASE WHEN $6 THEN NULL
-                WHEN NOT $6 THEN coalesce(disabled_reason, 'Disabled by a person.') ELSE disabled_reason END
+                WHEN NOT $6 THEN coalesce(disabled_reason, 'Disabled by a person.') ELSE disabled_reason END,
+              failures = CASE WHEN $6 THEN 0 ELSE failures END, held_until = CASE WHEN $6 THEN NULL ELSE held_until END
         WHERE organization_id = $1 AND id = $2 RETURNING ${columns}`,
       [organizationId, webhookId, events ?? null, description !== undefined, description ?? null, enabled ?? null],
     )

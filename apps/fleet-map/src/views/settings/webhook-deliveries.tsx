@@ -28,6 +28,8 @@ export function WebhookDeliveries({ path, hook, onChanged }: { path: string; hoo
   const list = usePages<Delivery>(`${path}/deliveries`, {})
   const { busy, failure, run } = useAction()
   const isDisabled = hook.disabledAt !== null
+  // The list is newer than the webhook while deliveries wait.
+  const isUnconfirmed = hook.confirmedAt === null && !list.items.some(({ status }) => status === 'delivered')
   const isWaiting = list.items.some(({ status }) => status === 'pending')
   useEffect(() => {
     if (!isWaiting) return
@@ -96,6 +98,11 @@ export function WebhookDeliveries({ path, hook, onChanged }: { path: string; hoo
         <WebhookState disabled={isDisabled} /> <code class="long">{hook.url}</code>
       </p>
       {hook.disabledReason ? <div class="notice">{hook.disabledReason}</div> : null}
+      {isUnconfirmed && isWaiting && !isDisabled ? (
+        <div class="notice">
+          The receiver has not accepted a delivery yet. Until it does, a failed attempt delays all deliveries.
+        </div>
+      ) : null}
       <FailureNotice reason={failure} />
       <List
         list={list}

@@ -3,6 +3,8 @@ export type Webhook = {
   url: string
   events: string[]
   description: string | null
+  /** When the receiver accepted the first delivery. */
+  confirmedAt: string | null
   disabledAt: string | null
   disabledReason: string | null
 }
