@@ -77,7 +77,10 @@ describe('versions beyond the limit', () => {
     expect(await kept()).toEqual([9, 8, 7, 4, 3, 2])
     expect((await call('POST', `/orgs/${organizationId}/job-batches/${retryable.id}/retry`)).status).toBe(202)
 
-    await pool.query('UPDATE job_batch SET succeeded = total, queued = 0 WHERE organization_id = $1', [organizationId])
+    await pool.query(
+      'UPDATE job_batch SET succeeded = total, queued = 0, cancelled = 0, finished_at = now() WHERE organization_id = $1',
+      [organizationId],
+    )
     await call('POST', `${one}/roll-back`, { version: 2 })
     expect(await kept()).toEqual([10, 9, 8, 4])
   })

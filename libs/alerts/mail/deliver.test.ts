@@ -231,3 +231,33 @@ test('a message whose outcome cannot be stored is reported with its organization
   expect(await sendMails(worker(killed), rounds)).toBe(1)
   expect(failed).toEqual([fleet.organizationId])
 })
+
+test('messages beyond the daily quota wait for the next UTC day; a failed attempt does not count', async () => {
+  const fleet = await createJobFleet(pool, 2)
+  const [first = '', second = ''] = fleet.deviceIds
+  await newAlertRule(fleet, offline, emails('fleet@example.com', 'night@example.com'))
+  const silence = async (deviceId: string) => {
+    await pool.query("UPDATE device SET last_seen_at = now() - interval '1 hour' WHERE id = $1", [deviceId])
+    await evaluateStored(system)
+  }
+  const plans = Object.fromEntries(
+    Object.entries(system.plans).map(([name, plan]) => [name, { ...plan, alertMailsPerDay: 1 }]),
+  )
+  const sendOne = () => sendMails({ ...worker(), plans })
+  nowMs = Date.UTC(2031, 0, 1, 12)
+  await silence(first)
+  smtp.refuseWith(451)
+  await sendOne()
+  smtp.refuseWith(undefined)
+  nowMs += mailRetryDelaysMs[0] ?? 0
+  await sendOne()
+  await sendOne()
+  expect(smtp.received).toHaveLength(1)
+  await silence(second)
+  nowMs = Date.UTC(2031, 0, 2)
+  await sendOne()
+  expect(smtp.received).toHaveLength(2)
+  nowMs = Date.UTC(2031, 0, 3)
+  await sendOne()
+  expect(new Set(smtp.received.map(({ to }) => to.join()))).toEqual(new Set(['fleet@example.com', 'night@example.com']))
+})

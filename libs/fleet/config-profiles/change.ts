@@ -13,7 +13,7 @@ import type { FleetContext } from '#fleet/context'
 import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireActiveSubscription } from '#fleet/organizations/subscriptions'
 import { tenantTransaction } from '#fleet/tenant'
-import type { Queryable } from '#postgres/pool'
+import type { Connection, Queryable } from '#postgres/pool'
 
 /** The fields of a profile that belong to a version. */
 export type ProfileContent = {
@@ -94,7 +94,7 @@ export async function updateProfile(
 /** Stores content as the next version of a locked profile, and deletes its oldest ones beyond the limit. Returns its number. */
 export async function saveNextVersion(
   ctx: FleetContext,
-  connection: Queryable,
+  connection: Connection,
   { organizationId, profileId, current }: ProfileReference & { current: Profile },
   content: ProfileContent,
 ): Promise<number> {

@@ -1,34 +1,48 @@
+import type { ProfileReference } from '#fleet/config-profiles/read'
 import type { FleetContext } from '#fleet/context'
 import { readEntitlement } from '#fleet/organizations/subscriptions'
-import type { Queryable } from '#postgres/pool'
+import type { Connection } from '#postgres/pool'
+
+/** How long a batch can be retried after its end with the version that it applied. */
+const retryableDays = 30
 
 /**
- * SQL condition that something still needs version `v` of a profile (a row of `config_profile_version`): it is the present
- * one, a device has it, or a batch can still deliver it, because jobs of it are unfinished or can be retried.
+ * SQL condition that something still needs the version `v` of a profile: a device has it, or a batch can still deliver it,
+ * because it has open jobs, or ended less than 30 days ago and has jobs that can be retried. `$1` is the present time.
  */
-const isPinnedVersionSql = (v: string): string => `(
-  EXISTS (SELECT FROM config_profile present
-    WHERE present.organization_id = ${v}.organization_id AND present.id = ${v}.profile_id AND present.version = ${v}.version)
-  OR EXISTS (SELECT FROM device d
-    WHERE d.organization_id = ${v}.organization_id AND d.config_profile_id = ${v}.profile_id
-      AND d.config_profile_version = ${v}.version)
+const isPinnedSql = `(
+  EXISTS (SELECT FROM device d
+    WHERE d.organization_id = v.organization_id AND d.config_profile_id = v.profile_id AND d.config_profile_version = v.version)
   OR EXISTS (SELECT FROM job_batch b
-    WHERE b.organization_id = ${v}.organization_id AND b.profile_id = ${v}.profile_id AND b.profile_version = ${v}.version
-      AND b.succeeded < b.total))`
+    WHERE b.organization_id = v.organization_id AND b.profile_id = v.profile_id AND b.profile_version = v.version
+      AND (b.finished_at IS NULL
+        OR b.succeeded < b.total AND b.finished_at > $1::timestamptz - interval '${retryableDays} days')))`
 
-/** Deletes the oldest versions of a profile beyond the limit `profileVersions`, except pinned ones. */
+/**
+ * Deletes the oldest versions of a locked profile beyond the limit `profileVersions`, except pinned ones, in the transaction
+ * that adds a version. Skips versions that a retry has locked; the next change deletes them.
+ */
 export async function dropOldVersions(
-  ctx: Pick<FleetContext, 'plans'>,
-  db: Queryable,
-  { organizationId, profileId }: { organizationId: string; profileId: string },
+  ctx: Pick<FleetContext, 'plans' | 'clock'>,
+  connection: Connection,
+  { organizationId, profileId }: ProfileReference,
 ): Promise<void> {
-  const { plan } = await readEntitlement(ctx, db, organizationId)
-  await db.query(
-    `DELETE FROM config_profile_version v
-     WHERE v.organization_id = $1 AND v.profile_id = $2 AND v.version <= (
+  const { plan } = await readEntitlement(ctx, connection, organizationId)
+  const now = new Date(ctx.clock())
+  const { rows } = await connection.query<{ version: number }>(
+    `SELECT v.version FROM config_profile_version v
+     WHERE v.organization_id = $2 AND v.profile_id = $3 AND v.version <= (
        SELECT version FROM config_profile_version
-       WHERE organization_id = $1 AND profile_id = $2 ORDER BY version DESC OFFSET $3 LIMIT 1)
-       AND NOT ${isPinnedVersionSql('v')}`,
-    [organizationId, profileId, plan.limits.profileVersions],
+       WHERE organization_id = $2 AND profile_id = $3 ORDER BY version DESC OFFSET $4 LIMIT 1)
+       AND NOT ${isPinnedSql}
+     FOR UPDATE OF v SKIP LOCKED`,
+    [now, organizationId, profileId, plan.limits.profileVersions],
+  )
+  if (rows.length === 0) return
+  // A second statement, because the first one does not see a retry that committed before it got the lock.
+  await connection.query(
+    `DELETE FROM config_profile_version v
+     WHERE v.organization_id = $2 AND v.profile_id = $3 AND v.version = ANY ($4::int[]) AND NOT ${isPinnedSql}`,
+    [now, organizationId, profileId, rows.map(({ version }) => version)],
   )
 }

@@ -7,7 +7,7 @@ type Limit = { most: number; what: string; stored: string; within?: 'device' | '
 const openJob = "status IN ('queued', 'dispatched', 'inProgress')"
 
 /** Every limit on what an organization stores. What a list shows counts, so that a caller sees what to delete. */
-export const limitTable = {
+const limitTable = {
   apiKeys: {
     most: 1_000,
     what: 'API keys',
