@@ -9,7 +9,9 @@ const auditSchema = z
   .object({
     id: uuid(),
     at: instantOut(),
-    actor: z.string().describe('`key:…`, `user:…`, `device:…` or `system`.'),
+    actor: z
+      .string()
+      .describe('`key:…`, `user:…`, `device:…`, `email:…` (who answered a message about alerts) or `system`.'),
     action: z.string(),
     subjectType: z.string(),
     subjectId: z.string(),

@@ -10,7 +10,7 @@ type AuditAction = {
   detail?: Record<string, unknown>
 }
 
-/** An action with its actor: `key:…`, `user:…`, `enrollment-key:…` or `system`. */
+/** An action with its actor: `key:…`, `user:…`, `enrollment-key:…`, `email:…` (who answered a message) or `system`. */
 type AuditEntry = AuditAction & { actor: string; requestId?: string }
 
 /** Writes the audit rows of what a caller did, in the caller's transaction. */
