@@ -18,9 +18,9 @@ import type { Services } from '../services.ts'
 import { adapterErrorResponse, headOf, translatedProblem } from './adapter-errors.ts'
 import type { Admitted, AppContext, AppEnv } from './app-env.ts'
 import { unauthenticatedBodyMs } from './bodies.ts'
+import { authenticateCaller } from './caller.ts'
 import { clientAddress } from './client-address.ts'
 import { answerOnce } from './idempotency.ts'
-import { requireOwnPage } from './own-page.ts'
 import { requestValidators, validatedRequest } from './request.ts'
 import type { Reply, Route } from './route.ts'
 
@@ -117,7 +117,9 @@ async function handle(route: Route, c: AppContext, services: Services, tracepare
     requestId: c.get('requestId'),
     traceparent,
   }
-  const run = (within: FleetContext) => route.handle({ ctx: within, services, http: c, admission, ...parsed })
+  const reauthenticate = () => authenticateCaller(services, c)
+  const run = (within: FleetContext) =>
+    route.handle({ ctx: within, services, http: c, admission, reauthenticate, ...parsed })
   const inTurn = () => answerOnce(route, c.req, parsed, ctx, run)
   const line = route.line?.(services)
   const answer = await (line ? line.run(principal.rateLimit.key, inTurn, c.req.raw.signal) : inTurn())
@@ -160,20 +162,11 @@ async function admit(route: Route, c: AppContext, services: Services): Promise<A
     if (router instanceof Response) return adapter ? translatedProblem(adapter, router, c) : router
     return { principal: anonymous, terms: termsOf(bodies.device, router.tokenDigest), ...router, authorization }
   }
-  const principal = await countingFailures(services, address, () => authenticate(c, services, address))
+  const principal = await countingFailures(services, address, () => authenticateCaller(services, c, address))
   c.set('principal', principal)
   const state = await services.requestLimiter.consume(principal.rateLimit.key, principal.rateLimit.perMinute)
   c.set('extra', rateLimitHeaders(state))
   return { principal, terms: termsOf(bodies.principal, principal.rateLimit.key) }
-}
-
-/** Credentials in the header take precedence over the cookie of the web page. */
-function authenticate(c: AppContext, { authenticator, sessionCookie }: Services, address: string): Promise<Principal> {
-  const authorization = c.req.header('authorization')
-  const session = authorization === undefined ? sessionCookie.read(c) : undefined
-  if (session === undefined) return authenticator.authenticate(authorization, address)
-  requireOwnPage(c)
-  return authenticator.authenticateSession(session, address)
 }
 
 /**

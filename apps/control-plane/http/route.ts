@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { Adapter } from '#adapters/adapter'
 import type { ServiceError } from '#core/errors'
 import type { FairQueue } from '#core/fair-queue'
+import type { Principal } from '#fleet/access/principal'
 import type { Scope } from '#fleet/access/scopes'
 import type { FleetContext } from '#fleet/context'
 import type { BodyTerms } from '#http/body'
@@ -32,6 +33,8 @@ export type RouteInput<Params, Query, Body> = {
   query: Query
   body: Body
   http: Context
+  /** Authenticates the caller again, for responses that take long. Throws if its credentials are no longer valid. */
+  reauthenticate: () => Promise<Principal>
   /** The limits of the body, for handlers that read it themselves. */
   admission: Admission
 }

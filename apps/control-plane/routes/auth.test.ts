@@ -1,43 +1,18 @@
 import { createHmac } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import {
-  exportJWK,
-  exportSPKI,
-  type GenerateKeyPairResult,
-  generateKeyPair,
-  importJWK,
-  type JWTPayload,
-  SignJWT,
-} from 'jose'
+import { exportSPKI, importJWK, type JWTPayload } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
-
-const issuer = 'https://login.example.test'
-const audience = 'https://api.example.test'
+import { startTokenIssuer } from '#test/token-issuer'
 
 let api: TestControlPlane
-let keys: GenerateKeyPairResult
-let jwksServer: Server
-
+let issuer: Awaited<ReturnType<typeof startTokenIssuer>>
 beforeAll(async () => {
-  keys = await generateKeyPair('RS256')
-  const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256' }
-  jwksServer = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] }))).listen(
-    0,
-    '127.0.0.1',
-  )
-  await new Promise((resolve) => jwksServer.once('listening', resolve))
-  const { port } = jwksServer.address() as AddressInfo
-  api = await startControlPlane({
-    OIDC_ISSUER: issuer,
-    OIDC_AUDIENCE: audience,
-    OIDC_JWKS_URL: `http://127.0.0.1:${port}/jwks`,
-  })
+  issuer = await startTokenIssuer()
+  api = await startControlPlane(issuer.environment)
 })
 afterAll(async () => {
   await api.close()
-  jwksServer.close()
+  issuer.close()
 })
 
 const form = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
@@ -127,21 +102,16 @@ describe('our own access tokens', () => {
 })
 
 describe('an identity provider’s access tokens', () => {
-  const sign = (claims: JWTPayload, header: { typ?: string; kid?: string } = {}) =>
-    new SignJWT({ iss: issuer, aud: audience, sub: 'ann', exp: Math.floor(Date.now() / 1000) + 300, ...claims })
-      .setProtectedHeader({ alg: 'RS256', kid: 'one', typ: 'at+jwt', ...header })
-      .sign(keys.privateKey)
-
   test('grant the scopes of their claim, and never platform access', async () => {
     const { id } = await api.newOrganization()
-    const token = await sign({ orgs: { [id]: ['device:read', 'platform', 'unknown'] } })
+    const token = await issuer.sign({ orgs: { [id]: ['device:read', 'platform', 'unknown'] } })
     expect((await api.call('GET', `/devices?orgId=${id}`, { token })).status).toBe(200)
     expect((await api.call('GET', `/orgs/${id}/usage`, { token })).status).toBe(403)
     expect((await api.call('POST', '/orgs', { token, json: { name: 'A' } })).status).toBe(403)
   })
 
   test('403 for lists, and an empty list of organizations, without organizations in the claim', async () => {
-    const token = await sign({ orgs: { '00000000-0000-4000-8000-000000000000': ['device:read'] } })
+    const token = await issuer.sign({ orgs: { '00000000-0000-4000-8000-000000000000': ['device:read'] } })
     expect((await api.call('GET', '/devices', { token })).status).toBe(403)
     expect(await api.call('GET', '/orgs', { token })).toMatchObject({
       status: 200,
@@ -159,7 +129,7 @@ describe('an identity provider’s access tokens', () => {
     ['an unknown key id', {}, { kid: '../../dev/null' }],
   ])('401 for %s', async (_what, claims, header) => {
     const { id } = await api.newOrganization()
-    const token = await sign({ orgs: { [id]: ['admin'] }, ...(claims as JWTPayload) }, header)
+    const token = await issuer.sign({ orgs: { [id]: ['admin'] }, ...(claims as JWTPayload) }, header)
     expect((await api.call('GET', '/devices', { token })).status).toBe(401)
   })
 })

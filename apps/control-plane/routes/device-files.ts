@@ -78,7 +78,7 @@ export const deviceFileRoutes: Route[] = [
     path: '/devices/export',
     summary: 'Export devices as a file',
     description:
-      'Streams all devices that match the filters, newest first. The connection closes before the end of the file if the key is revoked during the download.',
+      'Streams all devices that match the filters, newest first. The connection closes before the end of the file if the key or the session is revoked or loses its access during the download.',
     tag,
     access: 'device:read',
     query: z.strictObject({ format: z.enum(['csv', 'ndjson']).default('csv'), ...deviceFilter }),
@@ -90,12 +90,12 @@ export const deviceFileRoutes: Route[] = [
       },
       404: { description: 'The organization does not exist, or you cannot read it.' },
     },
-    handle: async ({ ctx, services, http, query: { format, ...filter } }) => {
+    handle: async ({ ctx, services, http, reauthenticate, query: { format, ...filter } }) => {
       const { mediaType, head, lines } = exportFormats[format]
       const devices = await openDeviceExport(ctx, { filter })
       let start: string = head
       const body = guardedStream(http, services, {
-        check: async () => devices.check(await services.authenticator.authenticate(http.req.header('authorization'))),
+        check: async () => devices.check(await reauthenticate()),
         async next() {
           const page = await devices.next()
           const text = page && start + lines(page)

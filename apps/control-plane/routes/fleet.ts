@@ -107,7 +107,7 @@ const stream = route({
     ...planned,
     ...hidden,
   },
-  async handle({ ctx, services, query, http }) {
+  async handle({ ctx, services, query, http, reauthenticate }) {
     const since = http.req.header('last-event-id') ?? query.since
     // Check for errors before the stream begins, the cheapest check first.
     services.fleetMaps.streams.checkRoom(ctx.principal)
@@ -117,7 +117,7 @@ const stream = route({
     const events = services.fleetMaps.streams.open({
       ctx,
       query: { ...query, since },
-      stillAllowed: () => services.authenticator.authenticate(http.req.header('authorization')),
+      stillAllowed: reauthenticate,
       disconnect: () => disconnect(http),
     })
     return new Response(events, { headers })

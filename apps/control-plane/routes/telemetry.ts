@@ -156,7 +156,7 @@ const history = route({
   path: '/api/:modelSegment/:deviceId/telemetry/history',
   summary: 'Get the telemetry history of a device',
   description:
-    'Items are sorted by time, newest first, then by kind. If the plan limits the window, `window.limitedBy` is `plan`. CSV and NDJSON are streamed; the connection closes before the end if the key is revoked or the device is deleted during the download.',
+    'Items are sorted by time, newest first, then by kind. If the plan limits the window, `window.limitedBy` is `plan`. CSV and NDJSON are streamed; the connection closes before the end if the key or the session is revoked or the device is deleted during the download.',
   tag: 'Telemetry',
   access: 'telemetry:read',
   params,
@@ -171,16 +171,14 @@ const history = route({
   },
   async handle(input) {
     requireModel(input)
-    const { ctx, services, query, params, http } = input
+    const { ctx, services, query, params, http, reauthenticate } = input
     const cursor = query.cursor === undefined ? undefined : services.cursors.open(query.cursor, boundTo(input))
     const position = cursor === undefined ? undefined : (JSON.parse(cursor) as HistoryCursor)
     const reader = requestReader(input)
     const found = await openHistory(ctx, reader, params.deviceId, query, position)
     if (query.format !== 'json') {
-      const reopen = async () => {
-        const principal = await services.authenticator.authenticate(http.req.header('authorization'))
-        return openHistory({ ...ctx, principal }, reader, params.deviceId, query, found)
-      }
+      const reopen = async () =>
+        openHistory({ ...ctx, principal: await reauthenticate() }, reader, params.deviceId, query, found)
       const start = { limit: query.limit, after: position?.after }
       const body = guardedStream(http, services, historyText(found, query, query.format, start, reopen))
       return new Response(body, { headers: { 'content-type': streamTypes[query.format] } })
