@@ -143,6 +143,31 @@ describe('GET /fleet/gps/stream', () => {
   })
 })
 
+test('a stream that is answered less often ends within 5 s as well when its key is revoked', async () => {
+  const { organization } = await organizationWithDevice()
+  const { fleetMaps: fleet, readers, pool, plans, keyring, clock, authenticator } = api.services
+  const streams = createGpsStreams({ fleet, readers })
+  const stillAllowed = () => authenticator.authenticate(`Bearer ${organization.key}`)
+  // Each answer seems to take seconds, so that the next one is due after the longest pause.
+  let passedMs = 0
+  const slowClock = () => {
+    passedMs += 1_000
+    return clock() + passedMs
+  }
+  const ctx = { pool, plans, keyring, clock: slowClock, principal: await stillAllowed(), requestId: 'test' }
+  const query = gpsQuery.parse({ include: 'devices' })
+  const reader = streams.open({ ctx, query, stillAllowed, disconnect: () => false }).getReader()
+  const next = async () => new TextDecoder().decode((await reader.read()).value)
+  expect(await next()).toContain('event: snapshot')
+  let event = next()
+  // The first pause begins after the answer that follows the snapshot.
+  await Promise.race([event, until('the long pause', async () => passedMs > 12_000, 20_000)])
+  await revoke(organization)
+  const revokedAtMs = performance.now()
+  while (!(await event).includes('event: error')) event = next()
+  expect(performance.now() - revokedAtMs).toBeLessThan(5_000)
+})
+
 describe('streams whose clients stop reading', () => {
   const open = async (limits: Partial<StreamLimits>, count: number) => {
     const { organization } = await organizationWithDevice()

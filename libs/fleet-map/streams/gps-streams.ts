@@ -43,7 +43,19 @@ export function createGpsStreams({ fleet, readers, limits = streamLimits }: Sour
 
   const schedule = (question: Question, nowMs: number): void => {
     clearTimeout(question.timer)
-    question.timer = setTimeout(() => ask(question, false), Math.max(0, question.dueAtMs - nowMs)).unref()
+    const waitMs = Math.max(0, question.dueAtMs - nowMs)
+    // A question that is asked less often still checks its listeners as often.
+    const next = waitMs > tickMs ? () => check(question) : () => ask(question, false)
+    question.timer = setTimeout(next, Math.min(waitMs, tickMs)).unref()
+  }
+
+  /** Authenticates the listeners again without an answer. */
+  const check = async (question: Question): Promise<void> => {
+    const [first] = question.streams
+    await Promise.all([...question.streams].map((stream) => admit(question, stream)))
+    if (question.isAsked) return
+    if (question.streams.size === 0) remove(question)
+    else schedule(question, (first?.listener.ctx.clock ?? Date.now)())
   }
 
   const ask = async (question: Question, onlyNew: boolean): Promise<void> => {
