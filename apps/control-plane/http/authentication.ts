@@ -54,7 +54,7 @@ export function createAuthenticator(parts: Parts): Authenticator {
   }
   const byOwnToken = async (token: string, address: string | undefined): Promise<Principal> => {
     const { keyId } = await tokens.verify(token, clock()).catch(() => refuseToken())
-    return principalOf(await keys.byId(keyId, address))
+    return { ...principalOf(await keys.byId(keyId, address)), byAccessToken: true }
   }
   const byProviderToken = async (token: string): Promise<Principal> => {
     if (!provider) return refuseToken()

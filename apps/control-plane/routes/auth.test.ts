@@ -119,6 +119,15 @@ describe('an identity provider’s access tokens', () => {
     })
   })
 
+  test('cannot create a sign-in link', async () => {
+    const { id } = await api.newOrganization()
+    const token = await issuer.sign({ orgs: { [id]: ['admin'] } })
+    expect(await api.call('POST', '/auth/sign-in-links', { token })).toMatchObject({
+      status: 403,
+      body: { code: 'api_key_required' },
+    })
+  })
+
   test.each([
     ['another issuer', { iss: 'https://evil.example.test' }, {}],
     ['another audience', { aud: 'https://other.example.test' }, {}],

@@ -48,6 +48,22 @@ describe('POST /auth/sign-in-links', () => {
   })
 })
 
+describe('POST /auth/sign-in-links with a short-lived credential', () => {
+  test('403 api_key_required for an access token of the same key, which would outlive itself', async () => {
+    const { key } = await api.newOrganization()
+    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: key, client_secret: key })
+    const { body } = await api.call('POST', '/auth/token', {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: form.toString(),
+    })
+    expect(await api.call('POST', '/auth/sign-in-links', { token: body.access_token })).toMatchObject({
+      status: 403,
+      body: { code: 'api_key_required', detail: expect.stringContaining('Send the key itself') },
+    })
+    expect((await api.call('POST', '/auth/sign-in-links', { token: key })).status).toBe(201)
+  })
+})
+
 describe('POST /auth/session', () => {
   test('201 sets a cookie with the scopes of the key that made the link', async () => {
     const { id, key } = await api.newOrganization()

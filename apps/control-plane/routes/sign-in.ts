@@ -51,7 +51,10 @@ export const signInRoutes: Route[] = [
     idempotent: 'secret',
     answers: {
       201: { description: 'The link.', schema: z.object({ url: z.url(), expiresAt: instantOut() }) },
-      403: { description: '`api_key_required`: only an API key can create a link.' },
+      403: {
+        description:
+          '`api_key_required`: only an API key can create a link. Sessions and access tokens, also those of an identity provider, cannot.',
+      },
     },
     handle: async ({ ctx, services }) => {
       const { token, expiresAt } = await createSignInLink(ctx)

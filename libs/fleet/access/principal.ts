@@ -9,6 +9,8 @@ export type Principal = {
   name?: string
   /** The sign-in session of a person on the web page; absent for callers with their own credentials. */
   sessionId?: string
+  /** True for a short-lived access token that was issued for an API key. */
+  byAccessToken?: true
   /** Holds every scope in every organization. */
   platform: boolean
   /** The organization the principal belongs to; null for platform keys. */

@@ -7,15 +7,19 @@ const lifetimeMinutes = 10
 
 /**
  * Creates a token with which one person can sign in within ten minutes, with the scopes of the calling API key. Throws 403
- * for callers that are no API key: a session or a user cannot pass on its access.
+ * for callers that do not send an API key: an access token, a session or a user cannot make an access that lasts longer.
  */
 export async function createSignInLink({
   pool,
   principal,
 }: Pick<FleetContext, 'pool' | 'principal'>): Promise<{ token: string; expiresAt: string }> {
   const keyId = principal.id.startsWith('key:') ? principal.id.slice('key:'.length) : undefined
-  if (keyId === undefined || principal.sessionId !== undefined)
-    throw new ServiceError(403, 'api_key_required', 'Only an API key can create a sign-in link.')
+  if (keyId === undefined || principal.sessionId !== undefined || principal.byAccessToken)
+    throw new ServiceError(
+      403,
+      'api_key_required',
+      'Only an API key can create a sign-in link. Send the key itself instead of a session or an access token.',
+    )
   const { token, hash } = issueToken('fll')
   const { rows } = await pool.query<{ expires_at: Date }>(
     `INSERT INTO sign_in_link (token_hash, api_key_id, expires_at)
