@@ -26,6 +26,7 @@ import type { AppCopies } from './routes/collect-metrics.ts'
 import type { SignInAttempts } from './sign-in/attempts.ts'
 import type { ClaimNames } from './sign-in/granted-access.ts'
 import type { SignInProvider } from './sign-in/provider.ts'
+import type { TokenSeal } from './sign-in/token-seal.ts'
 
 /** What routes reach beyond their own domain verb. Built once in main.ts, passed as a value. */
 export type Services = {
@@ -54,6 +55,7 @@ export type Services = {
   /** Sign-in at the identity provider; undefined if it is not configured. */
   signInProvider: SignInProvider | undefined
   signInAttempts: SignInAttempts
+  tokenSeal: TokenSeal
   /** Where the claims of the identity provider name the user's access. */
   claimNames: ClaimNames
   /** Allowance of requests per organization, and of failed authentications and sign-ins per address. */

@@ -35,6 +35,8 @@ import { openReadCopies, questdbConnections, questdbReadiness } from './questdb.
 import type { Services } from './services.ts'
 import { createSignInAttempts } from './sign-in/attempts.ts'
 import { createSignInProvider } from './sign-in/provider.ts'
+import { startSessionChecks } from './sign-in/session-checks.ts'
+import { createTokenSeal } from './sign-in/token-seal.ts'
 
 /** Opens all resources of the routes. Returns them with a function that closes them. */
 export async function openServices(config: Config): Promise<{ services: Services; close: () => Promise<void> }> {
@@ -87,6 +89,16 @@ export async function openServices(config: Config): Promise<{ services: Services
     { app: 'writer', baseUrls: config.WRITER_URL ?? [] },
   ].filter(({ baseUrls }) => baseUrls.length > 0)
 
+  const signInProvider = signInProviderOf(config, baseUrl, clock)
+  const tokenSeal = createTokenSeal(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
+  const claimNames = {
+    organizationsClaim: config.OIDC_ORGANIZATIONS_CLAIM,
+    groupsClaim: config.OIDC_GROUPS_CLAIM,
+    groupRoles: config.OIDC_GROUP_ROLES,
+  }
+  const sessionChecks =
+    signInProvider && startSessionChecks({ pool, plans, logger, provider: signInProvider, claimNames, seal: tokenSeal })
+
   const services: Services = {
     pools,
     pool: background,
@@ -107,13 +119,10 @@ export async function openServices(config: Config): Promise<{ services: Services
     lastUses,
     sessionCookie: createSessionCookie(baseUrl),
     sessionLifetimeMs: config.SESSION_LIFETIME_HOURS * 3_600_000,
-    signInProvider: signInProviderOf(config, baseUrl, clock),
+    signInProvider,
     signInAttempts: createSignInAttempts(config.CONFIG_SECRETS_KEY, baseUrl),
-    claimNames: {
-      organizationsClaim: config.OIDC_ORGANIZATIONS_CLAIM,
-      groupsClaim: config.OIDC_GROUPS_CLAIM,
-      groupRoles: config.OIDC_GROUP_ROLES,
-    },
+    tokenSeal,
+    claimNames,
     requestLimiter: createRateLimiter('requests', redis),
     failedAuthenticationLimiter: createRateLimiter('failed-authentication', redis),
     signInLimiter: createRateLimiter('sign-in', redis),
@@ -135,7 +144,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     publicBaseUrl: baseUrl,
   }
   const close = async () => {
-    await Promise.all([listening.stop(), databaseClock.stop()])
+    await Promise.all([listening.stop(), databaseClock.stop(), sessionChecks?.stop()])
     fleetMaps.live.close()
     await deviceEdge.close()
     redis?.disconnect()
@@ -160,6 +169,7 @@ function signInProviderOf(config: Config, baseUrl: string, clock: Clock) {
     redirectUri: `${baseUrl.replace(/\/$/, '')}/auth/oidc/callback`,
     signsOut: config.OIDC_SIGN_OUT,
     signedOutUri: `${baseUrl.replace(/\/$/, '')}/`,
+    roleClaims: [config.OIDC_ORGANIZATIONS_CLAIM, config.OIDC_GROUPS_CLAIM],
     clock,
   })
 }

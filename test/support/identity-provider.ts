@@ -24,11 +24,13 @@ const logoutPage = `<!doctype html><html lang="en"><title>Sign out</title>
 
 /**
  * Starts an OpenID provider with a page that asks for the name of one of the users. It requires PKCE and puts claims only into
- * the userinfo endpoint. `publicBaseUrl`: the address of the service whose callback it accepts.
+ * the userinfo endpoint. `publicBaseUrl`: the address of the service whose callback it accepts. `refreshes`: it issues refresh
+ * tokens, each of which works once. A user who is deleted from `users` is disabled.
  */
 export async function startIdentityProvider(
   publicBaseUrl: string,
   users: Record<string, User>,
+  { refreshes = false } = {},
 ): Promise<TestIdentityProvider> {
   let handle = (_request: IncomingMessage, response: ServerResponse): void => void response.writeHead(503).end()
   const server = createServer((request, response) => handle(request, response)).listen(0, '127.0.0.1')
@@ -39,12 +41,15 @@ export async function startIdentityProvider(
       {
         client_id: clientId,
         client_secret: clientSecret,
+        grant_types: ['authorization_code', ...(refreshes ? ['refresh_token'] : [])],
         redirect_uris: [`${publicBaseUrl}/auth/oidc/callback`],
         post_logout_redirect_uris: [`${publicBaseUrl}/`],
       },
     ],
     claims: { openid: ['sub'], profile: ['name', 'groups', 'orgs'], email: ['email', 'email_verified'] },
-    findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id, ...users[id] }) }),
+    findAccount: (_ctx, id) => (users[id] ? { accountId: id, claims: () => ({ sub: id, ...users[id] }) } : undefined),
+    issueRefreshToken: async () => refreshes,
+    rotateRefreshToken: true,
     features: {
       devInteractions: { enabled: false },
       rpInitiatedLogout: {

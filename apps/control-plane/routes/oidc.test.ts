@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { insertOrganization } from '#fleet/organizations/organizations'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { startIdentityProvider, type TestIdentityProvider } from '#test/identity-provider'
@@ -37,9 +37,9 @@ const cookiesOf = (response: Response) => response.headers.getSetCookie().map((c
 const locationOf = (response: Response) => response.headers.get('location') ?? ''
 
 /** Begins a sign-in as a browser does. Returns the provider's address and the cookie of the attempt. */
-async function begin(returnTo = '#/devices') {
+async function begin(returnTo = '#/devices', at = api) {
   const path = `/auth/oidc/start?${new URLSearchParams({ returnTo })}`
-  const response = await api.fetch(path, { headers: ownAddress() })
+  const response = await at.fetch(path, { headers: ownAddress() })
   return { response, address: new URL(locationOf(response)), cookie: cookiesOf(response)[0] ?? '' }
 }
 
@@ -62,12 +62,12 @@ async function signInAtProvider(address: URL, login: string): Promise<URL> {
   throw new Error(`The provider did not return from ${next}.`)
 }
 
-const finish = (callback: URL, cookie: string) =>
-  api.fetch(`${callback.pathname}${callback.search}`, { headers: { ...ownAddress(), cookie } })
+const finish = (callback: URL, cookie: string, at = api) =>
+  at.fetch(`${callback.pathname}${callback.search}`, { headers: { ...ownAddress(), cookie } })
 
-async function signIn(login: string, returnTo?: string) {
-  const { address, cookie } = await begin(returnTo)
-  const response = await finish(await signInAtProvider(address, login), cookie)
+async function signIn(login: string, returnTo?: string, at = api) {
+  const { address, cookie } = await begin(returnTo, at)
+  const response = await finish(await signInAtProvider(address, login), cookie, at)
   const session = cookiesOf(response).find((one) => one.includes('=fls_'))
   return { response, session }
 }
@@ -152,6 +152,116 @@ describe('GET /auth/oidc/callback', () => {
     const state = address.searchParams.get('state')
     const denied = new URL(`${baseUrl}/auth/oidc/callback?error=access_denied&state=${state}`)
     expect(problemOf(await finish(denied, cookie))).toBe('refused')
+  })
+})
+
+/** Makes the check of all sessions due. */
+const checkNow = ({ services }: TestControlPlane) =>
+  services.pool.query('UPDATE sign_in_session SET check_at = now() WHERE check_at IS NOT NULL')
+
+describe.each([
+  ['userinfo', false],
+  ['a refresh token', true],
+])('a session that is checked by %s', (_way, refreshes) => {
+  const people: Record<string, Record<string, unknown>> = {}
+  let own: TestIdentityProvider
+  let plane: TestControlPlane
+  let first: string
+  let second: string
+  beforeAll(async () => {
+    own = await startIdentityProvider(baseUrl, people, { refreshes })
+    plane = await startControlPlane({
+      ...own.environment,
+      PUBLIC_BASE_URL: baseUrl,
+      TRUSTED_PROXY_HOPS: '1',
+      OIDC_GROUP_ROLES: JSON.stringify({ admins: 'platform' }),
+    })
+    first = (await insertOrganization(plane.services.pool, 'First', 'pro')).id
+    second = (await insertOrganization(plane.services.pool, 'Second', 'pro')).id
+  })
+  afterAll(async () => {
+    await plane.close()
+    own.close()
+  })
+  const caller = async (cookie: string) => (await plane.call('GET', '/auth/me', { headers: { cookie } })).body
+  const statusOf = async (cookie: string) => (await plane.call('GET', '/auth/me', { headers: { cookie } })).status
+  const signInTo = async (login: string) => (await signIn(login, '#/devices', plane)).session ?? ''
+  const checked = { timeout: 30_000, interval: 200 }
+
+  test('loses the roles that its user loses, and gets new ones', async () => {
+    people.olga = { name: 'Olga', orgs: { [first]: ['operator'], [second]: ['viewer'] } }
+    const cookie = await signInTo('olga')
+    expect((await caller(cookie)).organizations).toHaveLength(2)
+    people.olga = { name: 'Olga Owner', orgs: { [second]: ['admin'] } }
+    await checkNow(plane)
+    await vi.waitFor(async () => {
+      expect(await caller(cookie)).toMatchObject({
+        name: 'Olga Owner',
+        organizations: [{ id: second, scopes: expect.arrayContaining(['key:manage']) }],
+      })
+    }, checked)
+    const audit = `/orgs/${first}/audit?action=session.roles_changed`
+    expect((await plane.call('GET', audit, { token: plane.platformKey })).body.items).toMatchObject([
+      { actor: 'system' },
+    ])
+    // The next check works with what the first one stored.
+    people.olga = { name: 'Olga', orgs: { [first]: ['viewer'] } }
+    await checkNow(plane)
+    await vi.waitFor(
+      async () => expect(await caller(cookie)).toMatchObject({ organizations: [{ id: first }] }),
+      checked,
+    )
+  })
+
+  test('is no longer one of the platform when its user leaves the group', async () => {
+    people.anna = { name: 'Anna', groups: ['admins'], orgs: { [first]: ['viewer'] } }
+    const cookie = await signInTo('anna')
+    expect(await caller(cookie)).toMatchObject({ platform: true })
+    people.anna = { ...people.anna, groups: [] }
+    await checkNow(plane)
+    await vi.waitFor(async () => expect(await caller(cookie)).toMatchObject({ platform: false }), checked)
+  })
+
+  test.each(['is disabled', 'has no role any more'])('ends when its user %s', async (what) => {
+    people.nils = { name: 'Nils', orgs: { [first]: ['viewer'] } }
+    const cookie = await signInTo('nils')
+    expect(await statusOf(cookie)).toBe(200)
+    if (what === 'is disabled') delete people.nils
+    else people.nils = { name: 'Nils' }
+    await checkNow(plane)
+    await vi.waitFor(async () => expect(await statusOf(cookie)).toBe(401), checked)
+    const audit = `/orgs/${first}/audit?action=session.revoked`
+    const { items } = (await plane.call('GET', audit, { token: plane.platformKey })).body
+    expect(items[0]).toMatchObject({ actor: 'system', detail: { reason: expect.any(String) } })
+  })
+
+  test('stores the tokens of its user encrypted', async () => {
+    people.olga = { name: 'Olga', orgs: { [first]: ['viewer'] } }
+    await signInTo('olga')
+    const { rows } = await plane.services.pool.query<{ provider_tokens: string }>(
+      'SELECT provider_tokens FROM sign_in_session WHERE provider_tokens IS NOT NULL',
+    )
+    for (const row of rows)
+      expect(row.provider_tokens.split('.')[0]).toBe(Buffer.from('{"alg":"dir","enc":"A256GCM"}').toString('base64url'))
+    expect(rows.length).toBeGreaterThan(0)
+  })
+
+  test('works for an hour while the provider does not respond, and a session of before the upgrade until it expires', async () => {
+    people.olga = { name: 'Olga', orgs: { [first]: ['viewer'] } }
+    const [cookie, old] = [await signInTo('olga'), await signInTo('olga')]
+    const { pool } = plane.services
+    await pool.query(
+      `UPDATE sign_in_session SET provider_tokens = NULL, confirmed_at = NULL, check_at = NULL WHERE id = $1`,
+      [(await caller(old)).sessionId],
+    )
+    own.close()
+    await checkNow(plane)
+    const waiting = 'SELECT FROM sign_in_session WHERE check_at <= now()'
+    await vi.waitFor(async () => expect((await pool.query(waiting)).rowCount).toBe(0), checked)
+    expect(await statusOf(cookie)).toBe(200)
+    await pool.query("UPDATE sign_in_session SET confirmed_at = confirmed_at - interval '61 minutes'")
+    await vi.waitFor(async () => expect(await statusOf(cookie)).toBe(401), checked)
+    expect(await statusOf(old)).toBe(200)
   })
 })
 

@@ -67,14 +67,15 @@ export const oidcRoutes: Route[] = [
       const attempt = await services.signInAttempts.read(http, ctx.clock())
       if (!attempt) return withProblem(services, 'expired', forget)
       try {
-        const claims = await provider.finish(new URL(http.req.url).search, attempt)
+        const { claims, tokens } = await provider.finish(new URL(http.req.url).search, attempt)
         const id = userId(claims.iss, claims.sub)
         const user = { id, name: displayName(claims), ...grantedAccess(claims, services.claimNames) }
         const principal = await userPrincipal({ db: ctx.pool, plans: ctx.plans }, user)
         if (!principal.platform && principal.grants.size === 0) return withProblem(services, 'no_access', forget)
         if (typeof claims.email === 'string' && claims.email_verified === true)
           await confirmPerson(ctx.pool, { organizationIds: [...principal.grants.keys()], email: claims.email })
-        const { cookie } = await openSession({ services, http, who: user, principal, requestId: ctx.requestId })
+        const who = { ...user, tokens: await services.tokenSeal.seal(tokens) }
+        const { cookie } = await openSession({ services, http, who, principal, requestId: ctx.requestId })
         return redirectTo(pageAddress(services, attempt.returnTo), cookie, forget)
       } catch (error) {
         return failed(services, http, error)

@@ -3,6 +3,12 @@ import type { Clock } from '#core/clock'
 import type { Secret } from '#core/secret'
 import { ProviderUnavailableError } from '#fleet/access/provider-fetch'
 import type { SignInAttempt } from './attempts.ts'
+import type { ProviderTokens } from './token-seal.ts'
+
+/** The provider no longer admits the user, or cannot tell any more. */
+export class AccessRefusedError extends Error {
+  override readonly name = 'AccessRefusedError'
+}
 
 /** Sign-in at an OpenID provider with an authorization code and PKCE. */
 export type SignInProvider = {
@@ -11,10 +17,15 @@ export type SignInProvider = {
   /** Returns the address of the provider at which the sign-in continues, and what is needed to finish it. */
   begin(returnTo: string): Promise<{ address: URL; attempt: SignInAttempt }>
   /**
-   * Exchanges the code in the query of the callback for the user's claims. Throws for an invalid answer, and
+   * Exchanges the code in the query of the callback for the user's claims and tokens. Throws for an invalid answer, and
    * `ProviderUnavailableError` if the provider does not respond.
    */
-  finish(query: string, attempt: SignInAttempt): Promise<Claims>
+  finish(query: string, attempt: SignInAttempt): Promise<{ claims: Claims; tokens: ProviderTokens }>
+  /**
+   * Asks again about a user: first for new tokens, then for the claims. Throws `AccessRefusedError` if the provider no longer
+   * admits the user or the tokens are no longer sufficient, and another error if it does not respond as it should.
+   */
+  renew(tokens: ProviderTokens): Promise<{ tokens: ProviderTokens; claims: () => Promise<Record<string, unknown>> }>
   /** Whether a person who signs out of the page also signs out at the provider. */
   signsOut: boolean
   /** Returns the address at which the provider signs the person out; undefined if it has none. */
@@ -37,6 +48,8 @@ type ProviderSettings = {
   signsOut: boolean
   /** The address that the provider returns to after a sign-out. */
   signedOutUri: string
+  /** The claims that may state roles. */
+  roleClaims: readonly string[]
   clock: Clock
 }
 
@@ -102,10 +115,42 @@ export function createSignInProvider(settings: ProviderSettings): SignInProvider
       })
       const claims = tokens.claims()
       if (!claims) throw new Error('The provider returned no ID token.')
-      const hasUserinfo = config.serverMetadata().userinfo_endpoint !== undefined
       // Many providers put names and groups only there.
-      const userinfo = hasUserinfo ? await oidc.fetchUserInfo(config, tokens.access_token, claims.sub) : {}
-      return { ...userinfo, ...claims }
+      const userinfo = await userinfoOf(config, tokens.access_token, claims.sub)
+      const needsIdToken =
+        !hasUserinfo(config) || settings.roleClaims.some((name) => name in claims && !(name in userinfo))
+      return {
+        claims: { ...userinfo, ...claims },
+        tokens: {
+          subject: claims.sub,
+          accessToken: tokens.access_token,
+          refreshToken: tokens.refresh_token,
+          needsIdToken,
+        },
+      }
+    },
+    async renew(tokens) {
+      const config = await configured()
+      const { subject, refreshToken, needsIdToken } = tokens
+      if (refreshToken === undefined) {
+        if (needsIdToken) throw new AccessRefusedError('The identity provider issued no refresh token.')
+        return { tokens, claims: () => userinfoOf(config, tokens.accessToken, subject).catch(refuseIfDenied) }
+      }
+      const renewed = await oidc.refreshTokenGrant(config, refreshToken).catch(refuseIfDenied)
+      const idClaims = renewed.claims()
+      if (idClaims && idClaims.sub !== subject) throw new AccessRefusedError('The refresh token is of another user.')
+      if (!idClaims && needsIdToken) throw new AccessRefusedError('The identity provider issued no new ID token.')
+      return {
+        tokens: {
+          ...tokens,
+          accessToken: renewed.access_token,
+          refreshToken: renewed.refresh_token ?? refreshToken,
+        },
+        claims: async () => ({
+          ...(await userinfoOf(config, renewed.access_token, subject).catch(refuseIfDenied)),
+          ...idClaims,
+        }),
+      }
     },
     signsOut,
     async signOutAddress() {
@@ -114,4 +159,23 @@ export function createSignInProvider(settings: ProviderSettings): SignInProvider
       return oidc.buildEndSessionUrl(config, { post_logout_redirect_uri: signedOutUri })
     },
   }
+}
+
+const hasUserinfo = (config: oidc.Configuration): boolean => config.serverMetadata().userinfo_endpoint !== undefined
+
+const userinfoOf = async (
+  config: oidc.Configuration,
+  accessToken: string,
+  subject: string,
+): Promise<Record<string, unknown>> => (hasUserinfo(config) ? oidc.fetchUserInfo(config, accessToken, subject) : {})
+
+/** Rethrows an answer that denies the user's tokens as `AccessRefusedError`, and every other failure unchanged. */
+function refuseIfDenied(error: unknown): never {
+  if (error instanceof oidc.ResponseBodyError && error.error === 'invalid_grant')
+    throw new AccessRefusedError('The identity provider refused the refresh token.')
+  const isChallenge = error instanceof oidc.WWWAuthenticateChallengeError && error.status === 401
+  // Some providers leave out the challenge.
+  const isUnauthorized = error instanceof Error && error.cause instanceof Response && error.cause.status === 401
+  if (isChallenge || isUnauthorized) throw new AccessRefusedError('The identity provider refused the access token.')
+  throw error
 }

@@ -3,6 +3,7 @@ import { isUuid } from '#core/ids'
 import { hashToken, issueToken } from '#core/tokens'
 import { type FoundKey, findKeysById, type KeySource } from '#fleet/access/key-lookup'
 import type { Principal } from '#fleet/access/principal'
+import { checkEveryMinutes, confirmedForMinutes } from '#fleet/access/session-checks'
 import { type StatedGrants, userPrincipal } from '#fleet/access/user-principal'
 import { recordAudit } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
@@ -10,7 +11,10 @@ import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { type Pool, type Queryable, transaction } from '#postgres/pool'
 
 /** Who signed in: with the link of an API key, or at an identity provider. */
-export type SignedIn = { keyId: string } | { name: string | undefined; grants: StatedGrants; platform: boolean }
+export type SignedIn = { keyId: string } | SignedInUser
+
+/** `tokens`: sealed, to check the user again at the provider. */
+type SignedInUser = { name: string | undefined; grants: StatedGrants; platform: boolean; tokens: string }
 
 type NewSession = {
   who: SignedIn
@@ -35,8 +39,11 @@ export async function startSession(pool: Pool, session: NewSession): Promise<{ i
       await connection.query('DELETE FROM sign_in_session WHERE token_hash = $1', [hashToken(replaces)])
     const { rows } = await connection.query<{ id: string }>(
       `INSERT INTO sign_in_session
-         (id, token_hash, principal_id, api_key_id, user_name, user_grants, user_platform, user_agent, expires_at)
-       VALUES (uuidv7(), $1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8)) RETURNING id`,
+         (id, token_hash, principal_id, api_key_id, user_name, user_grants, user_platform, user_agent, expires_at,
+          provider_tokens, confirmed_at, check_at)
+       VALUES (uuidv7(), $1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8), $9::text,
+               CASE WHEN $9::text IS NOT NULL THEN now() END, CASE WHEN $9::text IS NOT NULL THEN now() + make_interval(mins => $10) END)
+       RETURNING id`,
       [
         hash,
         principal.id,
@@ -46,6 +53,8 @@ export async function startSession(pool: Pool, session: NewSession): Promise<{ i
         user?.platform ?? false,
         session.userAgent?.slice(0, maxUserAgentLength) ?? null,
         lifetimeMs / 1_000,
+        user?.tokens ?? null,
+        checkEveryMinutes,
       ],
     )
     const id = rows[0]?.id
@@ -64,14 +73,21 @@ type SessionRow = {
   user_grants: StatedGrants | null
   user_platform: boolean
   expires_at: Date
+  confirmed_until: Date | null
 }
 
-/** Finds sessions by the hashes of their tokens (base64). Returns them by hash, without unknown, expired and revoked ones. */
+/**
+ * Finds sessions by the hashes of their tokens (base64). Returns them by hash, without unknown, expired and revoked ones, and
+ * without those that the identity provider has not confirmed for too long.
+ */
 export async function findSessionsByHash(source: KeySource, hashes: readonly string[]): Promise<Map<string, FoundKey>> {
   const { rows } = await source.db.query<SessionRow>(
-    `SELECT id, token_hash, principal_id, api_key_id, user_name, user_grants, user_platform, expires_at
-       FROM sign_in_session WHERE token_hash = ANY($1::bytea[]) AND expires_at > now()`,
-    [hashes.map((hash) => Buffer.from(hash, 'base64'))],
+    `SELECT id, token_hash, principal_id, api_key_id, user_name, user_grants, user_platform, expires_at,
+            confirmed_at + make_interval(mins => $2) AS confirmed_until
+       FROM sign_in_session
+      WHERE token_hash = ANY($1::bytea[]) AND expires_at > now()
+        AND (confirmed_at IS NULL OR confirmed_at + make_interval(mins => $2) > now())`,
+    [hashes.map((hash) => Buffer.from(hash, 'base64')), confirmedForMinutes],
   )
   if (rows.length === 0) return new Map()
   const keys = await findKeysById(
@@ -86,7 +102,11 @@ export async function findSessionsByHash(source: KeySource, hashes: readonly str
     found.set(row.token_hash.toString('base64'), {
       id: row.id,
       principal: { ...principal, sessionId: row.id },
-      expiresAtMs: Math.min(row.expires_at.getTime(), key?.expiresAtMs ?? Number.POSITIVE_INFINITY),
+      expiresAtMs: Math.min(
+        row.expires_at.getTime(),
+        row.confirmed_until?.getTime() ?? Number.POSITIVE_INFINITY,
+        key?.expiresAtMs ?? Number.POSITIVE_INFINITY,
+      ),
     })
   }
   return found
@@ -155,17 +175,17 @@ export async function endSession(
   })
 }
 
-/** Records a sign-in or sign-out in the audit log of every organization in which the principal holds a scope. */
+/** Records a sign-in or sign-out in the audit log of every organization in which the principal holds a scope, or of the platform. */
 const auditSession = (
   connection: Queryable,
-  { id: actor, grants }: Principal,
+  { id: actor, grants, platform }: Principal,
   action: string,
   subjectId: string,
   requestId: string,
 ): Promise<void> =>
   recordAudit(
     connection,
-    [...grants.keys()].map((organizationId) => ({
+    [...grants.keys(), ...(platform ? [null] : [])].map((organizationId) => ({
       organizationId,
       actor,
       action,

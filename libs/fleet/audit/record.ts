@@ -1,9 +1,12 @@
 import type { FleetContext } from '#fleet/context'
 import type { Queryable } from '#postgres/pool'
 
-/** An action on an object of an organization. `detail` contains names, ids, statuses and counts, never a secret. */
+/**
+ * An action on an object of an organization; null for one on the platform. `detail` contains names, ids, statuses and counts,
+ * never a secret.
+ */
 type AuditAction = {
-  organizationId: string
+  organizationId: string | null
   action: string
   subjectType: string
   subjectId: string
