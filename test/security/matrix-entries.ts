@@ -40,6 +40,7 @@ export const entries: Record<string, Entry> = {
   'GET /orgs/{orgId}/usage': {},
   'GET /plans': { foreign: 'open' },
   'GET /orgs/{orgId}/audit': {},
+  'GET /audit': { foreign: 403 },
   'POST /orgs/{orgId}/api-keys': {
     json: () => ({ name: 'K', scopes: ['device:read'] }),
     otherJson: () => ({ name: 'K', scopes: ['job:read'] }),
@@ -66,6 +67,8 @@ export const entries: Record<string, Entry> = {
   'GET /auth/me': { foreign: 'own' },
   'GET /auth/sessions': { foreign: 'own' },
   'DELETE /auth/sessions/{id}': { id: 'sessionId' },
+  'GET /sessions': { foreign: 403 },
+  'DELETE /sessions/{id}': { id: 'sessionId', foreign: 403 },
   'GET /orgs/{orgId}/sessions': {},
   'DELETE /orgs/{orgId}/sessions/{id}': { id: 'sessionId' },
   'GET /auth/oidc/start': { unguarded: true },

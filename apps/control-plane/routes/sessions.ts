@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { instantOut, uuid } from '#core/schemas'
 import { endOrganizationSession, listOrganizationSessions } from '#fleet/access/organization-sessions'
+import { endAnySession, listAllSessions } from '#fleet/access/platform-sessions'
 import { endSession, listSessions } from '#fleet/access/sessions'
 import { pageReply, pageRequest } from '../http/paging.ts'
 import { type Route, route } from '../http/route.ts'
-import { orgParams, pageOf, pageQuery } from '../http/schemas.ts'
+import { flag, orgParams, pageOf, pageQuery } from '../http/schemas.ts'
 import { callerOf, callerSchema } from './sign-in.ts'
 
 const tag = 'Sign-in'
@@ -26,6 +27,10 @@ const organizationSessionSchema = sessionSchema
     name: z.string().nullable().describe('The name of the API key or of the user.'),
   })
   .meta({ id: 'OrganizationSession' })
+
+const platformSessionSchema = organizationSessionSchema
+  .extend({ platform: z.boolean().describe('Whether it is the session of a platform administrator.') })
+  .meta({ id: 'PlatformSession' })
 
 export const sessionRoutes: Route[] = [
   route({
@@ -60,6 +65,37 @@ export const sessionRoutes: Route[] = [
     answers: { 204: { description: 'The session has ended.' }, 403: { description: 'Forged requests are refused.' } },
     handle: async ({ ctx, params }) => {
       await endSession(ctx, { sessionId: params.id })
+      return { status: 204 }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/sessions',
+    summary: 'List the sign-in sessions of all people',
+    tag,
+    access: 'platform',
+    query: z.strictObject({
+      platform: flag().optional().describe('Only sessions of platform administrators, or only those of other people.'),
+      ...pageQuery,
+    }),
+    answers: {
+      200: { description: 'Sessions that have not ended, newest first.', schema: pageOf(platformSessionSchema) },
+    },
+    handle: async (input) =>
+      pageReply(input, await listAllSessions(input.ctx, { platform: input.query.platform, page: pageRequest(input) })),
+  }),
+  route({
+    method: 'delete',
+    path: '/sessions/:id',
+    summary: 'End the sign-in session of any person',
+    description:
+      'The session stops working within 5 seconds. The person can sign in again: to prevent that, revoke the API key or remove the role at the identity provider.',
+    tag,
+    access: 'platform',
+    params: z.object({ id: uuid() }),
+    answers: { 204: { description: 'The session has ended.' } },
+    handle: async ({ ctx, params }) => {
+      await endAnySession(ctx, { sessionId: params.id })
       return { status: 204 }
     },
   }),

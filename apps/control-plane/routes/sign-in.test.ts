@@ -278,3 +278,42 @@ describe('GET /orgs/:orgId/sessions, DELETE /orgs/:orgId/sessions/:id', () => {
     expect((await api.call('DELETE', `/orgs/${b.id}/sessions/${sessionId}`, { token: b.key })).status).toBe(404)
   })
 })
+
+describe('GET /sessions, DELETE /sessions/:id', () => {
+  test('200 lists the sessions of platform administrators and of all people, and 204 ends one of them', async () => {
+    const { id, key } = await api.newOrganization()
+    const colleague = await signIn(await newLink(api.platformKey), { 'user-agent': 'Lynx' })
+    const person = await signIn(await newLink(key))
+    const [colleagueId, personId] = [colleague.answer.body.sessionId, person.answer.body.sessionId]
+    const token = api.platformKey
+    const read = async (query: string) =>
+      (await api.call('GET', `/sessions?limit=200&${query}`, { token })).body.items as { id: string }[]
+    const ofPlatform = await read('platform=true')
+    expect(ofPlatform[0]).toMatchObject({ id: colleagueId, platform: true, userAgent: 'Lynx', current: false })
+    expect(ofPlatform.map((session) => session.id)).not.toContain(personId)
+    expect((await read('platform=false'))[0]).toMatchObject({ id: personId, platform: false })
+    expect((await read('')).map((session) => session.id).slice(0, 2)).toEqual([personId, colleagueId])
+
+    for (const { ended, cookie } of [
+      { ended: colleagueId, cookie: colleague.cookie },
+      { ended: personId, cookie: person.cookie },
+    ]) {
+      expect((await api.call('DELETE', `/sessions/${ended}`, { token })).status).toBe(204)
+      expect((await api.call('DELETE', `/sessions/${ended}`, { token })).status).toBe(404)
+      await vi.waitFor(async () => expect((await me(cookie)).status).toBe(401), 6_000)
+    }
+    const revoked = (path: string) => api.call('GET', `${path}?action=session.revoked`, { token })
+    expect((await revoked('/audit')).body.items).toMatchObject([{ subjectId: personId }, { subjectId: colleagueId }])
+    expect((await revoked(`/orgs/${id}/audit`)).body.items).toMatchObject([{ subjectId: personId }])
+    const started = await api.call('GET', `/audit?action=session.started&subjectId=${colleagueId}`, { token })
+    expect(started.body.items).toMatchObject([{ subjectType: 'session', actor: colleague.answer.body.id }])
+  })
+
+  test('403 for the administrator of an organization', async () => {
+    const { key } = await api.newOrganization()
+    const { answer } = await signIn(await newLink(key))
+    expect((await api.call('GET', '/sessions', { token: key })).status).toBe(403)
+    expect((await api.call('DELETE', `/sessions/${answer.body.sessionId}`, { token: key })).status).toBe(403)
+    expect((await api.call('GET', '/audit', { token: key })).status).toBe(403)
+  })
+})

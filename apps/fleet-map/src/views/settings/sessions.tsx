@@ -1,4 +1,4 @@
-import { call } from '../../api/client.ts'
+import { call, type Query } from '../../api/client.ts'
 import { useAction } from '../../components/action.ts'
 import { ago, moment } from '../../components/format.ts'
 import { FailureNotice } from '../../components/notice.tsx'
@@ -18,9 +18,9 @@ type Session = {
   expiresAt: string
 }
 
-type OrganizationSession = Session & { principalId: string; name: string | null }
+type PersonSession = Session & { principalId: string; name: string | null }
 
-/** The browsers in which the same person is signed in, and for administrators those of all people of the organization. */
+/** The browsers in which the same person is signed in, and for administrators those of all people they are responsible for. */
 export function Sessions() {
   const who = caller.value?.name ?? caller.value?.id
   const org = homeOrganizationId.value
@@ -31,6 +31,7 @@ export function Sessions() {
         about={who ? `Browsers that are signed in as ${who}.` : 'Browsers in which you are signed in.'}
       />
       <OwnSessions />
+      {caller.value?.platform ? <PlatformSessions /> : null}
       {org && holds(org, 'key:manage') ? <OrganizationSessions key={org} org={org} /> : null}
     </>
   )
@@ -48,17 +49,38 @@ function OwnSessions() {
   )
 }
 
+const person: Column<PersonSession> = {
+  title: 'Person',
+  cell: ({ name, principalId }) => (
+    <>
+      <strong>{name ?? principalId}</strong>
+      <div class="hint">{principalId.startsWith('key:') ? 'Link of an API key' : 'Identity provider'}</div>
+    </>
+  ),
+}
+
+function PlatformSessions() {
+  const { list, failure, columns } = useSessions<PersonSession>('/sessions', { platform: true })
+  return (
+    <>
+      <div class="section-title">
+        <h2>Platform administrators</h2>
+        <p class="hint">Who is signed in with access to all organizations.</p>
+      </div>
+      <FailureNotice reason={failure} />
+      <List
+        list={list}
+        caption="Platform administrators who are signed in"
+        columns={[person, ...columns]}
+        keyOf={({ id }) => id}
+        empty="No platform administrator is signed in with a session"
+      />
+    </>
+  )
+}
+
 function OrganizationSessions({ org }: { org: string }) {
-  const { list, failure, columns } = useSessions<OrganizationSession>(`/orgs/${org}/sessions`)
-  const person: Column<OrganizationSession> = {
-    title: 'Person',
-    cell: ({ name, principalId }) => (
-      <>
-        <strong>{name ?? principalId}</strong>
-        <div class="hint">{principalId.startsWith('key:') ? 'Link of an API key' : 'Identity provider'}</div>
-      </>
-    ),
-  }
+  const { list, failure, columns } = useSessions<PersonSession>(`/orgs/${org}/sessions`)
   return (
     <>
       <div class="section-title">
@@ -78,8 +100,8 @@ function OrganizationSessions({ org }: { org: string }) {
 }
 
 /** Reads sessions, and returns the columns that all lists of sessions have. */
-function useSessions<Row extends Session>(path: string) {
-  const list = usePages<Row>(path, {})
+function useSessions<Row extends Session>(path: string, query: Query = {}) {
+  const list = usePages<Row>(path, query)
   const { busy, failure, run } = useAction()
   const end = ({ id, current }: Session) =>
     run(async () => {
