@@ -2,8 +2,11 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Starts a reverse proxy that serves the service below a path prefix only. `url` ends with the prefix. */
-export async function serveBelow(prefix: string, serviceUrl: string) {
+/**
+ * Starts a reverse proxy that serves the service below a path prefix only. `url` ends with the prefix. Responses to paths that
+ * begin with `broken` end after their first bytes.
+ */
+export async function serveBelow(prefix: string, serviceUrl: string, broken?: string) {
   const server = createServer((incoming, outgoing) => {
     const { url = '', method, headers } = incoming
     if (!url.startsWith(`${prefix}/`)) {
@@ -12,7 +15,9 @@ export async function serveBelow(prefix: string, serviceUrl: string) {
     }
     const forwarded = request(serviceUrl + url.slice(prefix.length), { method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(outgoing)
+      if (broken !== undefined && url.startsWith(prefix + broken))
+        answer.once('data', (bytes) => outgoing.write(bytes, () => outgoing.destroy()))
+      else answer.pipe(outgoing)
     })
     forwarded.on('error', () => outgoing.destroy())
     incoming.pipe(forwarded)

@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
@@ -8,6 +9,7 @@ import { startIdentityProvider, type TestIdentityProvider } from '#test/identity
 import { isOnCluster, type ProductProcess, startProductProcess } from '#test/product-process'
 import { freePort } from '../../apps/stack/engines/process.ts'
 import { violations } from './axe.ts'
+import { serveBelow } from './path-prefix.ts'
 import type { ReaderOptions } from './reader.ts'
 import { browserPages } from './session.ts'
 
@@ -195,6 +197,79 @@ test('signs in at the identity provider, with the user’s organization and role
   await page.getByRole('button', { name: 'Yes, sign me out' }).click()
   await page.getByRole('link', { name: 'Sign in with Example login' }).click()
   await page.getByLabel('User name').waitFor()
+})
+
+/** An organization with 3,000 devices, the last of which reported each minute of the last day. */
+async function largeFleet(): Promise<string> {
+  const { body } = await call<{ id: string }>('POST', '/orgs', { name: 'Night freight', plan: 'enterprise' })
+  const headers = { authorization: `Bearer ${product.access.adminKey}`, 'content-type': 'text/csv' }
+  const rows = Array.from({ length: 3_000 }, (_, n) => `FREIGHT-${n + 1},Freight ${n + 1},RX400,freight\n`)
+  const file = `serial,name,model,tags\n${rows.join('')}`
+  const { baseUrl } = product.access
+  const imported = await fetch(`${baseUrl}/devices/import?orgId=${body.id}`, { method: 'POST', headers, body: file })
+  const { results } = (await imported.json()) as { results: { id: string }[] }
+  const { token } = (await call<{ token: string }>('POST', `/devices/${results.at(-1)?.id}/token`)).body
+  const now = Date.now()
+  for (const hours of [0, 12]) {
+    const samples = Array.from({ length: 720 }, (_, n) => ({
+      ts: new Date(now - (hours * 60 + n) * minute - 1_000).toISOString(),
+      kind: 'system',
+      cpuPct: 5,
+    }))
+    const answer = await call('POST', '/telemetry', { samples }, token)
+    expect(answer.status).toBe(202)
+  }
+  return body.id
+}
+
+/** Presses a button that downloads a file. Returns the lines of the file. */
+async function downloaded(page: Page, press: () => Promise<void>): Promise<string[]> {
+  const downloading = page.waitForEvent('download')
+  await press()
+  return (await readFile(await (await downloading).path(), 'utf8')).trimEnd().split('\r\n')
+}
+
+test('a person who signed in with a link exports 3,000 devices and a day of history', async () => {
+  const org = await largeFleet()
+  const { key } = (await call<{ key: string }>('POST', `/orgs/${org}/api-keys`, { name: 'Ines', role: 'viewer' })).body
+  const link = (await call<{ url: string }>('POST', '/auth/sign-in-links', undefined, key)).body.url
+  const page = await open(link)
+  await page.getByRole('link', { name: 'Devices', exact: true }).click()
+  await page.getByText('3,000 devices').waitFor()
+  const press = () => page.getByRole('button', { name: 'Export', exact: true }).click()
+  const devices = await downloaded(page, press)
+  expect(devices).toHaveLength(3_001)
+  expect(new Set(devices.slice(1)).size).toBe(3_000)
+
+  await page.getByLabel('Search by name').fill('FREIGHT-3000')
+  await page.getByRole('link', { name: 'Freight 3000', exact: true }).click()
+  // A report appears in the history within seconds.
+  await expect
+    .poll(
+      async () => {
+        await page.getByRole('button', { name: 'Export history' }).click()
+        const dialog = page.getByRole('dialog', { name: 'Export the history of Freight 3000' })
+        const download = () => dialog.getByRole('button', { name: 'Download' }).click()
+        const lines = await downloaded(page, download)
+        await dialog.waitFor({ state: 'detached' })
+        return lines.length
+      },
+      { timeout: minute, interval: 1_000 },
+    )
+    .toBe(1_441)
+  expect(await page.getByRole('alert').count()).toBe(0)
+})
+
+test('says why an export is not complete', async () => {
+  const proxy = await serveBelow('', product.access.baseUrl, '/devices/export')
+  try {
+    const { page, problems } = await openPage(`${proxy.url}/#/devices`, { key: product.access.adminKey })
+    await page.getByRole('button', { name: 'Export', exact: true }).click()
+    await page.getByRole('alert').getByText('The download stopped before the end of the file').waitFor()
+    expect(problems.splice(0)).toEqual([expect.stringContaining('ERR_INCOMPLETE_CHUNKED_ENCODING')])
+  } finally {
+    proxy.close()
+  }
 })
 
 test('explains why the identity provider’s user has no access', async () => {

@@ -1,14 +1,18 @@
-import { type Query, send } from '../../api/client.ts'
+import { ApiError, type Query, send } from '../api/client.ts'
 
-/** Downloads the devices of a query as CSV. Throws ApiError. */
-export async function downloadDevices(query: Query): Promise<void> {
-  const response = await send('/devices/export', {
-    query: { ...query, format: 'csv' },
-    headers: { Accept: 'text/csv' },
+/** Downloads a CSV file of the API under this name. Throws ApiError, also when the file is not complete. */
+export async function downloadCsv(path: string, query: Query, name: string): Promise<void> {
+  const response = await send(path, { query: { ...query, format: 'csv' }, headers: { Accept: 'text/csv' } })
+  const file = await response.blob().catch(() => {
+    throw new ApiError(
+      0,
+      'incomplete',
+      'The download stopped before the end of the file. The connection broke, or your access changed. Try again.',
+    )
   })
   const link = document.createElement('a')
-  link.href = URL.createObjectURL(await response.blob())
-  link.download = 'devices.csv'
+  link.href = URL.createObjectURL(file)
+  link.download = name
   link.click()
   URL.revokeObjectURL(link.href)
 }

@@ -25,7 +25,7 @@ export type Latest = {
 // The service writes its router model segment into the document.
 const modelSegment = document.querySelector<HTMLMetaElement>('meta[name=router-model-segment]')?.content ?? 'router'
 
-const telemetryPath = (deviceId: string, what: 'latest' | 'history') =>
+export const telemetryPath = (deviceId: string, what: 'latest' | 'history') =>
   `/api/${modelSegment}/${deviceId}/telemetry/${what}`
 
 export const readLatest = (deviceId: string, signal: AbortSignal): Promise<Latest> =>

@@ -8,9 +8,10 @@ import { organizations } from '../../state/session.ts'
 import { goTo, linkTo } from '../../state/url.ts'
 import { ApplyDialog, ConfirmDisable, ConfirmReboot } from '../device-actions.tsx'
 import { EditDevice } from './edit-device.tsx'
+import { ExportHistory } from './export-history.tsx'
 
 type DeviceToolsProps = { device: Entity<Device>; onChanged: () => void }
-type Open = 'edit' | 'reboot' | 'diagnostics' | 'apply' | 'disable' | 'transfer' | 'delete' | null
+type Open = 'edit' | 'export' | 'reboot' | 'diagnostics' | 'apply' | 'disable' | 'transfer' | 'delete' | null
 
 /** The actions on a device. Those that take something away ask first. */
 export function DeviceTools({ device: entity, onChanged }: DeviceToolsProps) {
@@ -43,10 +44,12 @@ export function DeviceTools({ device: entity, onChanged }: DeviceToolsProps) {
       {button('reboot', 'Reboot', { needsEnabled: true })}
       {button('diagnostics', 'Collect diagnostics', { needsEnabled: true })}
       {button('apply', 'Apply profile', { needsEnabled: true })}
+      {button('export', 'Export history')}
       {button('disable', isDisabled ? 'Enable' : 'Disable')}
       {(organizations.value?.length ?? 0) > 1 ? button('transfer', 'Transfer') : null}
       {button('delete', 'Delete', { danger: true })}
       {open === 'edit' ? <EditDevice entity={entity} onClose={close} onSaved={done} /> : null}
+      {open === 'export' ? <ExportHistory device={device} onClose={close} /> : null}
       {open === 'reboot' ? <ConfirmReboot device={device} onClose={done} /> : null}
       {open === 'apply' ? <ApplyDialog device={device} onClose={close} /> : null}
       {open === 'disable' ? <ConfirmDisable device={device} onClose={close} onChanged={done} /> : null}

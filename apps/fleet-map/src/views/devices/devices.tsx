@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Place } from '../../api/alert-types.ts'
 import { ApiError, all } from '../../api/client.ts'
 import type { Device } from '../../api/types.ts'
+import { downloadCsv } from '../../components/download.ts'
 import { count } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
 import { deviceStatuses, statusLabel } from '../../components/labels.tsx'
@@ -20,7 +21,6 @@ import { BulkBar } from './bulk-bar.tsx'
 import { ColumnPicker } from './column-picker.tsx'
 import { columnsIn } from './device-columns.tsx'
 import { DeviceTable } from './device-table.tsx'
-import { downloadDevices } from './export.ts'
 import { ImportDialog } from './import-dialog.tsx'
 import { bulkFilterOf, filterInAddress, type ListFilter } from './list-filter.ts'
 import '../../styles/devices.css'
@@ -39,7 +39,7 @@ export function DevicesView() {
   const download = async (more: { deviceId?: string[] } = {}) => {
     setError(undefined)
     try {
-      await downloadDevices({ ...query, ...more })
+      await downloadCsv('/devices/export', { ...query, ...more }, 'devices.csv')
     } catch (failure) {
       setError(failure instanceof ApiError ? failure : new ApiError(0, 'error', String(failure)))
     }

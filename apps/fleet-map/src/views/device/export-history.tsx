@@ -1,0 +1,53 @@
+import type { Device } from '../../api/types.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { downloadCsv } from '../../components/download.ts'
+import { telemetryPath } from '../../state/history.ts'
+
+const windows = [
+  { minutes: 60, label: 'Last hour' },
+  { minutes: 1_440, label: 'Last 24 hours' },
+  { minutes: 10_080, label: 'Last 7 days' },
+  { minutes: 43_200, label: 'Last 30 days' },
+]
+
+const kinds = [
+  { kind: '', label: 'All telemetry' },
+  { kind: 'cellular', label: 'Signal' },
+  { kind: 'location', label: 'Positions' },
+  { kind: 'connection', label: 'Connection' },
+  { kind: 'system', label: 'System health' },
+]
+
+/** Downloads the telemetry history of a device as a file. */
+export function ExportHistory({ device, onClose }: { device: Device; onClose: () => void }) {
+  const download = async (form: FormData) => {
+    const query = { sinceMinutes: String(form.get('minutes')), kind: String(form.get('kind')) }
+    await downloadCsv(telemetryPath(device.id, 'history'), query, `history-${device.serial}.csv`)
+    onClose()
+  }
+  return (
+    <Dialog title={`Export the history of ${device.name}`} submitLabel="Download" onClose={onClose} onSubmit={download}>
+      <label class="field">
+        <span>Time range</span>
+        <select class="input" name="minutes">
+          {windows.map(({ minutes, label }) => (
+            <option key={minutes} value={minutes} selected={minutes === 1_440}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        <span>Content</span>
+        <select class="input" name="kind">
+          {kinds.map(({ kind, label }) => (
+            <option key={kind} value={kind}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p class="hint">A CSV file, newest first. The plan limits how far back the history goes.</p>
+    </Dialog>
+  )
+}
