@@ -137,20 +137,24 @@ const entryOf = (organizationId: string, row: EntryRow, name: string): RegistryE
   ownedFromMs: row.owned_from?.getTime() ?? null,
 })
 
-/** Devices that were transferred to the organization after a time, and when. */
-export async function latecomers(
-  db: Queryable,
-  organizationId: string,
-  sinceMs: number,
-): Promise<{ deviceId: string; fromMs: number }[]> {
-  const { rows } = await db.query<{ device_id: string; owned_from: Date }>(
-    `SELECT owned.device_id, owned.owned_from
+/** A device and the intervals [fromMs, toMs) in which an organization owned it. */
+export type OwnedDevice = { deviceId: string; intervals: readonly { fromMs: number; toMs: number }[] }
+
+/** Devices that were transferred to the organization after a time, also those that it no longer has. */
+export async function latecomers(db: Queryable, organizationId: string, sinceMs: number): Promise<OwnedDevice[]> {
+  const { rows } = await db.query<{ device_id: string }>(
+    `SELECT DISTINCT owned.device_id
      FROM (SELECT DISTINCT device_id FROM device_ownership WHERE owned_to IS NOT NULL) transferred
      JOIN device_ownership owned USING (device_id)
-     WHERE owned.organization_id = $1 AND owned.owned_from > $2 AND owned.owned_to IS NULL`,
+     WHERE owned.organization_id = $1 AND owned.owned_from > $2 AND EXISTS (
+       SELECT FROM device_ownership earlier
+       WHERE earlier.device_id = owned.device_id AND earlier.owned_from < owned.owned_from)`,
     [organizationId, new Date(sinceMs)],
   )
-  return rows.map((row) => ({ deviceId: row.device_id, fromMs: row.owned_from.getTime() }))
+  if (rows.length === 0) return []
+  const deviceIds = rows.map(({ device_id }) => device_id)
+  const owned = await ownershipOf(db, organizationId, deviceIds)
+  return [...owned].map(([deviceId, intervals]) => ({ deviceId, intervals }))
 }
 
 /** The intervals [fromMs, toMs) in which the organization owned each device; none for a deleted device. */

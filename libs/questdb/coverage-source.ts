@@ -17,11 +17,13 @@ export type VoteFilter = {
   deviceIds?: readonly string[] | undefined
   rat?: string | undefined
   plmn?: string | undefined
-  /** Excludes votes from before the device belonged to the organization. */
-  notBefore?: readonly { deviceId: string; fromMs: number }[] | undefined
+  /** Excludes votes of these devices from outside the intervals [fromMs, toMs) in which the organization owned them. */
+  ownedOnly?: readonly OwnedVoter[] | undefined
   /** The ends of the window are in different hours, so that devices can be counted by hours: two to three times as fast. */
   hasHours?: boolean | undefined
 }
+
+type OwnedVoter = { deviceId: string; intervals: readonly { fromMs: number; toMs: number }[] }
 
 /** Only these cells of one resolution from 5 to 10, by their hexadecimal H3 index. */
 type CellSet = { resolution: number; h3: readonly string[] }
@@ -119,8 +121,8 @@ function parts(filter: VoteFilter, single: string, hourly: string): Source[] {
 }
 
 /** True if the filter selects votes by device or by their time for each device, which only the votes themselves have. */
-const isOfDevices = ({ deviceIds, notBefore }: VoteFilter): boolean =>
-  deviceIds !== undefined || (notBefore?.length ?? 0) > 0
+const isOfDevices = ({ deviceIds, ownedOnly }: VoteFilter): boolean =>
+  deviceIds !== undefined || (ownedOnly?.length ?? 0) > 0
 
 function part(write: (bind: Bind) => string): Source {
   const values: SqlValue[] = []
@@ -158,10 +160,12 @@ const inAreas = ({ resolution, indexes }: AreaSet): string =>
 const inCells = ({ resolution, h3 }: CellSet): string =>
   h3.length > 0 ? `${parentCell(resolution)} IN (${h3.map(longOfH3).join(', ')})` : 'false'
 
-function deviceConditions({ deviceIds, notBefore = [] }: VoteFilter, bind: Bind): string {
-  const all = notBefore.map(
-    ({ deviceId, fromMs }) => `(device_id != ${bind(deviceId)} OR voted_at >= ${bind(timestampParameter(fromMs))})`,
-  )
+function deviceConditions({ deviceIds, ownedOnly = [] }: VoteFilter, bind: Bind): string {
+  const time = (ms: number) => bind(timestampParameter(ms))
+  const all = ownedOnly.map(({ deviceId, intervals }) => {
+    const within = intervals.map(({ fromMs, toMs }) => ` OR (voted_at >= ${time(fromMs)} AND voted_at < ${time(toMs)})`)
+    return `(device_id != ${bind(deviceId)}${within.join('')})`
+  })
   if (deviceIds) all.push(ofDevices(deviceIds, bind))
   return all.join(' AND ')
 }
@@ -174,26 +178,34 @@ function literalId(id: string): string {
 
 const votersAtOnce = 500
 
-/** Devices that were transferred and voted with samples buffered before the transfer. */
-export async function earlyVoters(
+/**
+ * Those of the devices that may have voted with samples from outside their intervals, such as samples buffered before a
+ * transfer. The other devices need no condition.
+ */
+export async function outsideVoters(
   questdb: QuestdbSql,
   organizationId: string,
   fromMs: number,
-  owned: readonly { deviceId: string; fromMs: number }[],
-): Promise<{ deviceId: string; fromMs: number }[]> {
-  const early: { deviceId: string; fromMs: number }[] = []
+  owned: readonly OwnedVoter[],
+): Promise<OwnedVoter[]> {
+  const outside: OwnedVoter[] = []
   for (let start = 0; start < owned.length; start += votersAtOnce) {
     const some = owned.slice(start, start + votersAtOnce)
-    const rows = await questdb.queryArrays<[string, number]>(
-      `SELECT device_id, min(voted_at) FROM coverage_vote_1m
+    const rows = await questdb.queryArrays<[deviceId: string, firstMs: number, lastMs: number]>(
+      `SELECT device_id, min(voted_at), max(voted_at) FROM coverage_vote_1m
        WHERE org_id = $1 AND ts >= $2 AND device_id IN (${placeholders(some.length, 3)})
        GROUP BY device_id`,
       [organizationId, timestampParameter(fromMs - minuteMs), ...some.map(({ deviceId }) => deviceId)],
     )
-    const firstVotes = new Map(rows)
-    early.push(...some.filter(({ deviceId, fromMs }) => (firstVotes.get(deviceId) ?? fromMs) < fromMs))
+    const votes = new Map(rows.map(([deviceId, firstMs, lastMs]) => [deviceId, { firstMs, lastMs }]))
+    outside.push(
+      ...some.filter(({ deviceId, intervals }) => {
+        const voted = votes.get(deviceId)
+        return voted && !intervals.some(({ fromMs, toMs }) => voted.firstMs >= fromMs && voted.lastMs < toMs)
+      }),
+    )
   }
-  return early
+  return outside
 }
 
 /** The ancestor of `h3_10` as SQL. */

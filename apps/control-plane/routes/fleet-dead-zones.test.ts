@@ -2,6 +2,7 @@ import { cellToCenterChild, cellToChildren, cellToLatLng, cellToParent, gridDisk
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { votesIn } from '#test/coverage-rows'
+import { registerDevice, transferDevice } from '#test/registered-device'
 import { refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'
 
 let api: TestControlPlane
@@ -225,6 +226,42 @@ describe('GET /fleet/dead-zones', () => {
     expect(await api.call('POST', path, { token: both, json: { toOrgId: buyer.id } })).toMatchObject({ status: 200 })
     await store(votesIn({ ...voter, organizationId: buyer.id }, inside(tunnel), 9, none))
     expect((await deadZones(buyer.key)).body.items).toEqual([])
+  })
+
+  test('200 counts the votes of each interval in which the organization owned the device', async () => {
+    const [first, second, third] = [await fleet(), await fleet(), await fleet()]
+    const ids = [first, second, third].map(({ organization }) => organization.id)
+    const [soldMs, soldAgainMs] = [20, 10].map((hours) => Date.now() - hours * 3_600_000) as [number, number]
+    const [one = '', two = '', three = ''] = ids
+    /** Votes that each organization received, and that were measured before, between and after the two transfers. */
+    const voted = (organizationId: string, deviceId: string, counts: [number, number, number]) =>
+      [soldMs - 600_000, soldAgainMs - 600_000, Date.now() - 600_000].flatMap((newestMs, interval) =>
+        votesIn({ organizationId, deviceId }, inside(tunnel), counts[interval] ?? 0, none, newestMs),
+      )
+    const { pool } = api.services
+    const [passedOn, returned] = [await registerDevice(pool, one), await registerDevice(pool, one)]
+    for (const [deviceId, last] of [[passedOn, three] as const, [returned, one] as const]) {
+      await transferDevice(pool, deviceId, two, soldMs)
+      await transferDevice(pool, deviceId, last, soldAgainMs)
+    }
+    // Those from outside of the owner's intervals were buffered under another owner.
+    await store(
+      voted(one, passedOn, [5, 0, 0]),
+      voted(two, passedOn, [30, 6, 0]),
+      voted(three, passedOn, [0, 40, 7]),
+      voted(one, returned, [8, 50, 9]),
+      voted(two, returned, [25, 10, 0]),
+    )
+    for (const [{ organization }, samples] of [
+      [first, 5 + 8 + 9] as const,
+      [second, 6 + 10] as const,
+      [third, 7] as const,
+    ]) {
+      expect((await deadZones(organization.key, 'sinceMinutes=2880')).body.items).toMatchObject([{ samples }])
+      const path = '/fleet/coverage?h3Resolution=9&sinceMinutes=2880'
+      const coverage = await api.call('GET', path, { token: organization.key })
+      expect(coverage.body.items).toMatchObject([{ h3: tunnel, samples }])
+    }
   })
 
   test('200 limits the window to the plan', async () => {

@@ -2,7 +2,7 @@ import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import { deviceIdsWith, latecomers } from '#fleet-map/registry'
 import { type OrganizationWindow, rangeOf } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
-import { earlyVoters, type VoteFilter } from '#questdb/coverage-source'
+import { outsideVoters, type VoteFilter } from '#questdb/coverage-source'
 import { deviceLists } from '#questdb/device-list'
 import type { QuestdbSql } from '#questdb/sql'
 
@@ -36,9 +36,9 @@ export async function voteFilters(
       const range = { fromMs, toMs: past?.toMs }
       const deviceIds = await deviceIdsWith(pool, organizationId, { tags, group })
       const late = await latecomers(pool, organizationId, fromMs)
-      const notBefore = late.length > 0 ? await earlyVoters(questdb, organizationId, fromMs, late) : undefined
+      const ownedOnly = late.length > 0 ? await outsideVoters(questdb, organizationId, fromMs, late) : undefined
       const hasHours = isCountedByHours(range, nowMs)
-      const filter = { organizationId, ...range, hasHours, rat, plmn, notBefore }
+      const filter = { organizationId, ...range, hasHours, rat, plmn, ownedOnly }
       return deviceLists(deviceIds).map((list) => ({ ...filter, deviceIds: list }))
     }),
   )
