@@ -169,7 +169,7 @@ describe('POST /device/enroll', () => {
       expect(await repeat(key)).toMatchObject(refused)
     })
 
-    test('nothing is given back with a revoked key, a revoked token, or of a disabled or transferred device', async () => {
+    test('nothing is given back with a revoked key, a revoked or replaced token, or of a disabled or transferred device', async () => {
       const [revoked, key] = [await newKey({ autoCreate: true }), await newKey({ autoCreate: true })]
       await repeat(revoked)
       const path = `/orgs/${organizationId}/enrollment-keys`
@@ -184,8 +184,10 @@ describe('POST /device/enroll', () => {
       await admin('PATCH', `/devices/${deviceId}`, { status: 'provisioning' })
       expect((await repeat(key)).body).toMatchObject({ deviceId })
 
-      await admin('POST', `/devices/${deviceId}/token`, { revoke: true })
-      expect(await repeat(key)).toMatchObject(refused)
+      for (const revoke of [false, true]) {
+        await admin('POST', `/devices/${deviceId}/token`, { revoke })
+        expect(await repeat(key)).toMatchObject(refused)
+      }
 
       const { body: target } = await admin('POST', '/orgs', { name: 'Trams', plan: 'pro' })
       await admin('POST', `/devices/${deviceId}/transfer`, { toOrgId: target.id })

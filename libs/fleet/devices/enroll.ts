@@ -148,8 +148,8 @@ async function findBySerial(
 }
 
 /**
- * Returns the nonce of an enrollment. It has a time if the device has a valid token of an enrollment with this nonce in the
- * last 24 h: the enrollment is then repeated.
+ * Returns the nonce of an enrollment. It has a time if the device has a token of an enrollment with this nonce in the last
+ * 24 h: the enrollment is then repeated. A token that an operator has revoked or replaced, and that expires, does not count.
  */
 async function readNonce(
   connection: Connection,
@@ -163,7 +163,7 @@ async function readNonce(
   const { rows } = await connection.query<{ since: Date | null }>(
     `SELECT max(enrolled_at) AS since FROM device_token
      WHERE organization_id = $1 AND device_id = $2 AND enrollment_nonce_hash = $3
-       AND enrolled_at > now() - interval '24 hours' AND (expires_at IS NULL OR expires_at > now())`,
+       AND enrolled_at > now() - interval '24 hours' AND expires_at IS NULL`,
     [organizationId, device.id, hash],
   )
   return { hash, since: rows[0]?.since ?? null }
