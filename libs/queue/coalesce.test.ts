@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ServiceError } from '#core/errors'
 import { coalesce } from '#queue/coalesce'
 
 test('items of the same turn of the event loop share one call', async () => {
@@ -20,11 +21,14 @@ test('only the item that cannot be processed fails', async () => {
   expect(results.map(({ status }) => status === 'fulfilled')).toEqual(results.map((_, index) => index !== 7))
 })
 
-test('while the database is unavailable, the batch is not bisected', async () => {
+test.each([
+  ['while the database is unavailable', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })],
+  ['when its owner has no connection free', new ServiceError(429, 'rate_limited', 'Retry later.')],
+])('%s, the batch is not bisected', async (_, error) => {
   let calls = 0
   const work = coalesce(async () => {
     calls += 1
-    throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+    throw error
   }, 100)
   const results = await Promise.allSettled([1, 2, 3, 4].map(work))
   expect(results.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
