@@ -1,7 +1,7 @@
 /** A bounded piece of work, which may run in a later round. `hasMore`: it must run again. */
 export type Piece = () => Promise<{ changes: number; hasMore: boolean }>
 
-export type Round = {
+type Round = {
   /** The owners that may have work. */
   owners: readonly string[]
   /** The work of an owner, in order. Called unless the owner has work left from its last turn. */

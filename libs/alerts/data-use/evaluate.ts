@@ -7,8 +7,8 @@ import {
   type SqlCondition,
   type SqlEnd,
 } from '#alerts/evaluation/changes'
-import { slicesOf } from '#alerts/evaluation/shares'
-import { createFairRounds, type FairRounds } from '#core/fair-rounds'
+import { isSmall, shared, sharedPiece, slicesOf } from '#alerts/evaluation/shares'
+import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
 import type { QuestdbSql } from '#questdb/sql'
 
 const utcNow = `now() AT TIME ZONE 'UTC'`
@@ -27,35 +27,53 @@ const dataUse: SqlCondition & SqlEnd = {
   ended: `coalesce(${bytes}, 0) <= r.threshold * 1e6`,
 }
 
+type DataUseRules = { organization_id: string; rule_ids: string[]; devices: number | null }
+
+const organizationOf = ({ organization_id }: DataUseRules): string => organization_id
+
 /**
- * Measures data use where that is due, and evaluates the rules about it, organization by organization. An alert ends with the
- * UTC day or month. Returns the number of changed alerts.
+ * Measures data use where that is due, and evaluates the rules about it, in turns of organizations. Small organizations share a
+ * turn. An alert ends with the UTC day or month. Returns the number of changed alerts.
  */
 export async function evaluateDataUse(
   system: AlertSystem,
   copies: readonly QuestdbSql[],
   rounds: FairRounds = createFairRounds(),
 ): Promise<number> {
-  const { rows } = await system.pool.query<{ id: string; rule_ids: string[]; devices: number | null }>(
-    `SELECT r.organization_id AS id, array_agg(r.id) AS rule_ids, max(used.device_count) AS devices
+  const { rows } = await system.pool.query<DataUseRules>(
+    `SELECT r.organization_id, array_agg(r.id) AS rule_ids, max(used.device_count) AS devices
      FROM alert_rule r LEFT JOIN organization_usage used ON used.organization_id = r.organization_id
-     WHERE r.enabled AND r.kind = 'data_use' GROUP BY r.organization_id`,
+     WHERE r.enabled AND r.kind = 'data_use' GROUP BY r.organization_id ORDER BY r.organization_id`,
   )
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  return rounds.run({
-    owners: [...byId.keys()],
-    workOf: (organizationId) => {
-      const { rule_ids, devices } = byId.get(organizationId) ?? { rule_ids: [], devices: 0 }
-      return [
-        () => measureDataUse(system, copies, organizationId),
-        ...slicesOf(rule_ids, devices ?? 0).map((ruleIds) => () => {
-          const slice = { organizationIds: [organizationId], ruleIds }
-          return evaluateSlice(system, 'telemetry', slice, [
-            (connection, held) => endAlerts(connection, system, held, dataUse),
-            (connection, held) => openAlerts(connection, system, held, dataUse),
-          ])
-        }),
-      ]
-    },
-  })
+  const measure = async (some: readonly DataUseRules[]) => {
+    await measureDataUse(system, copies, some.map(organizationOf))
+    return { changes: 0, hasMore: false }
+  }
+  const evaluate = (organizationIds: readonly string[], ruleIds: readonly string[]) =>
+    evaluateSlice(system, 'telemetry', { organizationIds, ruleIds }, [
+      (connection, slice) => endAlerts(connection, system, slice, dataUse),
+      (connection, slice) => openAlerts(connection, system, slice, dataUse),
+    ])
+  const isSharing = ({ rule_ids, devices }: DataUseRules) => isSmall(rule_ids.length, devices ?? 0)
+  const work = new Map<string, Piece[]>()
+  for (const rules of rows.filter((row) => !isSharing(row))) {
+    const slices = slicesOf(rules.rule_ids, rules.devices ?? 0)
+    work.set(organizationOf(rules), [
+      () => measure([rules]),
+      ...slices.map((ruleIds) => () => evaluate([organizationOf(rules)], ruleIds)),
+    ])
+  }
+  const groups = shared(rows.filter(isSharing), ({ rule_ids, devices }) => rule_ids.length * (devices ?? 0))
+  for (const [index, group] of groups.entries()) {
+    const evaluateSome = (some: readonly DataUseRules[]) =>
+      evaluate(
+        some.map(organizationOf),
+        some.flatMap(({ rule_ids }) => rule_ids),
+      )
+    work.set(`small organizations ${index + 1}`, [
+      sharedPiece(group, organizationOf, measure, rounds),
+      sharedPiece(group, organizationOf, evaluateSome, rounds),
+    ])
+  }
+  return rounds.run({ owners: [...work.keys()], workOf: (owner) => work.get(owner) ?? [] })
 }
