@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { scopesOfRole } from '#fleet/access/scopes'
 import type { Product } from './product.ts'
 import { browserSession } from './session.ts'
 
@@ -12,8 +13,8 @@ const { product, read } = browserSession()
 async function reportYesterday({ url, call, adminKey }: Product) {
   const post = <Answer>(path: string, body: unknown) => call<Answer>('POST', path, body, adminKey)
   const { id: organizationId } = await post<{ id: string }>('/orgs', { name: 'Haulage', plan: 'enterprise' })
-  const keyOf = async (name: string, role: string) =>
-    (await post<{ key: string }>(`/orgs/${organizationId}/api-keys`, { name, role })).key
+  const keyOf = async (name: string, access: { role: string } | { scopes: readonly string[] }) =>
+    (await post<{ key: string }>(`/orgs/${organizationId}/api-keys`, { name, ...access })).key
   const device = { organizationId, serial: 'T-1', name: 'Truck 1', model: 'RF-310', tags: ['truck'] }
   const { id: deviceId } = await post<{ id: string }>('/devices', device)
   const { token } = await post<{ token: string }>(`/devices/${deviceId}/token`, {})
@@ -31,7 +32,10 @@ async function reportYesterday({ url, call, adminKey }: Product) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const answer = await fetch(`${url}/telemetry`, { method: 'POST', headers, body: JSON.stringify({ samples }) })
   expect(answer.status).toBe(202)
-  return { anna: await keyOf('Anna', 'admin'), ben: await keyOf('Ben', 'viewer') }
+  return {
+    anna: await keyOf('Anna', { scopes: [...scopesOfRole.viewer, 'org:write'] }),
+    ben: await keyOf('Ben', { role: 'viewer' }),
+  }
 }
 
 test('finds where a truck had no service yesterday, and shares the view with a colleague', async () => {
