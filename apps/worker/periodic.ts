@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client'
 import { createFairRounds, type FairRounds } from '#core/fair-rounds'
 import { repeat } from '#core/schedule'
-import { isUnavailable } from '#postgres/errors'
+import { isStoreUnavailable } from '#postgres/errors'
 
 /**
  * Work that is repeated. `run` must be safe on several workers at the same time; it returns the number of its changes. `rounds`
@@ -51,7 +51,7 @@ export function startPeriodicTasks({ tasks, registry, onError, turnFailed }: Par
   const repeating = tasks.map(({ name, everyMs, run }) => {
     const rounds = createFairRounds({
       onError: (error, organizationId) => turnFailed(name, error, organizationId),
-      isUnavailable,
+      isUnavailable: isStoreUnavailable,
     })
     const runOnce = async () => {
       changes.inc({ task: name }, await run(rounds))

@@ -4,7 +4,7 @@ import type { SystemContext } from '#fleet/context'
 import { releaseBatches } from '#fleet/jobs/batches/release'
 import { offerDeadlines, offerQueuedJobs } from '#fleet/jobs/queue-offers'
 import { sumOfEach } from '#postgres/bisect'
-import { isUnavailable } from '#postgres/errors'
+import { isStoreUnavailable } from '#postgres/errors'
 import type { JobQueues } from '#queue/job-queues'
 
 type Parts = {
@@ -26,7 +26,7 @@ const pauseMs = 1_000
  */
 export function startRelay({ system, queues, cap, onError, turnFailed }: Parts): Repeating {
   const offer = queues.add
-  const releases = createFairRounds({ onError: turnFailed, isUnavailable })
+  const releases = createFairRounds({ onError: turnFailed, isUnavailable: isStoreUnavailable })
   const steps = [
     () => releaseBatches(system, releases),
     () => offerQueuedJobs(system, { cap, offer, onError: turnFailed }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bisect, sumOfEach } from '#postgres/bisect'
+import { bisect, bisectOwners, sumOfEach } from '#postgres/bisect'
 
 const failure = (code: string) => Object.assign(new Error(code), { code })
 
@@ -19,6 +19,23 @@ test('items whose lock is not released are not given up', async () => {
   const work = () => Promise.reject(failure('55P03'))
   await expect(bisect([1, 2], work, (item) => failed.push(item))).rejects.toThrow('55P03')
   expect(failed).toEqual([])
+})
+
+test.each(['40P01', '55P03', '57014'])('the items of other owners are processed after %s of one', async (code) => {
+  const done: string[] = []
+  const failed: string[] = []
+  const work = async (items: readonly string[]) => {
+    if (items.includes('locked 1')) throw failure(code)
+    done.push(...items)
+  }
+  const items = ['a 1', 'locked 1', 'b 1', 'a 2']
+  await bisectOwners(
+    items,
+    (item) => item.slice(0, -2),
+    work,
+    (owner) => failed.push(owner),
+  )
+  expect({ done: done.sort(), failed }).toEqual({ done: ['a 1', 'a 2', 'b 1'], failed: ['locked'] })
 })
 
 test.each(['40P01', '55P03', '57014'])('the next item has its turn after %s of one', async (code) => {

@@ -1,5 +1,5 @@
 import { ServiceError } from '#core/errors'
-import { isContended, isStatementTimeout, isUnavailable } from '#postgres/errors'
+import { isStatementTimeout, isStoreUnavailable, isUnavailable } from '#postgres/errors'
 
 /**
  * Processes all items at once. When that fails, splits them in halves and processes each half separately, so that an item
@@ -7,29 +7,21 @@ import { isContended, isStatementTimeout, isUnavailable } from '#postgres/errors
  * none. Rejects when the database is unavailable, a lock was not released or `work` is refused; what was processed before
  * stays processed.
  */
-export async function bisect<Item>(
+export const bisect = <Item>(
   items: readonly Item[],
   work: (items: readonly Item[]) => Promise<unknown>,
   onFailure: (item: Item, error: unknown) => void,
-): Promise<void> {
-  const [first] = items
-  if (first === undefined) return
-  try {
-    await work(items)
-  } catch (error) {
-    const isTooMuch = isStatementTimeout(error) && items.length > 1
-    // A refusal concerns all items.
-    if ((isUnavailable(error) && !isTooMuch) || error instanceof ServiceError) throw error
-    if (items.length === 1) return onFailure(first, error)
-    const middle = items.length >>> 1
-    await bisect(items.slice(0, middle), work, onFailure)
-    await bisect(items.slice(middle), work, onFailure)
-  }
-}
+): Promise<void> =>
+  splitOnFailure(items, {
+    work,
+    onFailure,
+    stops: (error, count) => isUnavailable(error) && !(isStatementTimeout(error) && count > 1),
+  })
 
 /**
  * Processes the items of all owners at once. When that fails, processes fewer owners at a time, so that an owner whose items
- * cannot be processed does not stop the others; it is passed to `onFailure`. Otherwise like `bisect`.
+ * cannot be processed now, for example because another transaction has locked them, does not stop the others; it is passed to
+ * `onFailure`. Otherwise like `bisect`.
  */
 export const bisectOwners = <Item>(
   items: readonly Item[],
@@ -37,11 +29,33 @@ export const bisectOwners = <Item>(
   work: (items: readonly Item[]) => Promise<unknown>,
   onFailure: (owner: string, error: unknown) => void,
 ): Promise<void> =>
-  bisect(
-    [...Map.groupBy(items, ownerOf)],
-    (owned) => work(owned.flatMap(([, some]) => some)),
-    ([owner], error) => onFailure(owner, error),
-  )
+  splitOnFailure([...Map.groupBy(items, ownerOf)], {
+    work: (owned) => work(owned.flatMap(([, some]) => some)),
+    onFailure: ([owner], error) => onFailure(owner, error),
+    stops: isStoreUnavailable,
+  })
+
+type Splitting<Item> = {
+  work: (items: readonly Item[]) => Promise<unknown>
+  onFailure: (item: Item, error: unknown) => void
+  /** Whether fewer items than `count` would fail with this error too. */
+  stops: (error: unknown, count: number) => boolean
+}
+
+async function splitOnFailure<Item>(items: readonly Item[], splitting: Splitting<Item>): Promise<void> {
+  const [first] = items
+  if (first === undefined) return
+  try {
+    await splitting.work(items)
+  } catch (error) {
+    // A refusal concerns all items.
+    if (splitting.stops(error, items.length) || error instanceof ServiceError) throw error
+    if (items.length === 1) return splitting.onFailure(first, error)
+    const middle = items.length >>> 1
+    await splitOnFailure(items.slice(0, middle), splitting)
+    await splitOnFailure(items.slice(middle), splitting)
+  }
+}
 
 /**
  * Processes the items one after the other and returns the sum of the results. The error of an item that fails is passed to
@@ -58,7 +72,7 @@ export async function sumOfEach<Item>(
     try {
       sum += await work(item)
     } catch (error) {
-      if (isUnavailable(error) && !isContended(error)) throw error
+      if (isStoreUnavailable(error)) throw error
       onFailure(error, item)
     }
   }

@@ -33,7 +33,10 @@ export const isUnavailable = (error: unknown): boolean =>
 /**
  * True when one transaction failed because of others, or reached a time limit, on a database that serves other transactions.
  */
-export const isContended = (error: unknown): boolean => contended.has(codeOf(error) ?? '')
+const isContended = (error: unknown): boolean => contended.has(codeOf(error) ?? '')
+
+/** True when the database is unavailable to everybody, and not only to one transaction. */
+export const isStoreUnavailable = (error: unknown): boolean => isUnavailable(error) && !isContended(error)
 
 /** True when a statement ran for too long, which one for fewer rows may not. */
 export const isStatementTimeout = (error: unknown): boolean => codeOf(error) === statementTimeout

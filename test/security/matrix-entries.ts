@@ -182,8 +182,11 @@ export const entries: Record<string, Entry> = {
   'POST /orgs/{orgId}/alerts/{id}/acknowledge': { id: 'alertId', createsNothing: sameState },
   'POST /orgs/{orgId}/alerts/{id}/close': { id: 'alertId', createsNothing: sameState },
   'GET /orgs/{orgId}/alert-addresses': {},
-  'POST /orgs/{orgId}/alert-address-confirmations': { json: () => ({ email: 'fleet@example.com' }) },
-  'POST /alert-address-links': { unguarded: true },
+  'POST /orgs/{orgId}/alert-address-confirmations': {
+    json: () => ({ email: 'fleet@example.com' }),
+    otherJson: () => ({ email: 'night@example.com' }),
+  },
+  'POST /alert-address-links': { unguarded: true, createsNothing: 'Answers the link of a message.' },
 
   'POST /orgs/{orgId}/webhooks': {
     json: () => ({ url: 'https://example.com/h', events: ['device.created'] }),

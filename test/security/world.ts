@@ -42,7 +42,14 @@ export async function createWorld(api: TestControlPlane): Promise<World> {
   const groupId = (await post(`/orgs/${orgId}/groups`, { name: 'All' })).id
   await post(`/orgs/${orgId}/groups/${groupId}/members`, { deviceIds: [memberDeviceId] })
   const condition = { kind: 'offline', forMinutes: 5 }
-  const alertRuleId = (await post(`/orgs/${orgId}/alert-rules`, { name: 'Offline', condition })).id
+  const emails = ['fleet@example.com', 'night@example.com']
+  const alertRuleId = (await post(`/orgs/${orgId}/alert-rules`, { name: 'Offline', condition, channels: { emails } }))
+    .id
+  // The confirmations can be sent again after an hour.
+  await api.services.pool.query(
+    "UPDATE alert_address SET requested_at = now() - interval '1 day' WHERE organization_id = $1",
+    [orgId],
+  )
   const profileId = (await post(`/orgs/${orgId}/configs`, { name: 'Base', settings: { apn: 'internet' } })).id
   const batch = await post(`/orgs/${orgId}/configs/${profileId}/apply`, { deviceIds: [deviceId] })
   const hook = { url: 'https://example.com/h', events: ['device.created'] }

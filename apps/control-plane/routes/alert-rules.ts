@@ -98,7 +98,7 @@ export const alertRuleRoutes: Route[] = [
     path: '/orgs/:orgId/alert-rules',
     summary: 'Create an alert rule',
     description:
-      'The service evaluates rules every 10 seconds. When the condition has held for `forMinutes` on a device, an alert opens. The alert closes when the condition ends. For recipients of e-mail, you also need `alert:read`, because the mails contain alerts.',
+      'The service evaluates rules every 10 seconds. When the condition has held for `forMinutes` on a device, an alert opens. The alert closes when the condition ends.',
     tag,
     access: 'alert:write',
     params: orgParams,
@@ -135,7 +135,7 @@ export const alertRuleRoutes: Route[] = [
     path: '/orgs/:orgId/alert-rules/:id',
     summary: 'Update an alert rule',
     description:
-      'Replaces the fields that you send. A change of `condition`, `groupId` or `tags`, or `enabled: false`, closes the alerts of the rule. To set recipients of e-mail, you also need `alert:read`.',
+      'Replaces the fields that you send. A change of `condition`, `groupId` or `tags`, or `enabled: false`, closes the alerts of the rule.',
     tag,
     access: 'alert:write',
     params,

@@ -33,7 +33,7 @@ export const enrollmentKeyRoutes: Route[] = [
     path: '/orgs/:orgId/enrollment-keys',
     summary: 'Create an enrollment key',
     description:
-      'Routers use the key to enroll. With `autoCreate`, unknown serials are registered; otherwise, only registered serials can enroll. With `allowGateway`, `apps/gateway` can use the key. A key can do no more than its creator: you also need `device:update`, for `autoCreate` also `device:create`, and for `allowGateway` also `config:apply`.',
+      'Routers use the key to enroll. With `autoCreate`, unknown serials are registered; otherwise, only registered serials can enroll. With `allowGateway`, `apps/gateway` can use the key. For `allowGateway`, you also need `device:update` and `config:apply`, because a gateway reads configurations and takes jobs.',
     tag,
     access: 'org:write',
     params: orgParams,

@@ -37,7 +37,7 @@ export const webhookDeliveryRoutes: Route[] = [
     path: '/orgs/:orgId/webhooks/:id/deliveries',
     summary: 'List deliveries of a webhook',
     description:
-      'Completed deliveries are kept for three days. When a webhook is disabled, its pending deliveries are deleted. Deliveries of events whose data you cannot read are left out.',
+      'Completed deliveries are kept for three days. When a webhook is disabled, its pending deliveries are deleted.',
     tag,
     access: 'webhook:manage',
     params: webhookParams,

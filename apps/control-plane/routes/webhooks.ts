@@ -30,7 +30,7 @@ export const webhookRoutes: Route[] = [
     path: '/orgs/:orgId/webhooks',
     summary: 'Create a webhook',
     description:
-      'Sends events to a URL. Deliveries are signed according to Standard Webhooks with the `secret`, which is returned only once. Each event is delivered at least once. Failed deliveries are retried for a day; then the webhook is disabled. You also need the scopes that open the data of the events: `device:read`, `job:read`, `fleet:read` for dwells, `org:read` for the quota, `alert:read`.',
+      'Sends events to a URL. Deliveries are signed according to Standard Webhooks with the `secret`, which is returned only once. Each event is delivered at least once. Failed deliveries are retried for a day; then the webhook is disabled.',
     tag,
     access: 'webhook:manage',
     params: orgParams,
@@ -73,8 +73,7 @@ export const webhookRoutes: Route[] = [
     method: 'patch',
     path: '/orgs/:orgId/webhooks/:id',
     summary: 'Change a webhook',
-    description:
-      'With `enabled: true`, a disabled webhook receives new events again. `enabled: false` disables it. To set `events`, you also need the scopes that open their data.',
+    description: 'With `enabled: true`, a disabled webhook receives new events again. `enabled: false` disables it.',
     tag,
     access: 'webhook:manage',
     params: z.object({ orgId: uuid(), id: uuid() }),

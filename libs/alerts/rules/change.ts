@@ -13,8 +13,7 @@ import {
 import { notFound } from '#core/errors'
 import { newId } from '#core/ids'
 import { authorizeObject } from '#fleet/access/authorize-object'
-import { authorizeAll } from '#fleet/access/principal'
-import type { Scope } from '#fleet/access/scopes'
+import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { requireWithinLimit } from '#fleet/organizations/limits'
@@ -28,15 +27,14 @@ type RuleDeletion = RuleReference & { precondition: (current: RuleRevision) => v
 type RuleChange = { [Name in keyof RuleSettings]?: RuleSettings[Name] | undefined }
 
 /**
- * Creates an alert rule (`alert:write`; with recipients of e-mail also `alert:read`). New addresses receive a link with which
- * their owner confirms them; `pageUrl` is where the page is. Throws 402, 404 for a group or place that the organization does
- * not have, and 409 `limit_reached`.
+ * Creates an alert rule (`alert:write`). New addresses receive a link with which their owner confirms them; `pageUrl` is where
+ * the page is. Throws 402, 404 for a group or place that the organization does not have, and 409 `limit_reached`.
  */
 export async function createAlertRule(
   ctx: FleetContext,
   { organizationId, settings, pageUrl }: { organizationId: string; settings: RuleSettings; pageUrl?: string },
 ): Promise<RuleRevision> {
-  authorizeAll(ctx.principal, organizationId, ['alert:write', ...scopesFor(settings)])
+  authorize(ctx.principal, organizationId, 'alert:write')
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     await requireActiveSubscription(ctx, connection, organizationId)
     await requireTargets(connection, organizationId, settings)
@@ -59,9 +57,8 @@ export async function createAlertRule(
 }
 
 /**
- * Changes an alert rule (`alert:write`; to set recipients of e-mail also `alert:read`). A change of the condition or of the
- * devices, or disabling the rule, closes its alerts and starts over. Throws 404, 402, and 409 `limit_reached` for new
- * addresses.
+ * Changes an alert rule (`alert:write`). A change of the condition or of the devices, or disabling the rule, closes its
+ * alerts and starts over. Throws 404, 402, and 409 `limit_reached` for new addresses.
  */
 export async function updateAlertRule(
   ctx: FleetContext,
@@ -71,7 +68,6 @@ export async function updateAlertRule(
   await authorizeObject(ctx, organizationId, 'alert:write', 'alert rule', ruleId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
     const current = await readRule(connection, reference, { lock: true })
-    authorizeAll(ctx.principal, organizationId, scopesFor(change))
     await requireActiveSubscription(ctx, connection, organizationId)
     const present = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
     const settings: RuleSettings = { ...current.rule, ...present }
@@ -110,9 +106,6 @@ export async function deleteAlertRule(ctx: FleetContext, { precondition, ...refe
     await auditRule(ctx, connection, reference, 'alert_rule.deleted', { name: current.rule.name })
   })
 }
-
-/** The mails of a rule contain its alerts: nobody may send elsewhere what it cannot read. */
-const scopesFor = ({ channels }: RuleChange): Scope[] => (channels && channels.emails.length > 0 ? ['alert:read'] : [])
 
 /** What decides which alerts a rule has. */
 const watches = ({ enabled, condition, groupId, tags }: RuleSettings): string =>

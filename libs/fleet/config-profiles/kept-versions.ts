@@ -8,7 +8,7 @@ const retryableDays = 30
  * SQL condition: a batch pins the version `v`. It has open jobs, or it ended less than 30 days ago and has jobs that can be
  * retried. `$1` is the present time.
  */
-const isPinnedSql = `EXISTS (
+export const isPinnedByBatchSql = `EXISTS (
   SELECT FROM job_batch b
   WHERE b.organization_id = v.organization_id AND b.profile_id = v.profile_id AND b.profile_version = v.version
     AND (b.finished_at IS NULL
@@ -29,7 +29,7 @@ export async function deleteUnpinnedVersions(
   const now = new Date(nowMs)
   const { rows } = await connection.query<VersionKey>(
     `SELECT organization_id, profile_id, version FROM config_profile_version v
-     WHERE profile_deleted_at IS NOT NULL AND NOT ${isPinnedSql}
+     WHERE profile_deleted_at IS NOT NULL AND NOT ${isPinnedByBatchSql}
        AND ($2::uuid IS NULL OR organization_id = $2 AND profile_id = $3)
      LIMIT ${chunkSize} FOR UPDATE SKIP LOCKED`,
     [now, profile?.organizationId ?? null, profile?.profileId ?? null],
@@ -40,7 +40,7 @@ export async function deleteUnpinnedVersions(
     `DELETE FROM config_profile_version v
      USING unnest($2::uuid[], $3::uuid[], $4::int[]) AS unused (organization_id, profile_id, version)
      WHERE v.organization_id = unused.organization_id AND v.profile_id = unused.profile_id
-       AND v.version = unused.version AND NOT ${isPinnedSql}`,
+       AND v.version = unused.version AND NOT ${isPinnedByBatchSql}`,
     [
       now,
       rows.map(({ organization_id }) => organization_id),

@@ -1,22 +1,14 @@
+import { isPinnedByBatchSql } from '#fleet/config-profiles/kept-versions'
 import type { ProfileReference } from '#fleet/config-profiles/read'
 import type { FleetContext } from '#fleet/context'
 import { readEntitlement } from '#fleet/organizations/subscriptions'
 import type { Connection } from '#postgres/pool'
 
-/** How long a batch can be retried after its end with the version that it applied. */
-const retryableDays = 30
-
-/**
- * SQL condition that something still needs the version `v` of a profile: a device has it, or a batch can still deliver it,
- * because it has open jobs, or ended less than 30 days ago and has jobs that can be retried. `$1` is the present time.
- */
+/** SQL condition: a device has the version `v`, or a batch can still deliver it. `$1` is the present time. */
 const isPinnedSql = `(
   EXISTS (SELECT FROM device d
     WHERE d.organization_id = v.organization_id AND d.config_profile_id = v.profile_id AND d.config_profile_version = v.version)
-  OR EXISTS (SELECT FROM job_batch b
-    WHERE b.organization_id = v.organization_id AND b.profile_id = v.profile_id AND b.profile_version = v.version
-      AND (b.finished_at IS NULL
-        OR b.succeeded < b.total AND b.finished_at > $1::timestamptz - interval '${retryableDays} days')))`
+  OR ${isPinnedByBatchSql})`
 
 /**
  * Deletes the oldest versions of a locked profile beyond the limit `profileVersions`, except pinned ones, in the transaction

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createFairRounds } from '#core/fair-rounds'
 import { attemptDelivery, type Delivery, relayEvents, type WebhookWorker } from '#fleet/webhooks/delivery'
-import { isUnavailable } from '#postgres/errors'
+import { isStoreUnavailable } from '#postgres/errors'
 
 export type WebhookRounds = {
   /**
@@ -31,7 +31,7 @@ export function createWebhookRounds(
   worker: WebhookWorker,
   onError: (error: unknown, organizationId: string) => void,
 ): WebhookRounds {
-  const relays = createFairRounds({ onError, isUnavailable })
+  const relays = createFairRounds({ onError, isUnavailable: isStoreUnavailable })
   const inProgress = new Map<Delivery, Promise<void>>()
 
   function start(delivery: Delivery): Promise<void> {

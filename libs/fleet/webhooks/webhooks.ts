@@ -3,7 +3,7 @@ import { badRequest, notFound } from '#core/errors'
 import { isUuid, newId } from '#core/ids'
 import { type ReachableAddresses, refusalOfUrl } from '#core/public-address'
 import { authorizeObject } from '#fleet/access/authorize-object'
-import { authorize, authorizeAll } from '#fleet/access/principal'
+import { authorize } from '#fleet/access/principal'
 import { auditCaller } from '#fleet/audit/record'
 import type { FleetContext } from '#fleet/context'
 import { dataKeyOf } from '#fleet/crypto/data-keys'
@@ -12,7 +12,6 @@ import { requireWithinLimit } from '#fleet/organizations/limits'
 import { requireOrganization } from '#fleet/organizations/organizations'
 import { type Page, type PageRequest, pageOf } from '#fleet/paging'
 import { tenantTransaction } from '#fleet/tenant'
-import { scopesOfEvents } from '#fleet/webhooks/event-scopes'
 import type { Queryable } from '#postgres/pool'
 
 type Webhook = {
@@ -65,15 +64,14 @@ type NewWebhook = {
 export const webhookSecretPlace = (webhookId: string) => ['webhook', webhookId]
 
 /**
- * Creates a webhook (`webhook:manage`, and the scopes that open the data of its events). `secret` signs the deliveries
- * (Standard Webhooks) and is returned only here. Throws 400 `url_refused` for a URL that deliveries could not reach, and 409
- * `limit_reached`.
+ * Creates a webhook (`webhook:manage`). `secret` signs the deliveries (Standard Webhooks) and is returned only here. Throws
+ * 400 `url_refused` for a URL that deliveries could not reach, and 409 `limit_reached`.
  */
 export async function createWebhook(
   ctx: FleetContext,
   { organizationId, reachable, ...input }: NewWebhook,
 ): Promise<Webhook & { secret: string }> {
-  authorizeAll(ctx.principal, organizationId, ['webhook:manage', ...scopesOfEvents(input.events)])
+  authorize(ctx.principal, organizationId, 'webhook:manage')
   const refusal = refusalOfUrl(input.url, reachable)
   if (refusal) throw badRequest(refusal, [{ pointer: '/url', code: 'url_refused', detail: refusal }])
   await requireOrganization(ctx, organizationId)
@@ -126,16 +124,11 @@ type WebhookChange = {
   enabled?: boolean | undefined
 }
 
-/**
- * Changes the events or the description of a webhook, or enables or disables it (`webhook:manage`, and the scopes that open
- * the data of the events that are set). Throws 404.
- */
+/** Changes the events or the description of a webhook, or enables or disables it (`webhook:manage`). Throws 404. */
 export async function changeWebhook(ctx: FleetContext, change: WebhookChange): Promise<Webhook> {
   const { organizationId, webhookId, events, description, enabled } = change
   await authorizeObject(ctx, organizationId, 'webhook:manage', 'webhook', webhookId)
   return tenantTransaction(ctx, [organizationId], async (connection) => {
-    await requireWebhook(connection, organizationId, webhookId)
-    authorizeAll(ctx.principal, organizationId, scopesOfEvents(events ?? []))
     const { rows } = await connection.query<WebhookRow>(
       `UPDATE webhook SET events = coalesce($3, events), description = CASE WHEN $4 THEN $5 ELSE description END,
               disabled_at = CASE WHEN $6 THEN NULL WHEN NOT $6 THEN coalesce(disabled_at, now()) ELSE disabled_at END,
@@ -143,23 +136,21 @@ export async function changeWebhook(ctx: FleetContext, change: WebhookChange): P
                 WHEN NOT $6 THEN coalesce(disabled_reason, 'Disabled by a person.') ELSE disabled_reason END,
               failures = CASE WHEN $6 THEN 0 ELSE failures END, held_until = CASE WHEN $6 THEN NULL ELSE held_until END
         WHERE organization_id = $1 AND id = $2 RETURNING ${columns}`,
-      [organizationId, webhookId, events ?? null, description !== undefined, description ?? null, enabled ?? null],
+      [
+        organizationId,
+        isUuid(webhookId) ? webhookId : null,
+        events ?? null,
+        description !== undefined,
+        description ?? null,
+        enabled ?? null,
+      ],
     )
-    if (!rows[0]) throw new Error('The webhook was not changed.')
+    if (!rows[0]) throw notFound('webhook', webhookId)
     if (enabled === false)
       await connection.query('DELETE FROM webhook_delivery WHERE webhook_id = $1 AND delivered_at IS NULL', [webhookId])
     await auditWebhook(ctx, connection, organizationId, webhookId, 'webhook.changed')
     return toWebhook(rows[0])
   })
-}
-
-/** Locks the row of a webhook. Throws 404. */
-async function requireWebhook(db: Queryable, organizationId: string, webhookId: string): Promise<void> {
-  const { rowCount } = await db.query('SELECT FROM webhook WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE', [
-    organizationId,
-    isUuid(webhookId) ? webhookId : null,
-  ])
-  if (!rowCount) throw notFound('webhook', webhookId)
 }
 
 /** Deletes a webhook and its pending deliveries (`webhook:manage`). Throws 404. */

@@ -12,8 +12,6 @@ import { RouterCommand } from './router-command.tsx'
 import { WaitForReport } from './wait-for-report.tsx'
 
 const keyLifetimeMs = 86_400_000
-/** The scopes for a key with which a router registers itself. */
-const scopes = ['org:write', 'device:update', 'device:create']
 
 /** Leads from an enrollment key to the first report of a router. */
 export function ConnectView() {
@@ -33,13 +31,12 @@ export function ConnectView() {
 
 function Steps({ org }: { org: string }) {
   const [router, setRouter] = useState<NewRouter>()
-  if (caller.value && !scopes.every((scope) => holds(org, scope)))
+  if (caller.value && !holds(org, 'org:write'))
     return (
       <div class="state">
         <strong>Permission denied</strong>
         <p>
-          Enrollment keys need the scopes <code>{scopes.join(', ')}</code>. Ask an administrator of the organization for
-          a key.
+          Enrollment keys need the scope <code>org:write</code>. Ask an administrator of the organization for a key.
         </p>
       </div>
     )

@@ -73,7 +73,7 @@ export function EnrollmentKeys({ org }: { org: string }) {
           </>
         }
       >
-        {holds(org, 'device:update') ? (
+        {holds(org, 'org:write') ? (
           <button type="button" class="button primary" onClick={() => setCreating(true)}>
             <Icon name="plus" size={16} /> New enrollment key
           </button>

@@ -41,7 +41,7 @@ export function NewEnrollmentKeyDialog({ org, groups, onClose, onCreated }: Prop
           <span>Name</span>
           <input class="input" name="name" required maxLength={200} placeholder="Workshop" />
         </label>
-        {holds(org, 'config:apply') ? (
+        {['device:update', 'config:apply'].every((scope) => holds(org, scope)) ? (
           <label class="field">
             <span>For</span>
             <select
@@ -54,7 +54,7 @@ export function NewEnrollmentKeyDialog({ org, groups, onClose, onCreated }: Prop
             </select>
           </label>
         ) : null}
-        {isGateway ? <GatewayFields groups={groups} /> : <RouterFields org={org} />}
+        {isGateway ? <GatewayFields groups={groups} /> : <RouterFields />}
         <ExpiryField />
       </div>
     </Dialog>
@@ -78,14 +78,12 @@ const GatewayFields = ({ groups }: { groups: readonly Group[] }) => (
   </>
 )
 
-const RouterFields = ({ org }: { org: string }) => (
+const RouterFields = () => (
   <>
-    {holds(org, 'device:create') ? (
-      <label class="tick">
-        <input type="checkbox" name="autoCreate" value="yes" defaultChecked />
-        Register routers whose serial is unknown
-      </label>
-    ) : null}
+    <label class="tick">
+      <input type="checkbox" name="autoCreate" value="yes" defaultChecked />
+      Register routers whose serial is unknown
+    </label>
     <label class="field">
       <span>Models, separated by commas (any if empty)</span>
       <input class="input" name="models" placeholder="RX-500, RX-700" />
