@@ -2,7 +2,7 @@ import { AuthenticationError, MultipleErrors, NetworkError, ProtocolError } from
 import { expect, test } from 'vitest'
 import { kafkaFailure } from '#telemetry-log/kafka-failure'
 
-// test/e2e/kafka-security.test.ts has the failures that a broker can be made to cause.
+// test/e2e/kafka-security.cluster.test.ts has the failures that a broker can be made to cause.
 
 test('a mechanism that the brokers do not offer is named as the cause', () => {
   const refusal = new ProtocolError('UNSUPPORTED_SASL_MECHANISM')

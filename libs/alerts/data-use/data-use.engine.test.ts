@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { AlertSystem } from '#alerts/evaluation/changes'
+import { listAlerts } from '#alerts/inbox/read'
+import { type OwnedPool, openPool } from '#postgres/pool'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { newAlertRule } from '#test/alert-rules'
+import { createTestDatabase, type TestDatabase } from '#test/database'
+import { failFor } from '#test/failing-organization'
+import { createJobFleet, type JobFleet } from '#test/job-fleet'
+import { countOpenTransactions } from '#test/open-transactions'
+import { questdbConnection } from '#test/questdb'
+import { recordedRounds } from '#test/recorded-rounds'
+import { storeRows } from '#test/telemetry-rows'
+import { evaluateDataUse } from './evaluate.ts'
+import { measureDataUse } from './measure.ts'
+import { readDataUse } from './read-data-use.ts'
+
+let database: TestDatabase
+let pool: OwnedPool
+let questdb: QuestdbSql
+let system: AlertSystem
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  pool = openPool(database.url, { applicationName: 'data-use.test' })
+  questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'data-use.test' })
+  system = { pool, plans: (await createJobFleet(pool, 0)).ctx.plans, clock: Date.now }
+})
+afterAll(async () => {
+  await questdb.end()
+  await pool.end()
+  await database.drop()
+})
+
+const dayMs = 86_400_000
+const todayMs = Math.floor(Date.now() / dayMs) * dayMs
+const mega = 1_000_000
+
+/** A sample of the counters: seconds after the start of the day, megabytes received and sent; null: not reported. */
+type Counter = [second: number, rx: number | null, tx: number | null]
+
+const count = ({ organizationId }: JobFleet, deviceId: string, startMs: number, ...counters: Counter[]) =>
+  storeRows(
+    questdb,
+    'connection',
+    counters.map(([second, rx, tx]) => ({
+      tsMs: startMs + second * 1_000,
+      deviceId,
+      organizationId,
+      rxBytes: rx === null ? null : rx * mega,
+      txBytes: tx === null ? null : tx * mega,
+    })),
+  )
+const alertsOf = async ({ ctx, organizationId }: JobFleet) =>
+  (await listAlerts(ctx, { organizationId, filter: {}, page: { limit: 200, after: undefined } })).items
+
+test('adds the increments of the counters, across restarts, spans and the start of the day', async () => {
+  const fleet = await createJobFleet(pool, 4)
+  const [steady = '', restarted = '', rxOnly = '', silent = ''] = fleet.deviceIds
+  const yesterdayMs = todayMs - dayMs
+  await count(fleet, steady, yesterdayMs, [-60, 10, 0], [60, 15, 1], [4_000, 20, 2], [80_000, 100, 10])
+  await count(fleet, restarted, yesterdayMs, [60, 10, 0], [120, 30, 0], [180, 5, 0], [4_000, 8, 0], [8_000, 1, 0])
+  await count(fleet, rxOnly, yesterdayMs, [60, 10, null], [120, 30, null], [180, null, null])
+  await count(fleet, silent, todayMs, [60, 10, 0])
+  const day = new Date(yesterdayMs).toISOString().slice(0, 10)
+  const used = await readDataUse(questdb, day, [fleet.organizationId])
+  const megabytes = Object.fromEntries(used.map(({ deviceId, bytes }) => [deviceId, bytes / mega]))
+  // Steady: 110 - 10. Restarted: 20 to the first restart, 5 and 3 to the second, then 1.
+  expect(megabytes).toEqual({ [steady]: 100, [restarted]: 29, [rxOnly]: 20 })
+})
+
+test('an alert opens when a device has used more than the limit of the day, and ends with the day', async () => {
+  const fleet = await createJobFleet(pool, 2)
+  const [heavy = '', light = ''] = fleet.deviceIds
+  const elsewhere = await createJobFleet(pool, 1)
+  await count(fleet, heavy, todayMs, [1, 0, 0], [2, 90, 11])
+  await count(fleet, light, todayMs, [1, 0, 0], [2, 50, 50])
+  await count(elsewhere, elsewhere.deviceIds[0] ?? '', todayMs, [1, 0, 0], [2, 500, 0])
+  await newAlertRule(fleet, { kind: 'data_use', aboveMegabytes: 100, period: 'day' })
+  await evaluateDataUse(system, [questdb])
+  await evaluateDataUse(system, [questdb])
+  expect(await alertsOf(fleet)).toMatchObject([
+    { deviceId: heavy, since: new Date(todayMs).toISOString(), measured: { megabytes: 101 } },
+  ])
+  expect(await alertsOf(elsewhere)).toEqual([])
+  await pool.query('UPDATE device_data_use SET day = day - 1 WHERE organization_id = $1', [fleet.organizationId])
+  await evaluateDataUse(system, [questdb])
+  expect(await alertsOf(fleet)).toMatchObject([{ state: 'closed', closeReason: 'condition_ended' }])
+})
+
+test('a month is the sum of its days, which are measured again until they are over', async () => {
+  const fleet = await createJobFleet(pool, 1)
+  const { organizationId } = fleet
+  const [deviceId = ''] = fleet.deviceIds
+  await count(fleet, deviceId, todayMs, [1, 0, 0], [2, 60, 0])
+  await newAlertRule(fleet, { kind: 'data_use', aboveMegabytes: 100, period: 'month' })
+  const measuredDays = async () =>
+    (await pool.query('SELECT FROM data_use_day WHERE organization_id = $1', [organizationId])).rowCount ?? 0
+  const daysSoFar = new Date(todayMs).getUTCDate()
+  // A run measures ten days.
+  for (let run = 0; run < 4; run++) await evaluateDataUse(system, [questdb])
+  expect(await measuredDays()).toBe(daysSoFar)
+  expect(await alertsOf(fleet)).toEqual([])
+
+  await count(fleet, deviceId, todayMs, [3, 120, 0])
+  expect(await measureDataUse(system, [questdb], [organizationId])).toBe(0)
+  await pool.query("UPDATE data_use_day SET measured_at = now() - interval '11 minutes' WHERE organization_id = $1", [
+    organizationId,
+  ])
+  await evaluateDataUse(system, [questdb])
+  expect(await alertsOf(fleet)).toMatchObject([{ deviceId, state: 'open', measured: { megabytes: 120 } }])
+})
+
+test('an organization whose data use cannot be stored does not stop the others', async () => {
+  const [broken, fleet] = [await createJobFleet(pool, 1), await createJobFleet(pool, 1)]
+  for (const owner of [broken, fleet]) {
+    await count(owner, owner.deviceIds[0] ?? '', todayMs, [1, 0, 0], [2, 200, 0])
+    await newAlertRule(owner, { kind: 'data_use', aboveMegabytes: 100, period: 'day' })
+  }
+  const repair = await failFor(pool, 'device_data_use', broken.organizationId)
+  const { rounds, failed } = recordedRounds()
+  await evaluateDataUse(system, [questdb], rounds)
+  expect(await alertsOf(fleet)).toHaveLength(1)
+  expect(failed).toEqual([broken.organizationId])
+  await repair()
+  await evaluateDataUse(system, [questdb], rounds)
+  expect(await alertsOf(broken)).toHaveLength(1)
+})
+
+describe('several workers', () => {
+  let fleet: JobFleet
+  beforeEach(async () => {
+    await pool.query('TRUNCATE alert_rule, data_use_day CASCADE')
+    fleet = await createJobFleet(pool, 1)
+    await count(fleet, fleet.deviceIds[0] ?? '', todayMs, [1, 0, 0], [2, 60, 0])
+    await newAlertRule(fleet, { kind: 'data_use', aboveMegabytes: 100, period: 'day' })
+  })
+  /** QuestDB, with something that happens before each answer. */
+  const questdbThat = (happens: () => Promise<unknown>): QuestdbSql => ({
+    ...questdb,
+    queryArrays: async (...query) => {
+      await happens()
+      return questdb.queryArrays(...query)
+    },
+  })
+
+  const measure = (source = questdb) => measureDataUse(system, [source], [fleet.organizationId])
+
+  test('no transaction is open while QuestDB is read, and another worker neither waits nor measures the same day', async () => {
+    const seen: number[] = []
+    const slow = questdbThat(async () => {
+      seen.push(await countOpenTransactions(pool), await measure())
+    })
+    expect(await measure(slow)).toBe(1)
+    expect(seen).toEqual([0, 0])
+    expect(await measure()).toBe(0)
+  })
+
+  test('a day that could not be read is measured in the next round', async () => {
+    const failing = questdbThat(() => Promise.reject(new Error('away')))
+    await expect(measure(failing)).rejects.toThrow('away')
+    expect(await measure()).toBe(1)
+  })
+
+  test('a day whose worker died is measured by another, and the result of the first does not count', async () => {
+    const late = questdbThat(async () => {
+      await pool.query("UPDATE data_use_day SET claimed_at = claimed_at - interval '6 minutes'")
+      expect(await measure()).toBe(1)
+    })
+    expect(await measure(late)).toBe(0)
+  })
+})

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listAlerts } from '#alerts/inbox/read'
+import type { Condition } from '#alerts/rules/condition'
+import { type OwnedPool, openPool } from '#postgres/pool'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { newAlertRule } from '#test/alert-rules'
+import { createTestDatabase, type TestDatabase } from '#test/database'
+import { failFor } from '#test/failing-organization'
+import { createJobFleet, type JobFleet } from '#test/job-fleet'
+import { questdbConnection } from '#test/questdb'
+import { recordedRounds } from '#test/recorded-rounds'
+import { storeRows } from '#test/telemetry-rows'
+import type { AlertSystem } from './changes.ts'
+import { evaluateTelemetry } from './telemetry.ts'
+
+let database: TestDatabase
+let pool: OwnedPool
+let questdb: QuestdbSql
+let system: AlertSystem
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  pool = openPool(database.url, { applicationName: 'alerts.test' })
+  questdb = openQuestdbSql(questdbConnection().pgUrl, { applicationName: 'alerts.test' })
+  system = { pool, plans: (await createJobFleet(pool, 0)).ctx.plans, clock: Date.now }
+})
+afterAll(async () => {
+  await questdb.end()
+  await pool.end()
+  await database.drop()
+})
+
+type Sample = [minutesAgo: number, value: number | null]
+
+const weak: Condition = { kind: 'weak_signal', rsrpBelowDbm: -110, forMinutes: 10 }
+const evaluate = () => evaluateTelemetry(system, [questdb])
+const page = { limit: 200, after: undefined }
+const alertsOf = async ({ ctx, organizationId }: JobFleet) =>
+  (await listAlerts(ctx, { organizationId, filter: {}, page })).items
+
+const rowOf = ({ organizationId }: JobFleet, deviceId: string, minutesAgo: number) => ({
+  tsMs: Date.now() - minutesAgo * 60_000,
+  deviceId,
+  organizationId,
+})
+
+/** RSRP in dBm; null: no service. */
+const measureSignal = (fleet: JobFleet, deviceId: string, ...samples: Sample[]) =>
+  storeRows(
+    questdb,
+    'cellular',
+    samples.map(([minutesAgo, rsrpDbm]) => ({
+      ...rowOf(fleet, deviceId, minutesAgo),
+      rsrpDbm,
+      rat: rsrpDbm === null ? 'none' : 'lte',
+    })),
+  )
+
+async function newFleet(...devices: Sample[][]): Promise<JobFleet> {
+  const fleet = await createJobFleet(pool, devices.length)
+  for (const [index, samples] of devices.entries()) {
+    await measureSignal(fleet, fleet.deviceIds[index] ?? '', ...samples)
+  }
+  return fleet
+}
+
+test('weak_signal opens when all samples of the period are below, and closes with the first good one', async () => {
+  const fleet = await newFleet(
+    [
+      [20, -90],
+      [11, -115],
+      [5, -112],
+      [1, -118],
+    ],
+    [
+      [20, -115],
+      [5, -115],
+      [1, -100],
+    ],
+    [
+      [20, -115],
+      [5, -100],
+      [1, -115],
+    ],
+    [
+      [9, -115],
+      [1, -115],
+    ],
+    [
+      [20, null],
+      [11, null],
+      [1, null],
+    ],
+    [
+      [20, -110],
+      [11, -110],
+      [1, -110],
+    ],
+  )
+  const [below = '', , , , noService = ''] = fleet.deviceIds
+  await newAlertRule(fleet, weak)
+  await evaluate()
+  await evaluate()
+  const alerts = await alertsOf(fleet)
+  expect(alerts).toHaveLength(2)
+  expect(alerts.find(({ deviceId }) => deviceId === below)).toMatchObject({
+    kind: 'weak_signal',
+    state: 'open',
+    measured: { rsrpDbm: -118 },
+  })
+  expect(alerts.find(({ deviceId }) => deviceId === noService)).toMatchObject({ measured: { rsrpDbm: null } })
+
+  await measureSignal(fleet, below, [0, -105])
+  await evaluate()
+  expect((await alertsOf(fleet)).find(({ deviceId }) => deviceId === below)).toMatchObject({
+    state: 'closed',
+    closeReason: 'condition_ended',
+  })
+})
+
+test('a device that became silent keeps its state', async () => {
+  const fleet = await newFleet(
+    [
+      [12, -115],
+      [11, -115],
+      [1, -115],
+    ],
+    [
+      [24, -115],
+      [23, -115],
+      [16, -115],
+    ],
+  )
+  const [alerted = ''] = fleet.deviceIds
+  await newAlertRule(fleet, weak)
+  await evaluate()
+  expect((await alertsOf(fleet)).map(({ deviceId }) => deviceId)).toEqual([alerted])
+  await pool.query("UPDATE alert SET since = since - interval '1 hour' WHERE device_id = $1", [alerted])
+  await evaluate()
+  expect(await alertsOf(fleet)).toMatchObject([{ state: 'open' }])
+})
+
+test('rules of other organizations and with other thresholds see their own devices only', async () => {
+  const low: Sample[] = [
+    [12, -115],
+    [1, -115],
+  ]
+  const [one, two, three] = [await newFleet(low), await newFleet(low), await newFleet(low)]
+  await newAlertRule(one, weak)
+  await newAlertRule(two, weak, { tags: ['none of them has it'] })
+  await newAlertRule(three, { ...weak, rsrpBelowDbm: -120 })
+  await evaluate()
+  expect(await alertsOf(one)).toHaveLength(1)
+  expect(await alertsOf(two)).toEqual([])
+  expect(await alertsOf(three)).toEqual([])
+})
+
+test('high_temperature uses the hotter of board and modem', async () => {
+  const fleet = await createJobFleet(pool, 3)
+  const [board = '', modem = '', cool = ''] = fleet.deviceIds
+  await storeRows(
+    questdb,
+    'system',
+    [6, 1].flatMap((minutesAgo) => [
+      { ...rowOf(fleet, board, minutesAgo), temperatureC: 81 },
+      { ...rowOf(fleet, modem, minutesAgo), temperatureC: 40, modemTemperatureC: 85 },
+      { ...rowOf(fleet, cool, minutesAgo), temperatureC: 80 },
+    ]),
+  )
+  await newAlertRule(fleet, { kind: 'high_temperature', temperatureAboveC: 80, forMinutes: 5 })
+  await evaluate()
+  const measured = (await alertsOf(fleet)).map((alert) => [alert.deviceId, alert.measured])
+  expect(Object.fromEntries(measured)).toEqual({ [board]: { temperatureC: 81 }, [modem]: { temperatureC: 85 } })
+})
+
+test('reads the next copy when the first does not answer, and fails when none does', async () => {
+  const fleet = await newFleet([
+    [12, -115],
+    [1, -115],
+  ])
+  await newAlertRule(fleet, weak)
+  const dead = openQuestdbSql('postgresql://127.0.0.1:9/qdb', { applicationName: 'alerts.test' })
+  await expect(evaluateTelemetry(system, [dead])).rejects.toThrow()
+  expect(await alertsOf(fleet)).toEqual([])
+  await evaluateTelemetry(system, [dead, questdb])
+  expect(await alertsOf(fleet)).toHaveLength(1)
+  await dead.end()
+})
+
+const alwaysWeak: Sample[] = [
+  [12, -120],
+  [1, -120],
+]
+
+test('an organization whose alerts cannot be stored does not stop the others', async () => {
+  const [broken, fleet] = [await newFleet(alwaysWeak), await newFleet(alwaysWeak)]
+  // Small organizations with the same limit share their statements.
+  for (const owner of [broken, fleet]) await newAlertRule(owner, weak)
+  const repair = await failFor(pool, 'alert', broken.organizationId)
+  const { rounds, failed } = recordedRounds()
+  await evaluateTelemetry(system, [questdb], rounds)
+  expect(await alertsOf(fleet)).toHaveLength(1)
+  expect(failed).toEqual([broken.organizationId])
+  await repair()
+  await evaluateTelemetry(system, [questdb], rounds)
+  expect(await alertsOf(broken)).toHaveLength(1)
+})
+
+test('an organization with many limits takes turns with another one, and has each alert once in the end', async () => {
+  await pool.query('DELETE FROM alert_rule')
+  const [large, fleet] = [await newFleet(alwaysWeak), await newFleet(alwaysWeak)]
+  const limits = 12
+  for (let limit = 0; limit < limits; limit++) await newAlertRule(large, { ...weak, rsrpBelowDbm: -119 + limit })
+  await newAlertRule(fleet, weak)
+  const { rounds } = recordedRounds({ stepMs: 1_000 })
+  // A turn has one query here, and a limit needs two.
+  await evaluateTelemetry(system, [questdb], rounds)
+  await evaluateTelemetry(system, [questdb], rounds)
+  expect(await alertsOf(fleet)).toHaveLength(1)
+  expect((await alertsOf(large)).length).toBeLessThan(limits)
+  for (let round = 0; round < 6; round++) await evaluateTelemetry(system, [questdb], rounds)
+  expect(await alertsOf(large)).toHaveLength(limits)
+  expect(await alertsOf(fleet)).toHaveLength(1)
+})
