@@ -2,9 +2,9 @@ import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/org
 import { registryEntries } from '#fleet-map/registry'
 import { createRevisions } from '#fleet-map/revisions'
 import { createDeviceIndex } from '#fleet-map/tiles/device-index'
-import { ongoingDwells } from '#questdb/dwells'
-import { fleetPositions, fleetSignals } from '#questdb/fleet-gps'
-import type { QuestdbSql } from '#questdb/sql'
+import { ongoingDwells } from '#questdb/fleet/dwells'
+import { fleetPositions, fleetSignals } from '#questdb/fleet/fleet-gps'
+import type { QuestdbSql } from '#questdb/server/sql'
 import type { FilledPart } from './device-memory-filled.ts'
 
 const intervalMs = 5 * 60_000

@@ -1,4 +1,4 @@
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 import { createCleaningCounts } from '#telemetry-writer/cleaning-counts'
 import { decodeHere } from '#telemetry-writer/decode-report'
 import { createDeviceReports } from '#telemetry-writer/device-reports'

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
-import { parentCell } from '#questdb/coverage-source'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { parentCell } from '#questdb/votes/coverage-source'
 import { placeSegments } from '#telemetry/forecast'
 import { routeSegments } from '#telemetry/route-path'
 import { refreshCoverage } from '../test/support/telemetry-rows.ts'

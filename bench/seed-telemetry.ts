@@ -1,6 +1,6 @@
 import { cellToParent, latLngToCell } from 'h3-js'
-import type { QuestdbSql } from '#questdb/sql'
-import { waitUntilApplied } from '#questdb/wal-tables'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { waitUntilApplied } from '#questdb/server/wal-tables'
 import type { Kind } from '#telemetry/fields'
 import type { BenchStack } from './stack.ts'
 

@@ -1,5 +1,5 @@
 import { cellToParent, latLngToCell } from 'h3-js'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 import type { SeededFleet } from './seed-telemetry.ts'
 
 const roads = 10

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Secret } from '#core/secret'
-import { openIlpTransport } from '#questdb/ilp-transport'
+import { openIlpTransport } from '#questdb/server/ilp-transport'
 import { decodeBatch } from '#telemetry/accept'
 import { cleanSample } from '#telemetry/clean'
 import type { Kind } from '#telemetry/fields'

@@ -2,8 +2,8 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { ReadinessCheck } from '#http/health'
 import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
-import { type Copies, type CopyReport, openCopies, openOnlyCopy } from '#questdb/copies'
-import type { QuestdbServer } from '#questdb/servers'
+import { type Copies, type CopyReport, openCopies, openOnlyCopy } from '#questdb/copies/copies'
+import type { QuestdbServer } from '#questdb/server/servers'
 import { readCopyLags } from '#telemetry-writer/copy-progress'
 
 /** To each copy. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Secret } from '#core/secret'
-import { questdbVariables } from '#questdb/servers'
+import { questdbVariables } from '#questdb/server/servers'
 import { redisVariables } from '#redis/address'
 import { kafkaVariables } from '#telemetry-log/kafka-settings'
 

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Registry } from 'prom-client'
-import type { QuestdbServer } from '#questdb/servers'
+import type { QuestdbServer } from '#questdb/server/servers'
 import { logBudget } from '#telemetry-log/log-budget'
 import { openPartitionedLog } from '#telemetry-log/partitioned-log'
 import type { ToldByRows } from '#telemetry-writer/device-reports'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { networkList } from '#core/config'
 import { Secret } from '#core/secret'
-import { questdbVariables } from '#questdb/servers'
+import { questdbVariables } from '#questdb/server/servers'
 import { redisVariables } from '#redis/address'
 
 /** The worker's environment variables. */

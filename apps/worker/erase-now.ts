@@ -2,9 +2,9 @@ import { systemClock } from '#core/clock'
 import { parseConfig } from '#core/config'
 import { eraseDeletedDevices } from '#fleet/devices/erasure'
 import { openPool } from '#postgres/pool'
-import { eraseFromCopies } from '#questdb/erasure'
-import { questdbSqlUrls } from '#questdb/servers'
-import { openQuestdbSql } from '#questdb/sql'
+import { questdbSqlUrls } from '#questdb/server/servers'
+import { openQuestdbSql } from '#questdb/server/sql'
+import { eraseFromCopies } from '#questdb/writer/erasure'
 import { erasureSchema } from './config.ts'
 
 // Command for operators: erases the telemetry of deleted devices now instead of next night.

@@ -14,7 +14,7 @@ import { endMissedDeadlines, expireJobs } from '#fleet/jobs/sweeps'
 import { deleteExpired } from '#fleet/retention'
 import { pruneWebhookDeliveries } from '#fleet/webhooks/delivery'
 import type { WebhookRounds } from '#fleet/webhooks/rounds'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 import type { QueueBackend } from '#queue/backend'
 import type { PeriodicTask } from './periodic.ts'
 

@@ -1,6 +1,6 @@
 import { join as joinPath } from 'node:path'
 import { z } from 'zod'
-import { type QuestdbServer, questdbServers, questdbVariables } from '#questdb/servers'
+import { type QuestdbServer, questdbServers, questdbVariables } from '#questdb/server/servers'
 import { kafkaVariables } from '#telemetry-log/kafka-settings'
 
 /** The environment variables of the writer. */

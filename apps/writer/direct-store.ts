@@ -1,6 +1,6 @@
 import { pause } from '#core/schedule'
 import type { Logger } from '#http/request-log'
-import { waitUntilApplied } from '#questdb/wal-tables'
+import { waitUntilApplied } from '#questdb/server/wal-tables'
 import type { DeadRow } from '#telemetry-log/dead-letters'
 import { startingAt } from '#telemetry-log/kafka-checkpoints'
 import type { TelemetryBatch } from '#telemetry-log/log'

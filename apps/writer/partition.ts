@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '#http/request-log'
-import { waitUntilApplied } from '#questdb/wal-tables'
+import { waitUntilApplied } from '#questdb/server/wal-tables'
 import { deadReportOf, saveDamagedBytes } from '#telemetry-log/dead-letters'
 import {
   decodeCheckpoint,

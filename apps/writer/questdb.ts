@@ -1,8 +1,8 @@
 import type { Logger } from '#http/request-log'
-import { type IlpTransport, openIlpTransport } from '#questdb/ilp-transport'
-import { applySchema } from '#questdb/schema'
-import type { QuestdbServer } from '#questdb/servers'
-import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { applySchema } from '#questdb/schema/schema'
+import { type IlpTransport, openIlpTransport } from '#questdb/server/ilp-transport'
+import type { QuestdbServer } from '#questdb/server/servers'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import type { LogPosition } from '#telemetry-log/log'
 import { createWatch, type Watch } from '#telemetry-writer/watch'
 

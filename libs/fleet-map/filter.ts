@@ -1,7 +1,7 @@
 import { type GroupMembers, isMember } from '#fleet-map/group-members'
 import type { DeviceState } from '#fleet-map/live/device-state'
-import type { OngoingDwellRow } from '#questdb/dwells'
-import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
+import type { OngoingDwellRow } from '#questdb/fleet/dwells'
+import type { PositionRow, SignalRow } from '#questdb/fleet/fleet-gps'
 import type { AreaTest } from '#telemetry/area'
 import type { BoundingBox, Point } from '#telemetry/geo'
 

@@ -14,8 +14,8 @@ import { createRevisions } from '#fleet-map/revisions'
 import { createGpsStreams, type GpsStreams } from '#fleet-map/streams/gps-streams'
 import { createTileSources } from '#fleet-map/tiles/tile-sources'
 import type { FairPool } from '#postgres/fair-pool'
-import { createDwellSignals } from '#questdb/dwell-signals'
-import type { Readers } from '#questdb/readers'
+import type { Readers } from '#questdb/copies/readers'
+import { createDwellSignals } from '#questdb/fleet/dwell-signals'
 
 /** Everything that the fleet routes read; one per process. */
 export type FleetMaps = FleetSources & { streams: GpsStreams }

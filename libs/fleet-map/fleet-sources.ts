@@ -9,7 +9,7 @@ import type { SharedAnswers } from '#fleet-map/gps/shared-answers'
 import type { LiveMaps } from '#fleet-map/live/live-maps'
 import type { Revisions } from '#fleet-map/revisions'
 import type { TileSources } from '#fleet-map/tiles/tile-sources'
-import type { DwellSignals } from '#questdb/dwell-signals'
+import type { DwellSignals } from '#questdb/fleet/dwell-signals'
 
 /** The sources of all fleet map responses. All readers of a process share them. */
 export type FleetSources = {

@@ -1,5 +1,5 @@
-import { readNewestTimes } from '#questdb/device-times'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { readNewestTimes } from '#questdb/writer/device-times'
 import type { DeviceClass } from '#telemetry/dwell'
 import { type Kind, kinds } from '#telemetry/fields'
 import type { LogPosition } from '#telemetry-log/log'

@@ -1,4 +1,4 @@
-import type { Arrival, StoredCellularRow } from '#questdb/device-tracks'
+import type { Arrival, StoredCellularRow } from '#questdb/writer/device-tracks'
 import { maxInterpolation } from '#telemetry/align'
 import { maxDirectionAgeMs } from '#telemetry/curve'
 import {

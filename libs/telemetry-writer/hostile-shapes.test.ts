@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 import { kinds } from '#telemetry/fields'
 import { createCleaningCounts } from './cleaning-counts.ts'
 import { decodeHere } from './decode-report.ts'

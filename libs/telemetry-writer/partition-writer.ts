@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 import type { StatesReference } from '#telemetry-log/checkpoint'
 import type { LogPosition, PartitionTail, TelemetryLogReader } from '#telemetry-log/log'
 import type { Checkpoints } from './checkpoints.ts'

@@ -1,4 +1,4 @@
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 
 /** Runs work that needs the database until it succeeds. Rejects only when the writer stops. */
 export type UntilAvailable = <Result>(work: () => Promise<Result>) => Promise<Result>

@@ -1,5 +1,5 @@
-import type { StoredCellularRow } from '#questdb/device-tracks'
-import type { TrackStore } from '#questdb/track-store'
+import type { StoredCellularRow } from '#questdb/writer/device-tracks'
+import type { TrackStore } from '#questdb/writer/track-store'
 import { createDeviceAlignment, type DeviceAlignmentState, type TimeRange } from '#telemetry/device-alignment'
 import { type Dwell, dwellPolicies } from '#telemetry/dwell'
 import type { CellularRow } from '#telemetry/rows'

@@ -1,5 +1,5 @@
-import type { Arrival, StoredDwell } from '#questdb/device-tracks'
-import type { TrackStore } from '#questdb/track-store'
+import type { Arrival, StoredDwell } from '#questdb/writer/device-tracks'
+import type { TrackStore } from '#questdb/writer/track-store'
 import type { TimeRange } from '#telemetry/device-alignment'
 import { type Dwell, dwellId } from '#telemetry/dwell'
 import { type DwellRow, dwellRow } from './dwell-row.ts'

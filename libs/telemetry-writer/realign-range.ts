@@ -1,5 +1,5 @@
-import type { Arrival, StoredCellularRow, StoredFixReport } from '#questdb/device-tracks'
-import type { TrackStore } from '#questdb/track-store'
+import type { Arrival, StoredCellularRow, StoredFixReport } from '#questdb/writer/device-tracks'
+import type { TrackStore } from '#questdb/writer/track-store'
 import type { TimeRange } from '#telemetry/device-alignment'
 import type { Dwell, DwellPolicy } from '#telemetry/dwell'
 import type { RowOrigin } from '#telemetry/ilp'

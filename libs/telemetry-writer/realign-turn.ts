@@ -1,5 +1,5 @@
-import type { QuestdbSql } from '#questdb/sql'
-import { openTrackStore } from '#questdb/track-store'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { openTrackStore } from '#questdb/writer/track-store'
 import type { DeviceState } from './device-state.ts'
 import { continueRealignment, type DeviceTrack, failRealignment, finishRealignment } from './device-track.ts'
 import { realignDevice } from './realign-device.ts'

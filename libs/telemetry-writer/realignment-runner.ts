@@ -1,5 +1,5 @@
-import type { QuestdbSql } from '#questdb/sql'
-import { waitUntilApplied } from '#questdb/wal-tables'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { waitUntilApplied } from '#questdb/server/wal-tables'
 import type { DeviceReports } from './device-reports.ts'
 import type { DeviceStates } from './device-states.ts'
 import type { OnFailure } from './failing-reports.ts'

@@ -1,13 +1,13 @@
+import type { QuestdbSql } from '#questdb/server/sql'
 import {
   readCellularRows,
   readFixReports,
   type StoredCellularRow,
   type StoredFixReport,
   type TrackQuery,
-} from '#questdb/device-tracks'
-import type { QuestdbSql } from '#questdb/sql'
-import { openTrackStore } from '#questdb/track-store'
-import { countCellularRows, countFixReports, readLastDwells } from '#questdb/track-summaries'
+} from '#questdb/writer/device-tracks'
+import { openTrackStore } from '#questdb/writer/track-store'
+import { countCellularRows, countFixReports, readLastDwells } from '#questdb/writer/track-summaries'
 import { distinctFixes } from '#telemetry/distinct-fixes'
 import type { DwellPolicy, OpenDwellSummary } from '#telemetry/dwell'
 import { undecidedFromMs } from '#telemetry/dwell-detector'

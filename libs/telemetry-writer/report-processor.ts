@@ -1,5 +1,5 @@
-import type { QuestdbSql } from '#questdb/sql'
-import { waitUntilApplied } from '#questdb/wal-tables'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { waitUntilApplied } from '#questdb/server/wal-tables'
 import type { LoggedBatch, LogPosition } from '#telemetry-log/log'
 import { type DecodeReport, decodeHere } from './decode-report.ts'
 import type { DeviceStates } from './device-states.ts'

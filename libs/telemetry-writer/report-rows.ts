@@ -1,4 +1,4 @@
-import type { StoredCellularRow } from '#questdb/device-tracks'
+import type { StoredCellularRow } from '#questdb/writer/device-tracks'
 import { cleanSample } from '#telemetry/clean'
 import { type FixReport, fixReport } from '#telemetry/distinct-fixes'
 import type { RowOrigin } from '#telemetry/ilp'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
-import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { questdbConnection } from '#test/questdb'
 import { storeRows } from '#test/telemetry-rows'
 import { createDeviceStates } from './device-states.ts'

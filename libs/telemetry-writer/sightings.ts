@@ -1,5 +1,5 @@
-import { readStoredAmong, readStoredTimes } from '#questdb/device-times'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { readStoredAmong, readStoredTimes } from '#questdb/writer/device-times'
 import type { AcceptedSample } from '#telemetry/accept'
 import type { TimeRange } from '#telemetry/device-alignment'
 import type { Kind } from '#telemetry/fields'

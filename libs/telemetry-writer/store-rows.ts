@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { IlpTransport } from '#questdb/ilp-transport'
+import type { IlpTransport } from '#questdb/server/ilp-transport'
 import type { SampleCounts } from '#telemetry-log/checkpoint'
 import type { DeadRow } from '#telemetry-log/dead-letters'
 import { type BatchRows, fates } from './row-batch.ts'

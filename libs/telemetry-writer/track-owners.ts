@@ -1,4 +1,4 @@
-import type { Arrival } from '#questdb/device-tracks'
+import type { Arrival } from '#questdb/writer/device-tracks'
 
 /** The organization that owned the device when fixes arrived, and the time of the newest of these fixes. */
 type Owner = Arrival & { newestFixMs: number }

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { Logger } from '#http/request-log'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 import { startViewUpkeep } from './view-upkeep.ts'
 
 test('views are paced although one of them cannot be read', async () => {

@@ -1,8 +1,8 @@
 import { type Repeating, repeat } from '#core/schedule'
 import type { Logger } from '#http/request-log'
-import { createFirstRefreshes } from '#questdb/first-refreshes'
-import type { QuestdbSql } from '#questdb/sql'
-import { paceViews } from '#questdb/view-pace'
+import { createFirstRefreshes } from '#questdb/schema/first-refreshes'
+import { paceViews } from '#questdb/schema/view-pace'
+import type { QuestdbSql } from '#questdb/server/sql'
 
 const everyMs = 2_000
 const paceEveryMs = 60_000

@@ -1,6 +1,6 @@
 import type { Logger } from '#http/request-log'
-import type { QuestdbSql } from '#questdb/sql'
-import { readServerStart, readWalTables, resumeWal, type WalTable } from '#questdb/wal-tables'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { readServerStart, readWalTables, resumeWal, type WalTable } from '#questdb/server/wal-tables'
 import { tables as telemetryTables } from '#telemetry/tables'
 import type { LogPosition } from '#telemetry-log/log'
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type OwnedPool, openPool } from '#postgres/pool'
-import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { createJobFleet, issueTestTokens } from '#test/job-fleet'
 import { whyNoKafka } from '#test/kafka'

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { type QuestdbEngine, startQuestdb } from '../../apps/stack/engines/questdb.ts'
 
 /** A QuestDB server of its own, with an empty folder, that a test can kill, freeze and restart. */

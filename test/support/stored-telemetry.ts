@@ -1,4 +1,4 @@
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 
 const tables = ['cellular', 'connection', 'location', 'system'] as const
 

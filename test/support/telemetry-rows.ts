@@ -1,4 +1,4 @@
-import type { QuestdbSql, SqlValue } from '#questdb/sql'
+import type { QuestdbSql, SqlValue } from '#questdb/server/sql'
 import { type Column, type TableName, tables } from '#telemetry/tables'
 
 /** A stored row by column key, as the writer stores it. Times are epoch milliseconds. */

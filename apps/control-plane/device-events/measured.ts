@@ -1,7 +1,7 @@
 import type { DeviceEvent } from '#fleet/devices/events'
-import { cellularStates, newestSampleMs, reportHours, systemStates } from '#questdb/device-states'
-import { clipRanges, type OwnedRange } from '#questdb/owned-rows'
-import type { QuestdbSql } from '#questdb/sql'
+import { cellularStates, newestSampleMs, reportHours, systemStates } from '#questdb/device/device-states'
+import { clipRanges, type OwnedRange } from '#questdb/device/owned-rows'
+import type { QuestdbSql } from '#questdb/server/sql'
 import { type DeviceChange, handoversOf, systemChangesOf } from '#telemetry/device-changes'
 
 export const measuredKinds = ['reboot', 'handover', 'fault', 'report'] as const

@@ -1,4 +1,4 @@
-import type { Reader } from '#questdb/readers'
+import type { Reader } from '#questdb/copies/readers'
 import type { RouteInput } from './route.ts'
 
 type Input = Pick<RouteInput<unknown, unknown, unknown>, 'ctx' | 'services' | 'http'>

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { newId } from '#core/ids'
 import { createLiveMaps } from '#fleet-map/live/live-maps'
 import { createRevisions } from '#fleet-map/revisions'
-import type { Reader } from '#questdb/readers'
+import type { Reader } from '#questdb/copies/readers'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { storeRows } from '#test/telemetry-rows'
 

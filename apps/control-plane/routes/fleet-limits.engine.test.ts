@@ -1,7 +1,7 @@
 import { cellToParent, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
-import { longOfH3 } from '#questdb/h3-index'
+import { longOfH3 } from '#questdb/votes/h3-index'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { registerDevice, transferDevice } from '#test/registered-device'
 import { applied, refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'

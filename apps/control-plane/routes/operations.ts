@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { insufficientScope, ServiceError } from '#core/errors'
 import { readiness } from '#http/health'
-import type { Copies } from '#questdb/copies'
+import type { Copies } from '#questdb/copies/copies'
 import { type Route, route } from '../http/route.ts'
 import { collectMetrics } from './collect-metrics.ts'
 

@@ -1,12 +1,12 @@
 import type { FleetContext } from '#fleet/context'
 import { type ReadableDevice, readableTelemetry } from '#fleet/devices/telemetry-access'
 import { clockAheadMs, planStartMs, type RequestedWindow, requestedWindow, type WindowQuery } from '#fleet-map/window'
-import { type HistoryPosition, historyPage } from '#questdb/history'
-import { type HistoryStep, historySteps } from '#questdb/history-steps'
-import type { OwnedRange } from '#questdb/owned-rows'
-import type { Reader } from '#questdb/readers'
-import { maskSensitive, type StoredSample, type TelemetryRecord } from '#questdb/records'
-import type { QuestdbSql } from '#questdb/sql'
+import type { Reader } from '#questdb/copies/readers'
+import { type HistoryPosition, historyPage } from '#questdb/device/history'
+import { type HistoryStep, historySteps } from '#questdb/device/history-steps'
+import type { OwnedRange } from '#questdb/device/owned-rows'
+import { maskSensitive, type StoredSample, type TelemetryRecord } from '#questdb/device/records'
+import type { QuestdbSql } from '#questdb/server/sql'
 import { type Kind, kinds, sensitiveFieldNames } from '#telemetry/fields'
 
 export type HistoryQuery = WindowQuery & { kind?: Kind | undefined; stepSeconds?: number | undefined }

@@ -1,9 +1,9 @@
 import type { FleetContext } from '#fleet/context'
 import { readableTelemetry } from '#fleet/devices/telemetry-access'
 import { clockAheadMs } from '#fleet-map/window'
-import { latestSamples } from '#questdb/latest'
-import type { Reader } from '#questdb/readers'
-import type { TelemetryRecord } from '#questdb/records'
+import type { Reader } from '#questdb/copies/readers'
+import { latestSamples } from '#questdb/device/latest'
+import type { TelemetryRecord } from '#questdb/device/records'
 import type { Kind } from '#telemetry/fields'
 import { visibleRecord } from './history.ts'
 

@@ -1,5 +1,5 @@
 import { type MessagePort, Worker } from 'node:worker_threads'
-import type { QuestdbServer } from '#questdb/servers'
+import type { QuestdbServer } from '#questdb/server/servers'
 import { readCheckpoint } from '#telemetry-log/checkpoint-file'
 import type { Lease } from '#telemetry-log/lease'
 import type { LogPartition } from '#telemetry-log/partitioned-log'

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { parseConfig } from '#core/config'
-import { questdbSqlUrls, questdbVariables } from '#questdb/servers'
+import { questdbSqlUrls, questdbVariables } from '#questdb/server/servers'
 import { type DataFolder, isInUse } from '../data-folder.ts'
 import { exists } from './backup-folder.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import pg from 'pg'
-import { openQuestdbSql } from '#questdb/sql'
-import { waitUntilApplied } from '#questdb/wal-tables'
+import { openQuestdbSql } from '#questdb/server/sql'
+import { waitUntilApplied } from '#questdb/server/wal-tables'
 
 const applyLimitMs = 10 * 60_000
 

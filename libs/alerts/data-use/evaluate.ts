@@ -9,7 +9,7 @@ import {
 } from '#alerts/evaluation/changes'
 import { isSmall, shared, sharedPiece, slicesOf } from '#alerts/evaluation/shares'
 import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 
 const utcNow = `now() AT TIME ZONE 'UTC'`
 const bytes = `CASE r.period WHEN 'day' THEN used.day_bytes ELSE used.month_bytes END`

@@ -3,7 +3,7 @@ import type { AlertSystem } from '#alerts/evaluation/changes'
 import { tryInOrder } from '#alerts/evaluation/try-in-order'
 import { systemTransaction } from '#fleet/tenant'
 import type { Connection, Pool } from '#postgres/pool'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 
 // Arbitrary: one worker at a time claims days.
 const lock = 7_264_115_042

@@ -1,4 +1,4 @@
-import { type QuestdbSql, timestampParameter } from '#questdb/sql'
+import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
 
 const hourMs = 3_600_000
 

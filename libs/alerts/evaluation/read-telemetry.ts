@@ -1,4 +1,4 @@
-import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/sql'
+import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
 
 /** A limit on a stored value, and for how long it must be exceeded. */
 export type Limit = { kind: 'weak_signal' | 'high_temperature'; threshold: number; forMinutes: number }

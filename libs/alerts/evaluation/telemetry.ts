@@ -3,7 +3,7 @@ import { type Limit, readSustained, readWithin } from '#alerts/evaluation/read-t
 import { isSmall, shared, sharedPiece } from '#alerts/evaluation/shares'
 import { tryInOrder } from '#alerts/evaluation/try-in-order'
 import { createFairRounds, type FairRounds, type Piece } from '#core/fair-rounds'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 
 /** The rules of an organization with the same limit. */
 type LimitRules = {

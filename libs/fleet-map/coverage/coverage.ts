@@ -5,8 +5,8 @@ import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { CoverageQuery } from '#fleet-map/queries'
 import { databaseNowMs } from '#fleet-map/registry'
 import { thresholds } from '#fleet-map/thresholds'
-import { resolutionForZoom } from '#questdb/coverage-resolution'
-import type { Reader } from '#questdb/readers'
+import type { Reader } from '#questdb/copies/readers'
+import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 
 /** The coverage of the caller's organizations, all that is known of each cell. Throws 404 and 403. */
 export async function readCoverage(ctx: FleetContext, fleet: FleetMaps, reader: Reader, query: CoverageQuery) {

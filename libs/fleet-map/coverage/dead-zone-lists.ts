@@ -3,8 +3,8 @@ import type { Clock } from '#core/clock'
 import { addTo } from '#core/counts'
 import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-filters'
 import type { FairPool } from '#postgres/fair-pool'
-import { deadCells, zoneOperators, zoneVoters } from '#questdb/dead-cells'
-import type { Reader } from '#questdb/readers'
+import type { Reader } from '#questdb/copies/readers'
+import { deadCells, zoneOperators, zoneVoters } from '#questdb/votes/dead-cells'
 import { type DeadZone, joinDeadZones, rankOperators } from '#telemetry/dead-zones'
 
 /** All dead zones of a request at `madeMs`, worst first. */

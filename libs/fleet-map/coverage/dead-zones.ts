@@ -5,7 +5,7 @@ import type { ZoneDetails } from '#fleet-map/coverage/dead-zone-lists'
 import { contains } from '#fleet-map/filter'
 import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { DeadZonesQuery } from '#fleet-map/queries'
-import type { Reader } from '#questdb/readers'
+import type { Reader } from '#questdb/copies/readers'
 import { type DeadZone, deadZoneResolution, worstFirst } from '#telemetry/dead-zones'
 
 /** The end of a page, and the time at which its list was made. */

@@ -3,7 +3,7 @@ import { queriedGroup } from '#fleet-map/access'
 import { answerTime, openCoverage } from '#fleet-map/coverage/coverage-scope'
 import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { SignalTrendQuery } from '#fleet-map/queries'
-import type { Reader } from '#questdb/readers'
+import type { Reader } from '#questdb/copies/readers'
 
 /** The signal of the caller's organizations over time and by operator. Throws 404 and 403. */
 export async function readSignalTrend(ctx: FleetContext, fleet: FleetMaps, reader: Reader, query: SignalTrendQuery) {

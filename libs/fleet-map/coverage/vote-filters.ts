@@ -2,9 +2,9 @@ import type { EffectiveGroup } from '#fleet/groups/effective-members'
 import { deviceIdsWith, latecomers } from '#fleet-map/registry'
 import { type OrganizationWindow, rangeOf } from '#fleet-map/window'
 import type { Pool } from '#postgres/pool'
-import { outsideVoters, type VoteFilter } from '#questdb/coverage-source'
-import { deviceLists } from '#questdb/device-list'
-import type { QuestdbSql } from '#questdb/sql'
+import { deviceLists } from '#questdb/server/device-list'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { outsideVoters, type VoteFilter } from '#questdb/votes/coverage-source'
 
 /** The votes that a caller requests and may read. */
 export type VoteRequest = {

@@ -1,4 +1,4 @@
-import type { DwellRow } from '#questdb/dwells'
+import type { DwellRow } from '#questdb/fleet/dwells'
 import type { DwellSignal } from '#telemetry/dwell-signal'
 
 /** A dwell of the API. The duration of an ongoing dwell ends now. */

@@ -7,8 +7,8 @@ import { type PlaceFilter, placeFilter, placesContaining } from '#fleet-map/plac
 import type { DwellsQuery } from '#fleet-map/queries'
 import { deviceIdsWith } from '#fleet-map/registry'
 import { planStartMs, requestedWindow } from '#fleet-map/window'
-import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/dwells'
-import type { Reader } from '#questdb/readers'
+import type { Reader } from '#questdb/copies/readers'
+import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/fleet/dwells'
 
 /** A dwell's position in the list, which is sorted by arrival, newest first, then by device id. */
 type Place = { arrivedAtMs: number; deviceId: string }

@@ -6,7 +6,7 @@ import type { GpsPicture } from '#fleet-map/gps/gps-picture'
 import type { GpsRequest } from '#fleet-map/gps/gps-request'
 import { thresholds } from '#fleet-map/thresholds'
 import { type LazyArray, lazily } from '#http/json-chunks'
-import type { CoverageCell } from '#questdb/coverage-cells'
+import type { CoverageCell } from '#questdb/votes/coverage-cells'
 
 export const gpsContentTypes = {
   json: 'application/json',

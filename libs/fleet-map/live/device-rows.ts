@@ -1,7 +1,7 @@
 import type { SharedWords } from '#core/shared-words'
 import { createRowPages, type RowPages } from '#fleet-map/live/row-pages'
-import type { OngoingDwellRow } from '#questdb/dwells'
-import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
+import type { OngoingDwellRow } from '#questdb/fleet/dwells'
+import type { PositionRow, SignalRow } from '#questdb/fleet/fleet-gps'
 
 /** What the map knows of its devices by telemetry, by ordinal. */
 export type DeviceRows = {

@@ -1,5 +1,5 @@
-import type { OngoingDwellRow } from '#questdb/dwells'
-import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
+import type { OngoingDwellRow } from '#questdb/fleet/dwells'
+import type { PositionRow, SignalRow } from '#questdb/fleet/fleet-gps'
 
 /** A device's entry in the registry. */
 export type RegistryEntry = {

@@ -1,8 +1,8 @@
 import type { Clock } from '#core/clock'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { createPacer } from '#fleet-map/live/pacer'
-import { ongoingDwells } from '#questdb/dwells'
-import type { QuestdbSql } from '#questdb/sql'
+import { ongoingDwells } from '#questdb/fleet/dwells'
+import type { QuestdbSql } from '#questdb/server/sql'
 
 /** Applies the ongoing dwells to the map of an organization. */
 export type DwellFeed = {

@@ -5,7 +5,7 @@ import { createRegistryFeed } from '#fleet-map/live/registry-feed'
 import { createTelemetryFeed } from '#fleet-map/live/telemetry-feed'
 import type { Revisions } from '#fleet-map/revisions'
 import type { FairPool } from '#postgres/fair-pool'
-import type { Reader } from '#questdb/readers'
+import type { Reader } from '#questdb/copies/readers'
 
 /** The map of one organization, with the feeds that keep it up to date. */
 export type LiveMap = {

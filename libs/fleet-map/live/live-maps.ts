@@ -3,7 +3,7 @@ import { createLiveMap, type LiveMap } from '#fleet-map/live/live-map'
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import type { Revisions } from '#fleet-map/revisions'
 import type { FairPool } from '#postgres/fair-pool'
-import type { Reader, Readers } from '#questdb/readers'
+import type { Reader, Readers } from '#questdb/copies/readers'
 
 /** Live maps of organizations, shared by all concurrent readers. */
 export type LiveMaps = {

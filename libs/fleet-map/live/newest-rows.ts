@@ -7,8 +7,8 @@ import {
   fleetSignals,
   type PositionRow,
   type SignalRow,
-} from '#questdb/fleet-gps'
-import type { QuestdbSql } from '#questdb/sql'
+} from '#questdb/fleet/fleet-gps'
+import type { QuestdbSql } from '#questdb/server/sql'
 
 export type NewestRows = { positions: DeviceRow<PositionRow>[]; signals: DeviceRow<SignalRow>[] }
 

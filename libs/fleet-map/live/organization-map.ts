@@ -7,8 +7,8 @@ import { MappedDevice } from '#fleet-map/live/mapped-device'
 import { createPositionColumns } from '#fleet-map/live/position-columns'
 import type { RowPages } from '#fleet-map/live/row-pages'
 import type { Revisions } from '#fleet-map/revisions'
-import type { OngoingDwellRow } from '#questdb/dwells'
-import type { PositionRow, SignalRow } from '#questdb/fleet-gps'
+import type { OngoingDwellRow } from '#questdb/fleet/dwells'
+import type { PositionRow, SignalRow } from '#questdb/fleet/fleet-gps'
 import type { BoundingBox } from '#telemetry/geo'
 
 type Located<State> = { deviceId: string; state: State }

@@ -3,9 +3,9 @@ import { readNewest, readNewestOf, readRealigned } from '#fleet-map/live/newest-
 import type { OrganizationMap } from '#fleet-map/live/organization-map'
 import { createPacer } from '#fleet-map/live/pacer'
 import { clockAheadMs } from '#fleet-map/window'
-import type { FleetRange } from '#questdb/fleet-gps'
-import type { Reader } from '#questdb/readers'
-import type { QuestdbSql } from '#questdb/sql'
+import type { Reader } from '#questdb/copies/readers'
+import type { FleetRange } from '#questdb/fleet/fleet-gps'
+import type { QuestdbSql } from '#questdb/server/sql'
 
 /** Applies positions and signals to the map of an organization. */
 export type TelemetryFeed = {

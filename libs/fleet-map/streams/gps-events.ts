@@ -6,7 +6,7 @@ import { openGps, sinceRequest } from '#fleet-map/gps/gps-request'
 import type { EventStream, Listener } from '#fleet-map/streams/event-stream'
 import { type Chunks, collect } from '#http/chunked-body'
 import { jsonChunks } from '#http/json-chunks'
-import type { Readers } from '#questdb/readers'
+import type { Readers } from '#questdb/copies/readers'
 
 // Proxies close silent connections. A comment keeps them open and is not an event.
 export const silenceMs = 15_000

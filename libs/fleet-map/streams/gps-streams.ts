@@ -3,7 +3,7 @@ import type { FleetSources } from '#fleet-map/fleet-sources'
 import { createEventStream, type EventStream, type Listener } from '#fleet-map/streams/event-stream'
 import { errorEvent, sendChanges, silenceMs } from '#fleet-map/streams/gps-events'
 import { dropStalled, requireRoom, type StreamLimits, streamLimits } from '#fleet-map/streams/stream-limits'
-import type { Readers } from '#questdb/readers'
+import type { Readers } from '#questdb/copies/readers'
 
 export type GpsStreams = {
   /** Throws 429 `too_many_streams` if the principal cannot open another stream. */

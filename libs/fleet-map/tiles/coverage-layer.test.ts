@@ -8,7 +8,7 @@ import { createCoverageShapes } from '#fleet-map/tiles/coverage-layer'
 import { encodeTile, tileTag } from '#fleet-map/tiles/encode'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
 import { type Tile, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
-import type { CoverageCell } from '#questdb/coverage-cells'
+import type { CoverageCell } from '#questdb/votes/coverage-cells'
 
 const cellOf = (h3: string): { item: CoverageCell; isGone: boolean } => ({
   item: {

@@ -4,8 +4,8 @@ import { clipped } from '#fleet-map/tiles/clip'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
 import { extent, type Tile, tileBox, type WorldPoint, worldPoint } from '#fleet-map/tiles/tile-math'
 import { blockOf } from '#fleet-map/tiles/zoom-levels'
-import type { CoverageCell } from '#questdb/coverage-cells'
-import { resolutionForZoom } from '#questdb/coverage-resolution'
+import type { CoverageCell } from '#questdb/votes/coverage-cells'
+import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 import type { BoundingBox } from '#telemetry/geo'
 
 /** Polygons reach this far beyond the tile, so that their edges are not visible at its border. */

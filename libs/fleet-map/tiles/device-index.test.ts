@@ -7,7 +7,7 @@ import { createDeviceIndex, type DeviceIndex } from '#fleet-map/tiles/device-ind
 import { deviceFeatures } from '#fleet-map/tiles/device-layer'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
 import { descendantsOf, type Tile, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
-import { resolutionForZoom } from '#questdb/coverage-resolution'
+import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 import { signalQuality } from '#telemetry/quality'
 
 const nowMs = 1_800_000_000_000

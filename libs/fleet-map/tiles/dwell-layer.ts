@@ -2,7 +2,7 @@ import { dwellView } from '#fleet-map/dwells/dwell-view'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
 import { pointInTile, type Tile, tileBox, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
 import { blockOf } from '#fleet-map/tiles/zoom-levels'
-import type { DwellRow } from '#questdb/dwells'
+import type { DwellRow } from '#questdb/fleet/dwells'
 import type { BoundingBox } from '#telemetry/geo'
 
 /** A tile contains at most this many dwells, those with the longest duration. */

@@ -11,8 +11,8 @@ import type { FleetOverview } from '#fleet-map/tiles/overview'
 import type { TileContent, TileFeature, TileLayerName, TileLayers } from '#fleet-map/tiles/tile-feature'
 import type { Tile } from '#fleet-map/tiles/tile-math'
 import type { TileRequest } from '#fleet-map/tiles/tile-request'
-import { resolutionForZoom } from '#questdb/coverage-resolution'
-import type { Reader } from '#questdb/readers'
+import type { Reader } from '#questdb/copies/readers'
+import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
 
 type Sources = { ctx: FleetContext; fleet: FleetSources; reader: Reader; request: TileRequest; tile: Tile }
 

@@ -1,5 +1,5 @@
 import { ancestorOf, type Tile } from '#fleet-map/tiles/tile-math'
-import { coarsestResolution, resolutionForZoom } from '#questdb/coverage-resolution'
+import { coarsestResolution, resolutionForZoom } from '#questdb/votes/coverage-resolution'
 
 /** From this zoom on, every device is a point. */
 export const pointsFromZoom = 13

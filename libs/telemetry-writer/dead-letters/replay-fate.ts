@@ -1,4 +1,4 @@
-import type { StoredRow } from '#questdb/stored-rows'
+import type { StoredRow } from '#questdb/writer/stored-rows'
 
 /** Decides whether to replay data received at this time over the stored row. */
 export function fateOver(stored: StoredRow, receivedAtMs: number): 'replay' | 'erased' | 'superseded' {

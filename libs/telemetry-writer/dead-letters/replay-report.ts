@@ -1,5 +1,5 @@
-import type { QuestdbSql } from '#questdb/sql'
-import { readStoredRows } from '#questdb/stored-rows'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { readStoredRows } from '#questdb/writer/stored-rows'
 import { type AcceptedSample, decodeBatch } from '#telemetry/accept'
 import type { DeadReport } from '#telemetry-log/dead-letters'
 import type { TelemetryBatch } from '#telemetry-log/log'

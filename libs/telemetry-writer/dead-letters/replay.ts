@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { addTo } from '#core/counts'
-import type { IlpTransport } from '#questdb/ilp-transport'
-import type { QuestdbSql } from '#questdb/sql'
-import { readStoredRows } from '#questdb/stored-rows'
-import { waitUntilApplied } from '#questdb/wal-tables'
+import type { IlpTransport } from '#questdb/server/ilp-transport'
+import type { QuestdbSql } from '#questdb/server/sql'
+import { waitUntilApplied } from '#questdb/server/wal-tables'
+import { readStoredRows } from '#questdb/writer/stored-rows'
 import {
   type DeadLetter,
   type DeadRow,

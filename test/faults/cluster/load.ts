@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { QuestdbSql } from '#questdb/sql'
+import type { QuestdbSql } from '#questdb/server/sql'
 import { newOrganization, newReportingDevices, type ReportingDevice } from '#test/reporting-device'
 import { until } from '#test/until'
 import type { Finding } from '../fault.ts'

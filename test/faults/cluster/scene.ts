@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type OwnedPool, openPool } from '#postgres/pool'
-import { openQuestdbSql, type QuestdbSql } from '#questdb/sql'
+import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { witnessEvents } from '#test/event-witness'
 import { whyNoKafka } from '#test/kafka'
 import { startProductProcess } from '#test/product-process'

@@ -1,0 +1,123 @@
+import { mapInSlices } from '#core/slices'
+import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
+import { signalQuality } from '#telemetry/quality'
+
+/** A device's newest usable fix. */
+export type PositionRow = {
+  tsMs: number
+  lat: number
+  lon: number
+  fix: string | null
+  accuracyM: number | null
+  speedMps: number | null
+  headingDeg: number | null
+}
+
+/** A device's newest cellular sample, with the position where it was measured. */
+export type SignalRow = {
+  tsMs: number
+  rat: string | null
+  plmn: string | null
+  operatorName: string | null
+  rsrpDbm: number | null
+  rsrqDb: number | null
+  sinrDb: number | null
+  nrRsrpDbm: number | null
+  quality: string | null
+  qualityBasis: string | null
+  alignment: string | null
+  alignErrorM: number | null
+  lat: number | null
+  lon: number | null
+}
+
+export type DeviceRow<Row> = { deviceId: string; state: Row }
+
+/** Which rows to read: measured in [fromMs, toMs), optionally only those received since a time or of these devices. */
+export type FleetRange = {
+  fromMs: number
+  toMs: number
+  receivedSinceMs?: number
+  deviceIds?: readonly string[]
+}
+
+/** Every device's newest usable fix in the range. */
+export async function fleetPositions(
+  questdb: QuestdbSql,
+  organizationId: string,
+  range: FleetRange,
+): Promise<DeviceRow<PositionRow>[]> {
+  const columns = 'device_id, ts, lat, lon, fix, accuracy_m, speed_mps, heading_deg'
+  const rows = await questdb.queryArrays<PositionColumns>(...newestOf('location', columns, organizationId, range))
+  return mapInSlices(rows, ([deviceId, tsMs, lat, lon, fix, accuracyM, speedMps, headingDeg]) => ({
+    deviceId,
+    state: { tsMs, lat, lon, fix, accuracyM, speedMps, headingDeg },
+  }))
+}
+
+type Maybe<Value> = Value | null
+type PositionColumns = [
+  deviceId: string,
+  tsMs: number,
+  lat: number,
+  lon: number,
+  fix: Maybe<string>,
+  accuracyM: Maybe<number>,
+  speedMps: Maybe<number>,
+  headingDeg: Maybe<number>,
+]
+
+/** Every device's newest cellular sample in the range, with its aligned position and its quality. */
+export async function fleetSignals(
+  questdb: QuestdbSql,
+  organizationId: string,
+  range: FleetRange,
+): Promise<DeviceRow<SignalRow>[]> {
+  const columns =
+    'device_id, ts, rat, plmn, operator_name, rsrp_dbm, rsrq_db, sinr_db, nr_rsrp_dbm, rssi_dbm, alignment, align_error_m, aligned_lat, aligned_lon'
+  const rows = await questdb.queryArrays<SignalColumns>(...newestOf('cellular', columns, organizationId, range))
+  return mapInSlices(rows, (row) => {
+    const [deviceId, tsMs, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, rssiDbm, ...aligned] = row
+    const [alignment, alignErrorM, lat, lon] = aligned
+    const { quality, qualityBasis } = signalQuality({ rat, rsrpDbm, sinrDb, rssiDbm })
+    const radio = { tsMs, rat, plmn, operatorName, rsrpDbm, rsrqDb, sinrDb, nrRsrpDbm, quality, qualityBasis }
+    return { deviceId, state: { ...radio, alignment, alignErrorM, lat, lon } }
+  })
+}
+
+type SignalColumns = [
+  deviceId: string,
+  tsMs: number,
+  rat: Maybe<string>,
+  plmn: Maybe<string>,
+  operatorName: Maybe<string>,
+  rsrpDbm: Maybe<number>,
+  rsrqDb: Maybe<number>,
+  sinrDb: Maybe<number>,
+  nrRsrpDbm: Maybe<number>,
+  rssiDbm: Maybe<number>,
+  alignment: Maybe<string>,
+  alignErrorM: Maybe<number>,
+  lat: Maybe<number>,
+  lon: Maybe<number>,
+]
+
+// The conditions are in a sub-query: next to LATEST ON, QuestDB ignores or spoils those on columns without an index.
+function newestOf(
+  table: 'location' | 'cellular',
+  columns: string,
+  organizationId: string,
+  range: FleetRange,
+): [text: string, values: SqlValue[]] {
+  const values: SqlValue[] = [organizationId, timestampParameter(range.fromMs), timestampParameter(range.toMs)]
+  let condition = 'org_id = $1 AND ts >= $2 AND ts < $3'
+  if (table === 'location') condition += ' AND usable'
+  if (range.receivedSinceMs !== undefined) {
+    condition += ` AND received_at >= $${values.push(timestampParameter(range.receivedSinceMs))}`
+  }
+  if (range.deviceIds) {
+    condition += ` AND device_id IN (${range.deviceIds.map((id) => `$${values.push(id)}`).join(', ')})`
+  }
+  const text = `SELECT ${columns} FROM (SELECT * FROM ${table} WHERE ${condition}) LATEST ON ts PARTITION BY device_id`
+  return [text, values]
+}

@@ -1,0 +1,46 @@
+import { addTo } from '#core/counts'
+import { forEachInSlices, mapInSlices } from '#core/slices'
+import { type CoverageCell as CellOfTally, coverageCell, emptyTally, hasService } from '#telemetry/coverage'
+import type { SinrCount, VoteCount } from './coverage.ts'
+
+/** A cell of the API. */
+export type CoverageCell = Omit<CellOfTally, 'lastAtMs'> & { lastAt: string }
+
+/** Returns a cell for each H3 index with votes, computed in slices. `voters` has the number of devices per cell. */
+export async function coverageCells(
+  votes: Iterable<VoteCount>,
+  sinrCounts: Iterable<SinrCount>,
+  voters: ReadonlyMap<string, number>,
+): Promise<CoverageCell[]> {
+  const tallies = new Map<string, ReturnType<typeof emptyTally>>()
+  await forEachInSlices(votes, (vote) => {
+    let tally = tallies.get(vote.h3)
+    if (!tally) {
+      tally = emptyTally(vote.h3)
+      tallies.set(vote.h3, tally)
+    }
+    addCount(tally, vote)
+  })
+  await forEachInSlices(sinrCounts, ({ h3, sinrBin, votes }) => {
+    const tally = tallies.get(h3)
+    if (tally) addTo(tally.sinr, sinrBin, votes)
+  })
+  return mapInSlices(tallies.values(), (tally) => {
+    const { lastAtMs, ...cell } = coverageCell({ ...tally, devices: { size: voters.get(tally.h3) ?? 0 } })
+    return { ...cell, lastAt: new Date(lastAtMs).toISOString() }
+  })
+}
+
+function addCount(tally: ReturnType<typeof emptyTally>, vote: VoteCount): void {
+  tally.samples += vote.votes
+  tally.lastAtMs = Math.max(tally.lastAtMs, vote.lastAtMs)
+  addTo(tally.byRat, vote.rat ?? 'unknown', vote.votes)
+  if (!hasService(vote)) return
+  tally.inService += vote.votes
+  if (vote.rsrpBin !== null) addTo(tally.rsrp, vote.rsrpBin, vote.votes)
+  if (vote.plmn === null) return
+  const operator = tally.byPlmn.get(vote.plmn) ?? { samples: 0, rsrp: new Map() }
+  tally.byPlmn.set(vote.plmn, operator)
+  operator.samples += vote.votes
+  if (vote.rsrpBin !== null) addTo(operator.rsrp, vote.rsrpBin, vote.votes)
+}

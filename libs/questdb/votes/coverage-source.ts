@@ -1,0 +1,216 @@
+import { isUuid } from '#core/ids'
+import { ofDevices } from '#questdb/server/device-list'
+import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
+import { finestResolution } from '#telemetry/ancestor-cell'
+import { type AreaSet, ancestorBits, areaResolution, finestRange, longOfH3 } from './h3-index.ts'
+
+/** Which votes to count. */
+export type VoteFilter = {
+  organizationId: string
+  fromMs: number
+  /** Counts votes before this time only. Default: all until now. */
+  toMs?: number | undefined
+  /** Only votes in these areas. */
+  areas?: AreaSet | undefined
+  cells?: CellSet | undefined
+  /** Only these devices, one of the lists of `deviceLists`. */
+  deviceIds?: readonly string[] | undefined
+  rat?: string | undefined
+  plmn?: string | undefined
+  /** Excludes votes of these devices from outside the intervals [fromMs, toMs) in which the organization owned them. */
+  ownedOnly?: readonly OwnedVoter[] | undefined
+  /** The ends of the window are in different hours, so that devices can be counted by hours: two to three times as fast. */
+  hasHours?: boolean | undefined
+}
+
+type OwnedVoter = { deviceId: string; intervals: readonly { fromMs: number; toMs: number }[] }
+
+/** Only these cells of one resolution from 5 to 10, by their hexadecimal H3 index. */
+type CellSet = { resolution: number; h3: readonly string[] }
+
+/** A FROM source in parentheses, with the values it binds. */
+export type Source = { text: string; values: SqlValue[] }
+
+const hourMs = 3_600_000
+const minuteMs = 60_000
+
+/**
+ * Votes as `(h3_10, rat, plmn, rsrp_bin, sinr_bin, votes, last_at)` in parts that have no vote in common: what is left of
+ * the first and of the last hour from the votes themselves, whole hours from the hourly counts. QuestDB groups a part several times
+ * faster than their union, so counts that can be added up are read part by part.
+ */
+export function voteParts(filter: VoteFilter): Source[] {
+  const single = `SELECT h3_10, rat, plmn, floor(rsrp_dbm + 0.5) rsrp_bin, floor(sinr_db + 0.5) sinr_bin,
+                         1::long votes, voted_at last_at FROM coverage_vote_1m`
+  const hourly = 'SELECT h3_10, rat, plmn, rsrp_bin, sinr_bin, votes, last_at FROM coverage_1h'
+  return parts(filter, single, hourly)
+}
+
+/** The parts of `voteParts` as `(ts, rat, rsrp_bin, votes)`; `ts` is exact to the hour. */
+export function timedVoteParts(filter: VoteFilter): Source[] {
+  const single = 'SELECT ts, rat, floor(rsrp_dbm + 0.5) rsrp_bin, 1::long votes FROM coverage_vote_1m'
+  return parts(filter, single, 'SELECT ts, rat, rsrp_bin, votes FROM coverage_1h')
+}
+
+/** The votes as one source, for conditions on their sums. */
+export const voteSource = (filter: VoteFilter): Source => unionOf(voteParts(filter))
+
+/** Who voted, as `(h3_10, device_id, votes)` with repetitions. The sum of `votes` is exact to the hour. */
+export function voterSource(filter: VoteFilter): Source {
+  if (filter.hasHours && !isOfDevices(filter)) return hoursOfVoters(filter)
+  const single = 'SELECT h3_10, device_id, 1::long votes FROM coverage_vote_1m'
+  return unionOf(parts(filter, single, 'SELECT h3_10, device_id, votes FROM coverage_device_1h'))
+}
+
+/**
+ * Voters by hour, without a union: QuestDB groups one view on all its cores, and by the numbers of the device ids. No hour may
+ * contain both ends of the window.
+ */
+const hoursOfVoters = (filter: VoteFilter): Source =>
+  part((bind) => {
+    const { fromMs, toMs } = filter
+    const time = (ms: number) => bind(timestampParameter(ms))
+    const all = [
+      conditions(filter, bind),
+      `ts >= ${time(Math.floor(fromMs / hourMs) * hourMs)} AND last_at >= ${time(fromMs)}`,
+      ...(toMs === undefined ? [] : [`ts < ${time(toMs)} AND first_at < ${time(toMs)}`]),
+    ]
+    return `SELECT h3_10, device_id, votes FROM coverage_device_1h WHERE ${all.join(' AND ')}`
+  })
+
+/** Rows of all sources, which have the same columns. Renumbers their parameters. */
+export function unionOf(sources: readonly Source[]): Source {
+  const [only] = sources
+  if (only && sources.length === 1) return only
+  let bound = 0
+  const texts = sources.map(({ text, values }) => {
+    const before = bound
+    bound += values.length
+    return `SELECT * FROM ${text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + before}`)}`
+  })
+  return { text: `(${texts.join(' UNION ALL ')})`, values: sources.flatMap(({ values }) => values) }
+}
+
+function parts(filter: VoteFilter, single: string, hourly: string): Source[] {
+  const { fromMs, toMs } = filter
+  const ofVotes = (startMs: number, endMs: number | undefined, more?: (bind: Bind) => string) =>
+    part((bind) => {
+      const time = (ms: number) => bind(timestampParameter(ms))
+      const all = [
+        conditions(filter, bind),
+        `ts >= ${time(Math.floor(startMs / minuteMs) * minuteMs)} AND voted_at >= ${time(startMs)}`,
+        ...(endMs === undefined ? [] : [`ts < ${time(endMs)} AND voted_at < ${time(endMs)}`]),
+        ...(more ? [more(bind)] : []),
+      ]
+      return `${single} WHERE ${all.join(' AND ')}`
+    })
+  if (isOfDevices(filter)) return [ofVotes(fromMs, toMs, (bind) => deviceConditions(filter, bind))]
+
+  const firstHourMs = Math.ceil(fromMs / hourMs) * hourMs
+  const endHourMs = toMs === undefined ? undefined : Math.floor(toMs / hourMs) * hourMs
+  if (toMs !== undefined && endHourMs !== undefined && endHourMs <= firstHourMs) return [ofVotes(fromMs, toMs)]
+  const ofHours = part((bind) => {
+    const end = endHourMs === undefined ? '' : ` AND ts < ${bind(timestampParameter(endHourMs))}`
+    return `${hourly} WHERE ${conditions(filter, bind)} AND ts >= ${bind(timestampParameter(firstHourMs))}${end}`
+  })
+  return [
+    ...(fromMs < firstHourMs ? [ofVotes(fromMs, firstHourMs)] : []),
+    ofHours,
+    ...(toMs !== undefined && endHourMs !== undefined && endHourMs < toMs ? [ofVotes(endHourMs, toMs)] : []),
+  ]
+}
+
+/** True if the filter selects votes by device or by their time for each device, which only the votes themselves have. */
+const isOfDevices = ({ deviceIds, ownedOnly }: VoteFilter): boolean =>
+  deviceIds !== undefined || (ownedOnly?.length ?? 0) > 0
+
+function part(write: (bind: Bind) => string): Source {
+  const values: SqlValue[] = []
+  const text = write((value) => `$${values.push(value)}`)
+  return { text: `(${text})`, values }
+}
+
+type Bind = (value: SqlValue) => string
+
+function conditions(filter: VoteFilter, bind: Bind): string {
+  // A literal, because QuestDB filters a bound symbol on one thread only.
+  const all = [`org_id = ${literalId(filter.organizationId)}`]
+  const { areas, cells } = filter
+  if (cells && cells.h3.length > 0 && cells.h3.length <= rangesAtMost) all.push(inRanges(cells))
+  else {
+    if (areas) all.push(inAreas(areas))
+    if (cells) all.push(inCells(cells))
+  }
+  if (filter.rat !== undefined) all.push(`rat = ${bind(filter.rat)}`)
+  if (filter.plmn !== undefined) all.push(`plmn = ${bind(filter.plmn)}`)
+  return all.join(' AND ')
+}
+
+// QuestDB compiles comparisons, which makes a few of them twice as fast as a list.
+const rangesAtMost = 4
+
+const inRanges = ({ h3 }: CellSet): string => {
+  const ranges = h3.map(finestRange).map(({ first, last }) => `(h3_10 >= ${first} AND h3_10 <= ${last})`)
+  return `(${ranges.join(' OR ')})`
+}
+
+const inAreas = ({ resolution, indexes }: AreaSet): string =>
+  `${resolution === areaResolution ? 'h3_5' : parentCell(resolution)} IN (${indexes.map((area) => BigInt(area)).join(', ')})`
+
+const inCells = ({ resolution, h3 }: CellSet): string =>
+  h3.length > 0 ? `${parentCell(resolution)} IN (${h3.map(longOfH3).join(', ')})` : 'false'
+
+function deviceConditions({ deviceIds, ownedOnly = [] }: VoteFilter, bind: Bind): string {
+  const time = (ms: number) => bind(timestampParameter(ms))
+  const all = ownedOnly.map(({ deviceId, intervals }) => {
+    const within = intervals.map(({ fromMs, toMs }) => ` OR (voted_at >= ${time(fromMs)} AND voted_at < ${time(toMs)})`)
+    return `(device_id != ${bind(deviceId)}${within.join('')})`
+  })
+  if (deviceIds) all.push(ofDevices(deviceIds, bind))
+  return all.join(' AND ')
+}
+
+/** Only UUIDs are allowed. */
+function literalId(id: string): string {
+  if (!isUuid(id)) throw new TypeError('An id is a UUID.')
+  return `'${id}'`
+}
+
+const votersAtOnce = 500
+
+/**
+ * Those of the devices that may have voted with samples from outside their intervals, such as samples buffered before a
+ * transfer. The other devices need no condition.
+ */
+export async function outsideVoters(
+  questdb: QuestdbSql,
+  organizationId: string,
+  fromMs: number,
+  owned: readonly OwnedVoter[],
+): Promise<OwnedVoter[]> {
+  const outside: OwnedVoter[] = []
+  for (let start = 0; start < owned.length; start += votersAtOnce) {
+    const some = owned.slice(start, start + votersAtOnce)
+    const rows = await questdb.queryArrays<[deviceId: string, firstMs: number, lastMs: number]>(
+      `SELECT device_id, min(voted_at), max(voted_at) FROM coverage_vote_1m
+       WHERE org_id = $1 AND ts >= $2 AND device_id IN (${placeholders(some.length, 3)})
+       GROUP BY device_id`,
+      [organizationId, timestampParameter(fromMs - minuteMs), ...some.map(({ deviceId }) => deviceId)],
+    )
+    const votes = new Map(rows.map(([deviceId, firstMs, lastMs]) => [deviceId, { firstMs, lastMs }]))
+    outside.push(
+      ...some.filter(({ deviceId, intervals }) => {
+        const voted = votes.get(deviceId)
+        return voted && !intervals.some(({ fromMs, toMs }) => voted.firstMs >= fromMs && voted.lastMs < toMs)
+      }),
+    )
+  }
+  return outside
+}
+
+/** The ancestor of `h3_10` as SQL. */
+export function parentCell(resolution: number): string {
+  if (resolution === finestResolution) return 'h3_10'
+  const { kept, set } = ancestorBits(resolution)
+  return `((h3_10 & ${kept}) | ${set})`
+}
