@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sync } from '#core/durable-file'
 import { newId } from '#core/ids'
+import { sync } from '#files/durable-file'
 import type { Sample } from './sample.ts'
 
 /** The samples of one request. `batchId` does not change when the request is repeated. */

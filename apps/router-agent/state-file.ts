@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isCode, replaceFile } from '#core/durable-file'
+import { isCode, replaceFile } from '#files/durable-file'
 
 const finalReport = z.object({
   status: z.enum(['succeeded', 'failed', 'rejected']),

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { isCode, replaceFile } from '#core/durable-file'
+import { isCode, replaceFile } from '#files/durable-file'
 import { ensureAccess } from '#fleet/access/bootstrap'
 import { openPool } from '#postgres/pool'
 import type { DataFolder } from './data-folder.ts'

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { replaceFile } from '#core/durable-file'
+import { replaceFile } from '#files/durable-file'
 import { dataFolder, emptyDataFolder, lockDataFolder } from './data-folder.ts'
 import { commandLine } from './engines/command-line.ts'
 import { startProcess, stopProcess } from './engines/process.ts'

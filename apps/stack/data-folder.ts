@@ -1,7 +1,7 @@
 import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isCode, replaceFile } from '#core/durable-file'
+import { isCode, replaceFile } from '#files/durable-file'
 import { commandLine } from './engines/command-line.ts'
 
 /** The paths of all data of a running product. All of them are below one folder. */

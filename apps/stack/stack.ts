@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { replaceFile } from '#core/durable-file'
+import { replaceFile } from '#files/durable-file'
 import { migrate } from '#postgres/migrate'
 import { type AccessFile, grantAccess } from './access.ts'
 import { type App, answersOk, startApp } from './apps.ts'

@@ -1,5 +1,6 @@
 import { closeSync } from 'node:fs'
 import { zstdCompressSync } from 'node:zlib'
+import { preparePrivateFolder } from '#files/private-folder'
 import type { SampleCounts } from '#telemetry-log/checkpoint'
 import { replayStart } from '#telemetry-log/checkpoint'
 import { readCheckpoint, writeCheckpoint } from '#telemetry-log/checkpoint-file'
@@ -9,7 +10,7 @@ import type { LoggedBatch, LogTail, TelemetryBatch } from '#telemetry-log/log'
 import { partitionOf } from '#telemetry-log/partition'
 import { openSegmentLog, type SegmentLog } from '#telemetry-log/segment-log'
 import { openSegmentReader } from '#telemetry-log/segment-reader'
-import { createSegment, preparePrivateFolder, segmentHeaderBytes } from '#telemetry-log/segments'
+import { createSegment, segmentHeaderBytes } from '#telemetry-log/segments'
 
 const noSamples: SampleCounts = { stored: 0, replaced: 0, deadLettered: 0 }
 const chunkBytes = 2 * 1024 ** 2

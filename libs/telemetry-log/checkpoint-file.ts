@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path'
 import { crc32c } from '@node-rs/crc32'
 import { z } from 'zod'
+import { syncFolder } from '#files/private-folder'
 import { type Checkpoint, statesSuffix } from '#telemetry-log/checkpoint'
-import { syncFolder } from '#telemetry-log/segments'
 
 /*
  * Two slots of fixed size in one file, written in turn, so that a checkpoint needs no room on a full disk and a torn

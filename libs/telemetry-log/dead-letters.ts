@@ -1,9 +1,9 @@
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { preparePrivateFolder, syncFolder } from '#files/private-folder'
 import { deviceClasses, formats } from '#telemetry-log/frame'
 import type { LogPosition, TelemetryBatch } from '#telemetry-log/log'
-import { preparePrivateFolder, syncFolder } from '#telemetry-log/segments'
 
 const rowSchema = z.object({
   /** RFC 3339. */

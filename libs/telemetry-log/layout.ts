@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { syncFolder } from '#files/private-folder'
 import { removeCheckpoint } from '#telemetry-log/checkpoint-file'
 import type { DeadLetterPlace } from '#telemetry-log/dead-letters'
 import { LogLayoutError } from '#telemetry-log/log'
-import { listSegments, syncFolder } from '#telemetry-log/segments'
+import { listSegments } from '#telemetry-log/segments'
 
 const fileName = 'layout.json'
 /** The layout without a file: one partition, whose segments are in the folder of the log. */

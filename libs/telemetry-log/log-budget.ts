@@ -1,5 +1,5 @@
+import { preparePrivateFolder } from '#files/private-folder'
 import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
-import { preparePrivateFolder } from '#telemetry-log/segments'
 
 /** Disk limits of the telemetry log, in bytes. */
 export type LogBudget = {

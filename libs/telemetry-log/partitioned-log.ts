@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { preparePrivateFolder } from '#files/private-folder'
 import { recoverPartitions, unstoredSamples, writePartitions } from '#telemetry-log/change-partitions'
 import {
   deletePartitions,
@@ -17,7 +18,6 @@ import { type FolderLock, lockFolder } from '#telemetry-log/lock'
 import { LogFullError, LogLayoutError, type TelemetryLog } from '#telemetry-log/log'
 import { partitionOf } from '#telemetry-log/partition'
 import { openSegmentLog, type SegmentLog } from '#telemetry-log/segment-log'
-import { preparePrivateFolder } from '#telemetry-log/segments'
 import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
 import { isShortage } from '#telemetry-log/shortage'
 

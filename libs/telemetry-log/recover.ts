@@ -1,15 +1,9 @@
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, unlinkSync } from 'node:fs'
+import { syncFolder } from '#files/private-folder'
 import { type DeadLetterPlace, saveDamagedBytes } from '#telemetry-log/dead-letters'
 import { findFrame, maxFrameBytes, readFrame } from '#telemetry-log/frame'
 import type { LogTail } from '#telemetry-log/log'
-import {
-  createSegment,
-  listSegments,
-  readRange,
-  readSegmentHeader,
-  segmentHeaderBytes,
-  syncFolder,
-} from '#telemetry-log/segments'
+import { createSegment, listSegments, readRange, readSegmentHeader, segmentHeaderBytes } from '#telemetry-log/segments'
 
 /** The segment to append to: open for reading and writing, and empty after `tail.position`. */
 export type OpenSegment = { fd: number; path: string; base: number; tail: LogTail }

@@ -1,4 +1,5 @@
 import { closeSync, fdatasync, ftruncateSync, write } from 'node:fs'
+import { preparePrivateFolder } from '#files/private-folder'
 import { type AppendQueueFigures, createAppendQueue, type WaitingAppend } from '#telemetry-log/append-queue'
 import type { DeadLetterPlace } from '#telemetry-log/dead-letters'
 import { maxFrameBytes, writeFrame } from '#telemetry-log/frame'
@@ -7,7 +8,7 @@ import { type FolderLock, lockFolder } from '#telemetry-log/lock'
 import type { LogTail, TelemetryBatch, TelemetryLog } from '#telemetry-log/log'
 import { LogFailedError, LogFullError } from '#telemetry-log/log'
 import { type OpenSegment, openNewestSegment } from '#telemetry-log/recover'
-import { createSegment, preparePrivateFolder, segmentHeaderBytes } from '#telemetry-log/segments'
+import { createSegment, segmentHeaderBytes } from '#telemetry-log/segments'
 import { isShortage } from '#telemetry-log/shortage'
 
 export type SegmentLogOptions = {

@@ -1,16 +1,7 @@
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { closeSync, fsyncSync, openSync, readdirSync, readSync, unlinkSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { crc32c } from '@node-rs/crc32'
+import { syncFolder } from '#files/private-folder'
 import type { LogPosition } from '#telemetry-log/log'
 
 /** A segment starts with 32 bytes: magic, CRC32C of the rest, version, zeros, base position, samples before it. */
@@ -65,37 +56,6 @@ export function readSegmentHeader(fd: number, base: LogPosition): number | undef
     header.readUInt32LE(4) === crc32c(header.subarray(8)) &&
     header.readDoubleLE(16) === base
   return valid ? header.readDoubleLE(24) : undefined
-}
-
-/** Makes created, renamed and deleted files of the folder durable. */
-export function syncFolder(folder: string): void {
-  const fd = openSync(folder, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-/**
- * Creates a folder that only its owner can read, durable in the folder above it. Also restricts a folder that an earlier version
- * created, unless it belongs to another user, as the root of a volume does.
- */
-export function preparePrivateFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (first === undefined) {
-    restrict(folder)
-    return
-  }
-  for (let created = folder; created.length >= first.length; created = dirname(created)) syncFolder(dirname(created))
-}
-
-function restrict(folder: string): void {
-  try {
-    chmodSync(folder, 0o700)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && ['EPERM', 'EROFS'].includes(String(error.code)))) throw error
-  }
 }
 
 /** Deletes the segments that end at or before `position`; but never the newest one. Returns their number. */

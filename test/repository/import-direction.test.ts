@@ -5,8 +5,9 @@ import { findCycles, importsOf, ownerOf, readSources, type Source } from './impo
 const mayImport: Record<string, readonly string[]> = {
   adapters: ['core', 'http', 'telemetry'],
   core: [],
+  files: [],
   telemetry: ['core'],
-  'telemetry-log': ['core', 'telemetry'],
+  'telemetry-log': ['core', 'files', 'telemetry'],
   questdb: ['core', 'telemetry'],
   postgres: ['core'],
   fleet: ['core', 'postgres'],
@@ -16,7 +17,7 @@ const mayImport: Record<string, readonly string[]> = {
   redis: ['core'],
   queue: ['core', 'redis', 'postgres', 'fleet'],
   http: ['core', 'redis'],
-  'telemetry-writer': ['core', 'http', 'telemetry', 'telemetry-log', 'questdb', 'postgres', 'fleet'],
+  'telemetry-writer': ['core', 'files', 'http', 'telemetry', 'telemetry-log', 'questdb', 'postgres', 'fleet'],
 }
 
 const inputOutput = /^node:(fs|net|http|https|http2|dgram|child_process|worker_threads|dns|tls)(\/|$)/

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { replaceFile } from '#core/durable-file'
+import { replaceFile } from '#files/durable-file'
 import { type Action, rejected, succeeded } from './action.ts'
 
 const profile = z.object({

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { z } from 'zod'
-import { isCode, replaceFile, sync } from '#core/durable-file'
+import { isCode, replaceFile, sync } from '#files/durable-file'
 
 const manifestName = 'manifest.json'
 const formatVersion = 1

@@ -1,7 +1,7 @@
 import { chown, copyFile, mkdir, readdir, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
-import { isCode, sync } from '#core/durable-file'
+import { isCode, sync } from '#files/durable-file'
 import { foldersOf, type Manifest } from './backup-folder.ts'
 
 /** Returns whether a folder is empty or does not exist. */

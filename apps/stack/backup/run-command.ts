@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { isCode } from '#core/durable-file'
+import { isCode } from '#files/durable-file'
 import { type DataFolder, dataFolder } from '../data-folder.ts'
 
 export type Command = {

@@ -1,6 +1,6 @@
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isCode } from '#core/durable-file'
+import { isCode } from '#files/durable-file'
 import type { BackupWriter } from './backup-folder.ts'
 
 const chunkBytes = 1024 ** 2

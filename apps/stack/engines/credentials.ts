@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isCode, replaceFile } from '#core/durable-file'
+import { isCode, replaceFile } from '#files/durable-file'
 
 /**
  * Returns the secret in `path` (mode 0600): 256 random bits as 64 hex digits, generated if there is no file. Throws an error

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { addTo } from '#core/counts'
+import { syncFolder } from '#files/private-folder'
 import type { IlpTransport } from '#questdb/server/ilp-transport'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { waitUntilApplied } from '#questdb/server/wal-tables'
@@ -14,7 +15,6 @@ import {
   parseDeadLetter,
 } from '#telemetry-log/dead-letters'
 import type { TelemetryBatch } from '#telemetry-log/log'
-import { syncFolder } from '#telemetry-log/segments'
 import { createLoggedSamples, type LoggedSamples } from './logged-samples.ts'
 import { fateOver } from './replay-fate.ts'
 import { replayableReport } from './replay-report.ts'
