@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Kind, kinds } from '#telemetry/fields'
+import { type Kind, kinds } from '#telemetry/report/fields'
 import { newOrganization, newReportingDevices } from '../test/support/reporting-device.ts'
 import type { Bench, Figure } from './report.ts'
 import { minuteSamples } from './samples.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { kinds } from '#telemetry/fields'
+import { kinds } from '#telemetry/report/fields'
 import { type BenchKafka, startBenchKafka } from './kafka.ts'
 import { applyLoad, cpuSecondsOfTree } from './processes.ts'
 import type { Bench, Figure } from './report.ts'

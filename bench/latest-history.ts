@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { kinds } from '#telemetry/fields'
+import { kinds } from '#telemetry/report/fields'
 import type { Bench, Figure } from './report.ts'
 import { type SeededFleet, seedDeviceTable, seeded, seedMinute, seedRegistry } from './seed-telemetry.ts'
 import { type ServedApi, serveApi } from './served-api.ts'

@@ -4,7 +4,7 @@ import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/org
 import { createRevisions } from '#fleet-map/revisions'
 import type { CoverageCell } from '#questdb/votes/coverage-cells'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
-import { qualities } from '#telemetry/quality'
+import { qualities } from '#telemetry/coverage/quality'
 import { place } from './places.ts'
 
 export type MapSize = { devices: number; cells: number }

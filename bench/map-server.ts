@@ -11,7 +11,7 @@ import type { TileLayers } from '#fleet-map/tiles/tile-feature'
 import { tileJson } from '#fleet-map/tiles/tile-json'
 import type { Tile } from '#fleet-map/tiles/tile-math'
 import { startServer } from '#http/server'
-import { signalThresholds } from '#telemetry/quality'
+import { signalThresholds } from '#telemetry/coverage/quality'
 import { openPage } from '../apps/control-plane/http/page.ts'
 import { cellsFor, generatedFleet, type MapSize, moveSome } from './map-fleet.ts'
 

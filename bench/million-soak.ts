@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { kinds } from '#telemetry/fields'
+import { kinds } from '#telemetry/report/fields'
 import { type MillionFleet, questdbHeapBytes, seedMillion } from './million-fleet.ts'
 import { backlogSamples } from './million-ingest.ts'
 import { panningFigures } from './million-panning.ts'

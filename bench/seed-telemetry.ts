@@ -1,7 +1,7 @@
 import { cellToParent, latLngToCell } from 'h3-js'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { waitUntilApplied } from '#questdb/server/wal-tables'
-import type { Kind } from '#telemetry/fields'
+import type { Kind } from '#telemetry/report/fields'
 import type { BenchStack } from './stack.ts'
 
 export type SeededFleet = { organizationId: string; deviceIds: string[] }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeBatch } from '#telemetry/accept'
+import { decodeBatch } from '#telemetry/report/accept'
 import { adapterHeadOf } from './adapter.ts'
 import { adapters } from './adapters.ts'
 

@@ -1,4 +1,4 @@
-import type { fieldTable, Kind } from '#telemetry/fields'
+import type { fieldTable, Kind } from '#telemetry/report/fields'
 import { type Conversion, noValue, unusable } from './conversions.ts'
 import type { DroppedFields } from './dropped-fields.ts'
 import { isRecord } from './json.ts'

@@ -1,4 +1,4 @@
-import { fieldTable, type Kind } from '#telemetry/fields'
+import { fieldTable, type Kind } from '#telemetry/report/fields'
 import type { DroppedFields } from './dropped-fields.ts'
 import { type AdapterSample, setField } from './sample-set.ts'
 

@@ -1,4 +1,4 @@
-import type { Kind } from '#telemetry/fields'
+import type { Kind } from '#telemetry/report/fields'
 import type { Refused } from './adapter.ts'
 import type { DroppedFields } from './dropped-fields.ts'
 import type { MappedFields } from './mapping.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fieldsOf, type Kind } from '#telemetry/fields'
+import { fieldsOf, type Kind } from '#telemetry/report/fields'
 import { createDroppedFields } from './dropped-fields.ts'
 import { compileTable } from './mapping.ts'
 import { makerTables } from './tables.ts'

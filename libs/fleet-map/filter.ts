@@ -2,8 +2,8 @@ import { type GroupMembers, isMember } from '#fleet-map/group-members'
 import type { DeviceState } from '#fleet-map/live/device-state'
 import type { OngoingDwellRow } from '#questdb/fleet/dwells'
 import type { PositionRow, SignalRow } from '#questdb/fleet/fleet-gps'
-import type { AreaTest } from '#telemetry/area'
-import type { BoundingBox, Point } from '#telemetry/geo'
+import type { AreaTest } from '#telemetry/geo/area'
+import type { BoundingBox, Point } from '#telemetry/geo/geo'
 
 /** Selects devices. A filter without members selects all devices. */
 export type DeviceFilter = {

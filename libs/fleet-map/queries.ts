@@ -1,6 +1,6 @@
 import type { TileLayerName } from '#fleet-map/tiles/tile-feature'
 import type { WindowQuery } from '#fleet-map/window'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 /** Which devices a query is about; without `orgId`, devices of all organizations that the caller can read. */
 type DeviceQuery = {

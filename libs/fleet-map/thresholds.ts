@@ -1,4 +1,4 @@
-import { qualities, qualityColors, signalThresholds } from '#telemetry/quality'
+import { qualities, qualityColors, signalThresholds } from '#telemetry/coverage/quality'
 
 /**
  * What the classes of signal quality mean, for legends: the lowest value of poor, fair, good and excellent by metric, the

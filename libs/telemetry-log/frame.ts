@@ -1,6 +1,6 @@
 import { crc32c } from '@node-rs/crc32'
-import type { DeviceClass } from '#telemetry/dwell'
-import type { BatchFormat } from '#telemetry/envelope'
+import type { DeviceClass } from '#telemetry/position/dwell'
+import type { BatchFormat } from '#telemetry/report/envelope'
 import type { LoggedBatch, LogPosition, TelemetryBatch } from '#telemetry-log/log'
 import { isKnownCoding, type StoredBody, storedBodyOf } from '#telemetry-log/stored-body'
 

@@ -1,5 +1,5 @@
-import type { DeviceClass } from '#telemetry/dwell'
-import type { BatchFormat } from '#telemetry/envelope'
+import type { DeviceClass } from '#telemetry/position/dwell'
+import type { BatchFormat } from '#telemetry/report/envelope'
 
 /**
  * A position in one partition. It only increases. Segment files: bytes from the beginning of the partition over all

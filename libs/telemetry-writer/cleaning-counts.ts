@@ -1,4 +1,4 @@
-import type { CleaningReport } from '#telemetry/clean'
+import type { CleaningReport } from '#telemetry/report/clean'
 
 export type CleanedCount = { kind: string; field: string; reason: string; count: number }
 

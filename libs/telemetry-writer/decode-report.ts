@@ -1,4 +1,4 @@
-import { decodeBatch } from '#telemetry/accept'
+import { decodeBatch } from '#telemetry/report/accept'
 import type { LoggedBatch } from '#telemetry-log/log'
 import type { DecodedReport } from './sightings.ts'
 

@@ -1,4 +1,4 @@
-import type { Kind } from '#telemetry/fields'
+import type { Kind } from '#telemetry/report/fields'
 import type { LogPosition } from '#telemetry-log/log'
 import type { DeviceTrack } from './device-track.ts'
 import type { SeenTimes } from './seen-samples.ts'

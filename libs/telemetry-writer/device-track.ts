@@ -1,18 +1,18 @@
 import type { Arrival, StoredCellularRow } from '#questdb/writer/device-tracks'
-import { maxInterpolation } from '#telemetry/align'
-import { maxDirectionAgeMs } from '#telemetry/curve'
+import { distanceM } from '#telemetry/geo/geo'
+import { maxInterpolation } from '#telemetry/position/align'
+import { maxDirectionAgeMs } from '#telemetry/position/curve'
 import {
   createDeviceAlignment,
   type DeviceAlignment,
   type DeviceAlignmentState,
   initialAlignmentState,
   type TimeRange,
-} from '#telemetry/device-alignment'
-import type { DistinctFix, FixReport } from '#telemetry/distinct-fixes'
-import { type DeviceClass, type Dwell, type DwellPolicy, dwellPolicies, isFreshStart } from '#telemetry/dwell'
-import { distanceM } from '#telemetry/geo'
-import type { RowOrigin } from '#telemetry/ilp'
-import type { CellularRow } from '#telemetry/rows'
+} from '#telemetry/position/device-alignment'
+import type { DistinctFix, FixReport } from '#telemetry/position/distinct-fixes'
+import { type DeviceClass, type Dwell, type DwellPolicy, dwellPolicies, isFreshStart } from '#telemetry/position/dwell'
+import type { CellularRow } from '#telemetry/report/rows'
+import type { RowOrigin } from '#telemetry/rows/ilp'
 import { addDirtyRange } from './dirty-ranges.ts'
 import { type DwellRow, dwellRow } from './dwell-row.ts'
 import type { Slices } from './realign-range.ts'

@@ -1,4 +1,4 @@
-import type { TimeRange } from '#telemetry/device-alignment'
+import type { TimeRange } from '#telemetry/position/device-alignment'
 
 const maxDirtyRanges = 16
 

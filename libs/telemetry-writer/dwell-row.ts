@@ -1,4 +1,4 @@
-import { type Dwell, dwellId } from '#telemetry/dwell'
+import { type Dwell, dwellId } from '#telemetry/position/dwell'
 
 /** A dwell as the `dwell` table stores it. `tsMs` is the time of arrival. */
 export type DwellRow = Omit<Dwell, 'arrivedAtMs'> & { tsMs: number; id: string; withdrawn: boolean }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { kinds } from '#telemetry/fields'
+import { kinds } from '#telemetry/report/fields'
 import { createCleaningCounts } from './cleaning-counts.ts'
 import { decodeHere } from './decode-report.ts'
 import { createDeviceReports } from './device-reports.ts'

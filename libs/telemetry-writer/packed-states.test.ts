@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { kinds } from '#telemetry/fields'
+import { kinds } from '#telemetry/report/fields'
 import { cellularRow, track as tracks } from '#test/tracks'
 import { type DeviceState, stateVersion } from './device-state.ts'
 import { advanceTrack, createDeviceTrack, markDirty, setPast, settleWhenQuiet, takeDirty } from './device-track.ts'

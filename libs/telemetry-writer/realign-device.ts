@@ -1,8 +1,8 @@
 import type { StoredCellularRow } from '#questdb/writer/device-tracks'
 import type { TrackStore } from '#questdb/writer/track-store'
-import { createDeviceAlignment, type DeviceAlignmentState, type TimeRange } from '#telemetry/device-alignment'
-import { type Dwell, dwellPolicies } from '#telemetry/dwell'
-import type { CellularRow } from '#telemetry/rows'
+import { createDeviceAlignment, type DeviceAlignmentState, type TimeRange } from '#telemetry/position/device-alignment'
+import { type Dwell, dwellPolicies } from '#telemetry/position/dwell'
+import type { CellularRow } from '#telemetry/report/rows'
 import {
   advanceRebuild,
   cancelRebuild,

@@ -1,7 +1,7 @@
 import type { Arrival, StoredDwell } from '#questdb/writer/device-tracks'
 import type { TrackStore } from '#questdb/writer/track-store'
-import type { TimeRange } from '#telemetry/device-alignment'
-import { type Dwell, dwellId } from '#telemetry/dwell'
+import type { TimeRange } from '#telemetry/position/device-alignment'
+import { type Dwell, dwellId } from '#telemetry/position/dwell'
 import { type DwellRow, dwellRow } from './dwell-row.ts'
 import { nothing, originOf, type Realigned, type Slices } from './realign-range.ts'
 

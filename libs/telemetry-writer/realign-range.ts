@@ -1,10 +1,10 @@
 import type { Arrival, StoredCellularRow, StoredFixReport } from '#questdb/writer/device-tracks'
 import type { TrackStore } from '#questdb/writer/track-store'
-import type { TimeRange } from '#telemetry/device-alignment'
-import type { Dwell, DwellPolicy } from '#telemetry/dwell'
-import type { RowOrigin } from '#telemetry/ilp'
-import { createFixScan, createRowPlacer, type FixScan } from '#telemetry/realign'
-import { createStartSearch, type RealignStart } from '#telemetry/realign-start'
+import type { TimeRange } from '#telemetry/position/device-alignment'
+import type { Dwell, DwellPolicy } from '#telemetry/position/dwell'
+import { createFixScan, createRowPlacer, type FixScan } from '#telemetry/position/realign'
+import { createStartSearch, type RealignStart } from '#telemetry/position/realign-start'
+import type { RowOrigin } from '#telemetry/rows/ilp'
 import type { DwellRow } from './dwell-row.ts'
 
 /** Rows to write again, each with its origin. */

@@ -8,9 +8,9 @@ import {
 } from '#questdb/writer/device-tracks'
 import { openTrackStore } from '#questdb/writer/track-store'
 import { countCellularRows, countFixReports, readLastDwells } from '#questdb/writer/track-summaries'
-import { distinctFixes } from '#telemetry/distinct-fixes'
-import type { DwellPolicy, OpenDwellSummary } from '#telemetry/dwell'
-import { undecidedFromMs } from '#telemetry/dwell-detector'
+import { distinctFixes } from '#telemetry/position/distinct-fixes'
+import type { DwellPolicy, OpenDwellSummary } from '#telemetry/position/dwell'
+import { undecidedFromMs } from '#telemetry/position/dwell-detector'
 import { groupsOf, limitsAlone, limitsTogether, sharesOf, withSimilarTimes } from './recovery-shares.ts'
 import { type WithinDwell, withinDwell } from './within-dwell.ts'
 

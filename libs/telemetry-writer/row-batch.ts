@@ -1,5 +1,5 @@
-import { createRowEncoder, type EncodedRows, type RowEncoder, type RowOrigin } from '#telemetry/ilp'
-import { type TableName, tables } from '#telemetry/tables'
+import { createRowEncoder, type EncodedRows, type RowEncoder, type RowOrigin } from '#telemetry/rows/ilp'
+import { type TableName, tables } from '#telemetry/rows/tables'
 import type { SendReason } from './sent-rows.ts'
 
 /** How a stored row counts its sample. Rows that are sent again or realigned were counted before. */

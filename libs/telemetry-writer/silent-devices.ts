@@ -1,4 +1,4 @@
-import type { DeviceClass } from '#telemetry/dwell'
+import type { DeviceClass } from '#telemetry/position/dwell'
 import type { LogPosition, TelemetryLogReader } from '#telemetry-log/log'
 import type { DeviceStates } from './device-states.ts'
 

@@ -1,7 +1,7 @@
 import type { Logger } from '#http/request-log'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { readServerStart, readWalTables, resumeWal, type WalTable } from '#questdb/server/wal-tables'
-import { tables as telemetryTables } from '#telemetry/tables'
+import { tables as telemetryTables } from '#telemetry/rows/tables'
 import type { LogPosition } from '#telemetry-log/log'
 
 export type Watch = {

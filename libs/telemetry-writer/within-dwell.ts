@@ -1,7 +1,7 @@
-import type { DeviceAlignmentState } from '#telemetry/device-alignment'
-import { distinctFixes, type FixReport } from '#telemetry/distinct-fixes'
-import type { OpenDwellSummary } from '#telemetry/dwell'
-import { stateWithin } from '#telemetry/dwell-detector'
+import type { DeviceAlignmentState } from '#telemetry/position/device-alignment'
+import { distinctFixes, type FixReport } from '#telemetry/position/distinct-fixes'
+import type { OpenDwellSummary } from '#telemetry/position/dwell'
+import { stateWithin } from '#telemetry/position/dwell-detector'
 
 export type WithinDwell<Report> = {
   state: Pick<DeviceAlignmentState, 'fixes' | 'dwell' | 'newestReportMs'>

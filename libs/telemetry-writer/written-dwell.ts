@@ -1,4 +1,4 @@
-import type { Dwell } from '#telemetry/dwell'
+import type { Dwell } from '#telemetry/position/dwell'
 
 /** What identifies one version of the row of an open dwell. */
 export type WrittenDwell = { arrivedAtMs: number; lastInsideAtMs: number; gap: boolean }

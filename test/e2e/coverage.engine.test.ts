@@ -1,7 +1,7 @@
 import { cellToLatLng, cellToParent, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { coverageCell, coverageVotes, tallyVotes } from '#telemetry/coverage'
-import type { CellularRow } from '#telemetry/rows'
+import { coverageCell, coverageVotes, tallyVotes } from '#telemetry/coverage/coverage'
+import type { CellularRow } from '#telemetry/report/rows'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'
 

@@ -4,7 +4,7 @@ import {
   forecastCell,
   forecastSegments,
   type PlacedSegment,
-} from '#telemetry/forecast'
+} from '#telemetry/coverage/forecast'
 
 /** Forecasts segments from the votes of all their cells. */
 export function forecastFromTallies(

@@ -1,9 +1,9 @@
-import { decodeBatch } from '#telemetry/accept'
-import { maxInterpolation } from '#telemetry/align'
-import { cleanSample } from '#telemetry/clean'
-import { type DistinctFix, distinctFixes, type FixReport, fixReport } from '#telemetry/distinct-fixes'
-import { distanceM } from '#telemetry/geo'
-import type { CellularRow } from '#telemetry/rows'
+import { distanceM } from '#telemetry/geo/geo'
+import { maxInterpolation } from '#telemetry/position/align'
+import { type DistinctFix, distinctFixes, type FixReport, fixReport } from '#telemetry/position/distinct-fixes'
+import { decodeBatch } from '#telemetry/report/accept'
+import { cleanSample } from '#telemetry/report/clean'
+import type { CellularRow } from '#telemetry/report/rows'
 import type { Drive } from './drives.ts'
 
 /** Longer gaps between fixes are not used, because the positions in between are not known. */

@@ -1,4 +1,4 @@
-import { type LevelCounts, lowestLevel } from '#telemetry/level-counts'
+import { type LevelCounts, lowestLevel } from '#telemetry/coverage/level-counts'
 
 /** The levels that have votes, in whole dB, with their votes. */
 export function votesByLevel({ counts, offset, first, last }: LevelCounts): [level: number, votes: number][] {

@@ -1,5 +1,5 @@
 import type { QuestdbSql, SqlValue } from '#questdb/server/sql'
-import { type Column, type TableName, tables } from '#telemetry/tables'
+import { type Column, type TableName, tables } from '#telemetry/rows/tables'
 
 /** A stored row by column key, as the writer stores it. Times are epoch milliseconds. */
 export type StoredRow = { tsMs: number; deviceId: string; organizationId: string; receivedAtMs?: number } & Record<

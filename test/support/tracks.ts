@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { FixReport } from '#telemetry/distinct-fixes'
-import { fieldsOf } from '#telemetry/fields'
-import type { CellularRow } from '#telemetry/rows'
+import type { FixReport } from '#telemetry/position/distinct-fixes'
+import { fieldsOf } from '#telemetry/report/fields'
+import type { CellularRow } from '#telemetry/report/rows'
 
 const startMs = Date.UTC(2026, 0, 1)
 const metre = 1 / 111_195

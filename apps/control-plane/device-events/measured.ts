@@ -2,7 +2,7 @@ import type { DeviceEvent } from '#fleet/devices/events'
 import { cellularStates, newestSampleMs, reportHours, systemStates } from '#questdb/device/device-states'
 import { clipRanges, type OwnedRange } from '#questdb/device/owned-rows'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { type DeviceChange, handoversOf, systemChangesOf } from '#telemetry/device-changes'
+import { type DeviceChange, handoversOf, systemChangesOf } from '#telemetry/position/device-changes'
 
 export const measuredKinds = ['reboot', 'handover', 'fault', 'report'] as const
 export type MeasuredKind = (typeof measuredKinds)[number]

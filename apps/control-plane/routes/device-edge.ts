@@ -14,7 +14,7 @@ import {
   reportAnswer,
   reportPath,
 } from '#device-edge/contract'
-import { reportSchema } from '#telemetry/schemas'
+import { reportSchema } from '#telemetry/report/schemas'
 import { type Route, route } from '../http/route.ts'
 
 const tag = 'Device edge'

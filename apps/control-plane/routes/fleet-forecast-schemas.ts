@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { uuid } from '#core/schemas'
-import { forecastResolutions } from '#telemetry/forecast'
-import { qualities } from '#telemetry/quality'
-import { pathLengthM } from '#telemetry/route-path'
+import { forecastResolutions } from '#telemetry/coverage/forecast'
+import { qualities } from '#telemetry/coverage/quality'
+import { pathLengthM } from '#telemetry/geo/route-path'
 import { operatorCode, sinceMinutes } from './fleet-query.ts'
 import { windowSchema } from './fleet-schemas.ts'
 

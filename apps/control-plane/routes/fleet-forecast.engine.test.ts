@@ -1,6 +1,6 @@
 import { cellToLatLng, cellToParent, gridDisk, latLngToCell } from 'h3-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { distanceM } from '#telemetry/geo'
+import { distanceM } from '#telemetry/geo/geo'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { type Voter, votesIn } from '#test/coverage-rows'
 import { refreshCoverage, type StoredRow, storeRows } from '#test/telemetry-rows'

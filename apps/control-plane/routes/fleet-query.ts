@@ -4,8 +4,8 @@ import { deviceStatuses } from '#fleet/devices/status'
 import { deviceFieldNames } from '#fleet-map/gps/device-columns'
 import { includable } from '#fleet-map/queries'
 import { tileLayerNames } from '#fleet-map/tiles/tile-feature'
-import { fieldTable } from '#telemetry/fields'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
+import { fieldTable } from '#telemetry/report/fields'
 import { distinct, flag, instantIn, pageQuery, repeatable } from '../http/schemas.ts'
 
 const maxMinutes = 129_600

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { instantOut } from '#core/schemas'
-import { qualities } from '#telemetry/quality'
+import { qualities } from '#telemetry/coverage/quality'
 import { pageOf } from '../http/schemas.ts'
 
 const quality = z.enum(qualities).nullable()

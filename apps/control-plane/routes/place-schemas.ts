@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { instantOut, uuid } from '#core/schemas'
-import { type Area, ringFault } from '#telemetry/area'
+import { type Area, ringFault } from '#telemetry/geo/area'
 import { listOf } from '../http/schemas.ts'
 
 const maxVertices = 500

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#core/ids'
-import { type Area, areaTest } from '#telemetry/area'
+import { type Area, areaTest } from '#telemetry/geo/area'
 import { startControlPlane, type TestControlPlane } from '#test/control-plane'
 import { registerDevice } from '#test/registered-device'
 import { storeRows } from '#test/telemetry-rows'

@@ -1,7 +1,7 @@
 import type { HistoryPosition } from '#questdb/device/history'
 import { steppedFields } from '#questdb/device/history-steps'
 import { recordFields } from '#questdb/device/records'
-import { type Kind, kinds } from '#telemetry/fields'
+import { type Kind, kinds } from '#telemetry/report/fields'
 import { type CsvValue, csvLines } from '../http/csv.ts'
 import type { GuardedSource } from '../http/guarded-stream.ts'
 import type { History, HistoryItem, HistoryQuery } from './history.ts'

@@ -7,7 +7,7 @@ import { type HistoryStep, historySteps } from '#questdb/device/history-steps'
 import type { OwnedRange } from '#questdb/device/owned-rows'
 import { maskSensitive, type StoredSample, type TelemetryRecord } from '#questdb/device/records'
 import type { QuestdbSql } from '#questdb/server/sql'
-import { type Kind, kinds, sensitiveFieldNames } from '#telemetry/fields'
+import { type Kind, kinds, sensitiveFieldNames } from '#telemetry/report/fields'
 
 export type HistoryQuery = WindowQuery & { kind?: Kind | undefined; stepSeconds?: number | undefined }
 

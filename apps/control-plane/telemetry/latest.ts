@@ -4,7 +4,7 @@ import { clockAheadMs } from '#fleet-map/window'
 import type { Reader } from '#questdb/copies/readers'
 import { latestSamples } from '#questdb/device/latest'
 import type { TelemetryRecord } from '#questdb/device/records'
-import type { Kind } from '#telemetry/fields'
+import type { Kind } from '#telemetry/report/fields'
 import { visibleRecord } from './history.ts'
 
 type LatestRecord = Omit<TelemetryRecord, 'kind'> & { ts: string; ageMs: number; receivedAt: string }

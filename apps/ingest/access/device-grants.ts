@@ -3,7 +3,7 @@ import { findGatewayGrants } from '#fleet/devices/gateway-grants'
 import { type DeviceAccessFacts, findTokenGrants } from '#fleet/devices/token-grants'
 import type { Plans } from '#fleet/organizations/plans'
 import type { Queryable } from '#postgres/pool'
-import type { DeviceClass } from '#telemetry/dwell'
+import type { DeviceClass } from '#telemetry/position/dwell'
 
 /**
  * What the credentials of a device permit, and the class of the device. `credential` identifies them: the hash of a device

@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { type AcceptedSample, type DecodeContext, decodeBatch } from '#telemetry/accept'
-import type { BatchFormat } from '#telemetry/envelope'
+import { type AcceptedSample, type DecodeContext, decodeBatch } from '#telemetry/report/accept'
+import type { BatchFormat } from '#telemetry/report/envelope'
 import { type Check, type CheckContext, checkReport } from './report-check.ts'
 import { transferable } from './transferable.ts'
 

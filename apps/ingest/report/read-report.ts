@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { ServiceError } from '#core/errors'
 import { maxReportBytes } from '#device-edge/contract'
-import type { BatchFormat } from '#telemetry/envelope'
+import type { BatchFormat } from '#telemetry/report/envelope'
 import type { Coding } from '#telemetry-log/log'
 
 const formats: Record<string, BatchFormat> = { 'application/json': 'json', 'application/x-ndjson': 'ndjson' }

@@ -1,8 +1,8 @@
 import type { AdapterHead, AdapterRejection, DroppedField, Translation } from '#adapters/adapter'
 import { adapterOf } from '#adapters/adapters'
 import type { SourceName } from '#adapters/source-names'
-import { decodeBatch, type Rejection } from '#telemetry/accept'
-import type { BatchFormat, RefusedBatch } from '#telemetry/envelope'
+import { decodeBatch, type Rejection } from '#telemetry/report/accept'
+import type { BatchFormat, RefusedBatch } from '#telemetry/report/envelope'
 import { requestsForDays } from './report-cost.ts'
 
 /** The result of a check, without the samples, which may take twenty times the memory of their text. */

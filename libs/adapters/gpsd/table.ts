@@ -1,4 +1,4 @@
-import { parseRfc3339 } from '#telemetry/times'
+import { parseRfc3339 } from '#telemetry/report/times'
 import { derived, number, unusable, words } from '../conversions.ts'
 import type { MakerTable } from '../mapping.ts'
 

@@ -1,4 +1,4 @@
-import { isKind } from '#telemetry/fields'
+import { isKind } from '#telemetry/report/fields'
 import {
   type Adapter,
   type AdapterHead,

@@ -1,4 +1,4 @@
-import type { Kind } from '#telemetry/fields'
+import type { Kind } from '#telemetry/report/fields'
 import { type Adapter, refuse, type Translation } from '../adapter.ts'
 import { createDroppedFields } from '../dropped-fields.ts'
 import { isRecord, parseJson } from '../json.ts'

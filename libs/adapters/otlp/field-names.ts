@@ -1,4 +1,4 @@
-import { fieldsOf, type Kind, kinds } from '#telemetry/fields'
+import { fieldsOf, type Kind, kinds } from '#telemetry/report/fields'
 import { isOwnField } from '../own-fields.ts'
 
 const prefix = 'routerfleet.'

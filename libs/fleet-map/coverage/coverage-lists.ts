@@ -12,7 +12,7 @@ import { cellCentre, coverageAreas } from '#questdb/votes/coverage-areas'
 import type { CoverageCell } from '#questdb/votes/coverage-cells'
 import { readCells } from '#questdb/votes/coverage-read'
 import { cellsAt, finestFitting } from '#questdb/votes/coverage-resolution'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 /** A request for coverage cells. */
 type CoverageRequest = {

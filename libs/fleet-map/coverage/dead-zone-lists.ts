@@ -5,7 +5,7 @@ import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-f
 import type { FairPool } from '#postgres/fair-pool'
 import type { Reader } from '#questdb/copies/readers'
 import { deadCells, zoneOperators, zoneVoters } from '#questdb/votes/dead-cells'
-import { type DeadZone, joinDeadZones, rankOperators } from '#telemetry/dead-zones'
+import { type DeadZone, joinDeadZones, rankOperators } from '#telemetry/coverage/dead-zones'
 
 /** All dead zones of a request at `madeMs`, worst first. */
 type DeadZoneList = { madeMs: number; zones: DeadZone[] }

@@ -6,7 +6,7 @@ import { contains } from '#fleet-map/filter'
 import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { DeadZonesQuery } from '#fleet-map/queries'
 import type { Reader } from '#questdb/copies/readers'
-import { type DeadZone, deadZoneResolution, worstFirst } from '#telemetry/dead-zones'
+import { type DeadZone, deadZoneResolution, worstFirst } from '#telemetry/coverage/dead-zones'
 
 /** The end of a page, and the time at which its list was made. */
 type Position = { madeMs: number; noServiceS: number; samples: number; id: string }

@@ -6,9 +6,9 @@ import type { FleetMaps } from '#fleet-map/fleet-maps'
 import type { ForecastRequest } from '#fleet-map/queries'
 import { databaseNowMs } from '#fleet-map/registry'
 import type { Reader } from '#questdb/copies/readers'
-import { forecastSegments, placeSegments } from '#telemetry/forecast'
-import { summarizeForecast } from '#telemetry/forecast-summary'
-import { pathLengthM, routeSegments } from '#telemetry/route-path'
+import { forecastSegments, placeSegments } from '#telemetry/coverage/forecast'
+import { summarizeForecast } from '#telemetry/coverage/forecast-summary'
+import { pathLengthM, routeSegments } from '#telemetry/geo/route-path'
 
 /** Forecasts the signal along a route from the samples of the caller's organizations. Throws 404 and 403. */
 export async function readForecast(ctx: FleetContext, fleet: FleetMaps, reader: Reader, request: ForecastRequest) {

@@ -7,8 +7,8 @@ import type { VoteFilter } from '#questdb/votes/coverage-source'
 import { type PackedArea, readPackedVotes } from '#questdb/votes/packed-votes'
 import { votersOfCells } from '#questdb/votes/route-voters'
 import { signalTallies } from '#questdb/votes/signal-tallies'
-import { finestResolution } from '#telemetry/ancestor-cell'
-import { enoughVotes } from '#telemetry/dead-zones'
+import { finestResolution } from '#telemetry/coverage/ancestor-cell'
+import { enoughVotes } from '#telemetry/coverage/dead-zones'
 import {
   type CellForecast,
   type CellTallies,
@@ -16,10 +16,10 @@ import {
   forecastCell,
   forecastResolutions,
   type ToldCell,
-} from '#telemetry/forecast'
-import type { Chain } from '#telemetry/route-tallies'
-import { votesThatStandAlone } from '#telemetry/signal-blend'
-import type { SignalTally } from '#telemetry/signal-tally'
+} from '#telemetry/coverage/forecast'
+import type { Chain } from '#telemetry/coverage/route-tallies'
+import { votesThatStandAlone } from '#telemetry/coverage/signal-blend'
+import type { SignalTally } from '#telemetry/coverage/signal-tally'
 
 /** Which votes a forecast uses. `key` identifies the filters: forecasts of the same key are cached for a minute. */
 type RouteVotes = { key: string; filters: () => Promise<readonly VoteFilter[]> }

@@ -4,8 +4,13 @@ import { keyOf, type VoteRequest, voteFilters } from '#fleet-map/coverage/vote-f
 import type { FairPool } from '#postgres/fair-pool'
 import type { Reader } from '#questdb/copies/readers'
 import { stepOf, type TrendStep, votesByOperator, votesByStep } from '#questdb/votes/signal-trend'
-import { enoughVotes } from '#telemetry/dead-zones'
-import { type SignalSummary, type SignalVotes, summarizeSignal, worstSignalFirst } from '#telemetry/signal-trend'
+import { enoughVotes } from '#telemetry/coverage/dead-zones'
+import {
+  type SignalSummary,
+  type SignalVotes,
+  summarizeSignal,
+  worstSignalFirst,
+} from '#telemetry/coverage/signal-trend'
 
 /** The signal by time, oldest step first and without steps that have no votes, and by operator, worst first. */
 type SignalTrend = {

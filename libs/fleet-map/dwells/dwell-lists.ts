@@ -12,8 +12,8 @@ import type { Pool } from '#postgres/pool'
 import type { Reader } from '#questdb/copies/readers'
 import type { DwellSignals } from '#questdb/fleet/dwell-signals'
 import { type DwellRange, type DwellRow, dwellsTouching } from '#questdb/fleet/dwells'
-import type { DwellSignal } from '#telemetry/dwell-signal'
-import type { BoundingBox } from '#telemetry/geo'
+import type { DwellSignal } from '#telemetry/coverage/dwell-signal'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 type DwellRequest = {
   /** Whose share and copy are used, unless the list is already being made for another caller. */

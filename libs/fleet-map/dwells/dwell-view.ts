@@ -1,5 +1,5 @@
 import type { DwellRow } from '#questdb/fleet/dwells'
-import type { DwellSignal } from '#telemetry/dwell-signal'
+import type { DwellSignal } from '#telemetry/coverage/dwell-signal'
 
 /** A dwell of the API. The duration of an ongoing dwell ends now. */
 export function dwellView(row: DwellRow, signal: DwellSignal | null, nowMs: number) {

@@ -16,7 +16,7 @@ import type { Reader } from '#questdb/copies/readers'
 import { deviceTrails, type TrailPoint } from '#questdb/fleet/trails'
 import { cellCentre } from '#questdb/votes/coverage-areas'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
-import type { Point } from '#telemetry/geo'
+import type { Point } from '#telemetry/geo/geo'
 
 /** The content of a response, before it is formatted. */
 export type GpsPicture = {

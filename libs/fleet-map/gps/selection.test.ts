@@ -4,7 +4,7 @@ import type { DeviceFilter } from '#fleet-map/filter'
 import { type Found, findCandidates, type MapWindow, selectDevices } from '#fleet-map/gps/selection'
 import { createOrganizationMap, type OrganizationMap } from '#fleet-map/live/organization-map'
 import { createRevisions } from '#fleet-map/revisions'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 const windowMs = 60 * 60_000
 const startMs = Date.UTC(2026, 0, 5)

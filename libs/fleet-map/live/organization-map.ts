@@ -9,7 +9,7 @@ import type { RowPages } from '#fleet-map/live/row-pages'
 import type { Revisions } from '#fleet-map/revisions'
 import type { OngoingDwellRow } from '#questdb/fleet/dwells'
 import type { PositionRow, SignalRow } from '#questdb/fleet/fleet-gps'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 type Located<State> = { deviceId: string; state: State }
 

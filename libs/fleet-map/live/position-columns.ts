@@ -1,5 +1,5 @@
 import { contains } from '#fleet-map/filter'
-import type { BoundingBox, Point } from '#telemetry/geo'
+import type { BoundingBox, Point } from '#telemetry/geo/geo'
 
 /** The last positions of a map's devices by ordinal, so that a search for a box does not visit every device. */
 export type PositionColumns = {

@@ -17,7 +17,7 @@ import {
 } from '#fleet-map/places/place'
 import { isForeignKeyViolation, isUniqueViolation } from '#postgres/errors'
 import type { Queryable } from '#postgres/pool'
-import { type Area, areaTest, unwrapRing } from '#telemetry/area'
+import { type Area, areaTest, unwrapRing } from '#telemetry/geo/area'
 
 type NewPlace = { organizationId: string; name: string; area: Area; tags?: string[] | undefined }
 type PlaceChange = { name?: string | undefined; area?: Area | undefined; tags?: string[] | undefined }

@@ -1,7 +1,7 @@
 import { notFound } from '#core/errors'
 import type { MappedOrganization } from '#fleet-map/access'
 import type { Queryable } from '#postgres/pool'
-import { type Area, type AreaTest, areaTest } from '#telemetry/area'
+import { type Area, type AreaTest, areaTest } from '#telemetry/geo/area'
 
 /** A place as a filter of a request. `key` changes when its area changes. */
 export type PlaceFilter = AreaTest & { key: string }

@@ -1,7 +1,7 @@
 import { notFound } from '#core/errors'
 import { isUuid } from '#core/ids'
 import type { Queryable } from '#postgres/pool'
-import type { Area } from '#telemetry/area'
+import type { Area } from '#telemetry/geo/area'
 
 /** A named area of an organization. */
 export type Place = {

@@ -4,7 +4,7 @@ import { createCellSlots } from '#fleet-map/tiles/cell-slots'
 import { type PlacedDevice, unitsPerDegree, unknownQuality } from '#fleet-map/tiles/device-table'
 import type { Level } from '#fleet-map/tiles/level'
 import { type Tile, tileKey, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
-import { normalizeLongitude } from '#telemetry/geo'
+import { normalizeLongitude } from '#telemetry/geo/geo'
 
 /** The devices of an H3 cell. `row` is that of the only device if `count` is 1. */
 export type CellCounts = {

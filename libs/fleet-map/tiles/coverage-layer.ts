@@ -6,7 +6,7 @@ import { extent, type Tile, tileBox, type WorldPoint, worldPoint } from '#fleet-
 import { blockOf } from '#fleet-map/tiles/zoom-levels'
 import type { CoverageCell } from '#questdb/votes/coverage-cells'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 /** Polygons reach this far beyond the tile, so that their edges are not visible at its border. */
 const bufferUnits = 64

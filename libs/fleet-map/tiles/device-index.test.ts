@@ -8,7 +8,7 @@ import { deviceFeatures } from '#fleet-map/tiles/device-layer'
 import type { TileFeature } from '#fleet-map/tiles/tile-feature'
 import { descendantsOf, type Tile, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
 import { resolutionForZoom } from '#questdb/votes/coverage-resolution'
-import { signalQuality } from '#telemetry/quality'
+import { signalQuality } from '#telemetry/coverage/quality'
 
 const nowMs = 1_800_000_000_000
 const windowMs = 3_600_000

@@ -1,4 +1,4 @@
-import { type Quality, qualities } from '#telemetry/quality'
+import { type Quality, qualities } from '#telemetry/coverage/quality'
 
 /** What the tiles need of a device with a position. Degrees are in units of 1e-7, so that sums of them are exact. */
 export type PlacedDevice = { latE7: number; lonE7: number; status: StatusClass; quality: QualityClass }

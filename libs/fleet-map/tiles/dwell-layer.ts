@@ -3,7 +3,7 @@ import type { TileFeature } from '#fleet-map/tiles/tile-feature'
 import { pointInTile, type Tile, tileBox, tileOf, worldPoint } from '#fleet-map/tiles/tile-math'
 import { blockOf } from '#fleet-map/tiles/zoom-levels'
 import type { DwellRow } from '#questdb/fleet/dwells'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 /** A tile contains at most this many dwells, those with the longest duration. */
 const maxTileDwells = 2_000

@@ -1,6 +1,6 @@
 import { isSliceOver, nextSlice } from '#core/slices'
 import { type DeviceTable, type PlacedDevice, unitsPerDegree } from '#fleet-map/tiles/device-table'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 /** What a map must know of all devices of an index before it draws the first tile. */
 export type FleetOverview = {

@@ -1,4 +1,4 @@
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 /** A tile of the XYZ scheme: Web Mercator, x to the east, y to the south. */
 export type Tile = { z: number; x: number; y: number }

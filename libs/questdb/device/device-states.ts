@@ -1,6 +1,6 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import type { CellularState, SystemState } from '#telemetry/device-changes'
-import { kinds } from '#telemetry/fields'
+import type { CellularState, SystemState } from '#telemetry/position/device-changes'
+import { kinds } from '#telemetry/report/fields'
 import { clipRanges, type OwnedRange, ownedRows } from './owned-rows.ts'
 
 const columns = { cellular: 'rat, plmn, operator_name, cell_id', system: 'uptime_s, reboot_reason, fault' } as const

@@ -1,6 +1,6 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import { fieldsOf, type Kind } from '#telemetry/fields'
-import { columnName } from '#telemetry/tables'
+import { fieldsOf, type Kind } from '#telemetry/report/fields'
+import { columnName } from '#telemetry/rows/tables'
 import { clipRanges, type OwnedRange, ownedRows } from './owned-rows.ts'
 
 type StepStatistics = { min: number; mean: number; max: number }

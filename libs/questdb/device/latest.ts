@@ -1,5 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import { type Kind, kinds } from '#telemetry/fields'
+import { type Kind, kinds } from '#telemetry/report/fields'
 import { clipRanges, type OwnedRange, ownedRows } from './owned-rows.ts'
 import { type StoredSample, sampleColumns, storedSample } from './records.ts'
 

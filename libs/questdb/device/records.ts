@@ -1,6 +1,6 @@
-import { fieldsOf, type Kind, kinds } from '#telemetry/fields'
-import { type Signal, signalQuality } from '#telemetry/quality'
-import { columnName } from '#telemetry/tables'
+import { type Signal, signalQuality } from '#telemetry/coverage/quality'
+import { fieldsOf, type Kind, kinds } from '#telemetry/report/fields'
+import { columnName } from '#telemetry/rows/tables'
 
 /** A stored sample of the API: `ts`, `kind`, then every field of the kind, null without a usable value. */
 export type TelemetryRecord = Record<string, unknown> & { ts: string; kind: Kind }

@@ -3,8 +3,8 @@ import { addTo } from '#core/counts'
 import { throwIfClosed } from '#core/errors'
 import type { Reader } from '#questdb/copies/readers'
 import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
-import { nearestRank } from '#telemetry/coverage'
-import type { DwellSignal } from '#telemetry/dwell-signal'
+import { nearestRank } from '#telemetry/coverage/coverage'
+import type { DwellSignal } from '#telemetry/coverage/dwell-signal'
 import type { DwellRow } from './dwells.ts'
 
 export type DwellSignals = {

@@ -1,7 +1,7 @@
 import { mapInSlices } from '#core/slices'
 import { deviceLists, ofDevices } from '#questdb/server/device-list'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 
 /** The current dwell of a device. */
 export type OngoingDwellRow = { arrivedAtMs: number; lat: number; lon: number; radiusM: number }

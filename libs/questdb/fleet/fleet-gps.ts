@@ -1,6 +1,6 @@
 import { mapInSlices } from '#core/slices'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
-import { signalQuality } from '#telemetry/quality'
+import { signalQuality } from '#telemetry/coverage/quality'
 
 /** A device's newest usable fix. */
 export type PositionRow = {

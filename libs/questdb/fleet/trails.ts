@@ -1,6 +1,6 @@
 import { isUuid } from '#core/ids'
 import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
-import { type Quality, signalQuality } from '#telemetry/quality'
+import { type Quality, signalQuality } from '#telemetry/coverage/quality'
 
 /** A point on a device's trail, with the signal of the same step if there was one. */
 export type TrailPoint = {

@@ -1,5 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import { addColumnSql, createTableSql, tables } from '#telemetry/tables'
+import { addColumnSql, createTableSql, tables } from '#telemetry/rows/tables'
 import { createViewSql, type View, views } from './views.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { tables } from '#telemetry/tables'
+import { tables } from '#telemetry/rows/tables'
 import type { QuestdbSql } from './sql.ts'
 
 /** How far a table's log of writes has been applied; a suspended one takes writes but does not apply them. */

@@ -6,7 +6,7 @@ import {
   polygonToCellsExperimental,
   UNITS,
 } from 'h3-js'
-import type { BoundingBox } from '#telemetry/geo'
+import type { BoundingBox } from '#telemetry/geo/geo'
 import { coarsestResolution } from './coverage-resolution.ts'
 import { type AreaSet, areaResolution, longOfH3 } from './h3-index.ts'
 

@@ -1,6 +1,6 @@
 import { addTo } from '#core/counts'
 import { forEachInSlices, mapInSlices } from '#core/slices'
-import { type CoverageCell as CellOfTally, coverageCell, emptyTally, hasService } from '#telemetry/coverage'
+import { type CoverageCell as CellOfTally, coverageCell, emptyTally, hasService } from '#telemetry/coverage/coverage'
 import type { SinrCount, VoteCount } from './coverage.ts'
 
 /** A cell of the API. */

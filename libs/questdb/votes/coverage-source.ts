@@ -1,7 +1,7 @@
 import { isUuid } from '#core/ids'
 import { ofDevices } from '#questdb/server/device-list'
 import { placeholders, type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
-import { finestResolution } from '#telemetry/ancestor-cell'
+import { finestResolution } from '#telemetry/coverage/ancestor-cell'
 import { type AreaSet, ancestorBits, areaResolution, finestRange, longOfH3 } from './h3-index.ts'
 
 /** Which votes to count. */

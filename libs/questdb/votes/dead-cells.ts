@@ -8,7 +8,7 @@ import {
   enoughVotes,
   noneBelow,
   type ZoneOperator,
-} from '#telemetry/dead-zones'
+} from '#telemetry/coverage/dead-zones'
 import { parentCell, unionOf, type VoteFilter, voteParts, voterSource, voteSource } from './coverage-source.ts'
 import { h3OfLong, longOfH3 } from './h3-index.ts'
 

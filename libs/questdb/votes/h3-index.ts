@@ -1,4 +1,4 @@
-import { ancestorOf, finestResolution } from '#telemetry/ancestor-cell'
+import { ancestorOf, finestResolution } from '#telemetry/coverage/ancestor-cell'
 
 /** The resolution of the areas that are stored beside each vote, as `h3_5`. */
 export const areaResolution = 5

@@ -1,5 +1,5 @@
-import { levels, lowestLevel, noIndexes, noLevel } from '#telemetry/level-counts'
-import { isServed, type OperatorVotes, type SignalTally } from '#telemetry/signal-tally'
+import { levels, lowestLevel, noIndexes, noLevel } from '#telemetry/coverage/level-counts'
+import { isServed, type OperatorVotes, type SignalTally } from '#telemetry/coverage/signal-tally'
 
 /** The cells of resolution 10 in a cell of resolution 7: three digits from 0 to 6, of three bits each. */
 export const childCells = 512

@@ -1,5 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import type { ToldCell } from '#telemetry/forecast'
+import type { ToldCell } from '#telemetry/coverage/forecast'
 import { parentCell, type VoteFilter, voterSource } from './coverage-source.ts'
 import { areasOf, enclosingCells, longOfH3 } from './h3-index.ts'
 import { cellsAtOnce } from './vote-limits.ts'

@@ -1,5 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally } from '#telemetry/signal-tally'
+import { addSinrVotes, addVoteGroup, emptySignalTally, type SignalTally } from '#telemetry/coverage/signal-tally'
 import { countSinr } from './coverage.ts'
 import { parentCell, type VoteFilter, voteParts } from './coverage-source.ts'
 import { areasOf, longOfH3 } from './h3-index.ts'

@@ -1,5 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import type { SignalVotes } from '#telemetry/signal-trend'
+import type { SignalVotes } from '#telemetry/coverage/signal-trend'
 import { timedVoteParts, type VoteFilter, voteParts } from './coverage-source.ts'
 
 const hourMs = 3_600_000

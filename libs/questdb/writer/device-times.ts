@@ -1,6 +1,6 @@
 import { idList, idQuery } from '#questdb/server/id-list'
 import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
-import { type Kind, kinds } from '#telemetry/fields'
+import { type Kind, kinds } from '#telemetry/report/fields'
 
 const hourMs = 3_600_000
 

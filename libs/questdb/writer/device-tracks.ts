@@ -1,10 +1,10 @@
 import { idList } from '#questdb/server/id-list'
 import { type QuestdbSql, type SqlValue, timestampParameter } from '#questdb/server/sql'
-import type { TimeRange } from '#telemetry/device-alignment'
-import type { FixReport } from '#telemetry/distinct-fixes'
-import type { CellularRow } from '#telemetry/rows'
-import { type Column, tables } from '#telemetry/tables'
-import { fixAccuracyM } from '#telemetry/usable'
+import type { TimeRange } from '#telemetry/position/device-alignment'
+import type { FixReport } from '#telemetry/position/distinct-fixes'
+import type { CellularRow } from '#telemetry/report/rows'
+import { fixAccuracyM } from '#telemetry/report/usable'
+import { type Column, tables } from '#telemetry/rows/tables'
 
 /** The origin of a stored row. It is kept when the row is written again. */
 export type Arrival = { organizationId: string; receivedAtMs: number }

@@ -1,5 +1,5 @@
 import { placeholders, type QuestdbSql, timestampParameter } from '#questdb/server/sql'
-import { type Table, tables } from '#telemetry/tables'
+import { type Table, tables } from '#telemetry/rows/tables'
 
 const dayMs = 86_400_000
 

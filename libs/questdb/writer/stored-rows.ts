@@ -1,5 +1,5 @@
 import { placeholders, type QuestdbSql, timestampParameter } from '#questdb/server/sql'
-import { tables } from '#telemetry/tables'
+import { tables } from '#telemetry/rows/tables'
 
 /** What a table holds under a row's key: nothing, an erased row, or a row with the time it was received. */
 export type StoredRow = { kind: 'none' } | { kind: 'erased' } | { kind: 'row'; receivedAtMs: number }

@@ -1,5 +1,5 @@
 import type { QuestdbSql } from '#questdb/server/sql'
-import type { TimeRange } from '#telemetry/device-alignment'
+import type { TimeRange } from '#telemetry/position/device-alignment'
 import {
   readCellularRows,
   readDwells,

@@ -1,7 +1,7 @@
 import { idQuery } from '#questdb/server/id-list'
 import { type QuestdbSql, timestampParameter } from '#questdb/server/sql'
-import type { TimeRange } from '#telemetry/device-alignment'
-import type { OpenDwellSummary } from '#telemetry/dwell'
+import type { TimeRange } from '#telemetry/position/device-alignment'
+import type { OpenDwellSummary } from '#telemetry/position/dwell'
 import { type StoredDwell, type TrackQuery, trackFilter } from './device-tracks.ts'
 
 /** Returns the number of usable fixes of each device. Devices without one are left out. */

@@ -1,4 +1,4 @@
-import type { AcceptedSample } from '#telemetry/accept'
+import type { AcceptedSample } from '#telemetry/report/accept'
 import type { DeadReport } from '#telemetry-log/dead-letters'
 
 /** Samples that a replay has appended to the log and that are not stored yet. */

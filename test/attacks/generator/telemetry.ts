@@ -1,4 +1,4 @@
-import { fieldsOf, type Kind, kinds } from '#telemetry/fields'
+import { fieldsOf, type Kind, kinds } from '#telemetry/report/fields'
 import { jsonNumber, jsonString, jsonValue } from './json.ts'
 import type { Random } from './random.ts'
 

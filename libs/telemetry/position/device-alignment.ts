@@ -1,9 +1,9 @@
+import { distanceM } from '#telemetry/geo/geo'
+import type { CellularRow } from '#telemetry/report/rows'
 import { alignSample, coverageCells, lastStartedBy, maxInterpolation, placeRow, type Track } from './align.ts'
 import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
 import type { Dwell, DwellPolicy } from './dwell.ts'
 import { createDwellDetector, type DwellState, initialDwellState } from './dwell-detector.ts'
-import { distanceM } from './geo.ts'
-import type { CellularRow } from './rows.ts'
 
 /** Both ends included. */
 export type TimeRange = { fromMs: number; toMs: number }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { distanceM, fromPlane, toPlane } from '#telemetry/geo/geo'
 import { pointOnCurve } from './curve.ts'
 import { type DistinctFix, startFix } from './distinct-fixes.ts'
-import { distanceM, fromPlane, toPlane } from './geo.ts'
 
 const startMs = Date.UTC(2026, 0, 1)
 const origin = { lat: 52, lon: 8 }

@@ -1,7 +1,7 @@
 import { cellArea, cellToBoundary, cellToLatLng, gridDisk, UNITS } from 'h3-js'
+import type { BoundingBox } from '#telemetry/geo/geo'
+import { normalizeLongitude } from '#telemetry/geo/geo'
 import { type Histogram, nearestRank } from './coverage.ts'
-import type { BoundingBox } from './geo.ts'
-import { normalizeLongitude } from './geo.ts'
 import { signalThresholds } from './quality.ts'
 
 /** Resolution of the cells that dead zones are made of. */

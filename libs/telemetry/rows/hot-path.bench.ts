@@ -1,10 +1,11 @@
-/** `node libs/telemetry/hot-path.bench.ts`: what decoding, cleaning and encoding cost beside JSON.parse alone. */
-import { decodeBatch } from './accept.ts'
-import { cleanSample } from './clean.ts'
-import { createDeviceAlignment } from './device-alignment.ts'
-import { dwellPolicies } from './dwell.ts'
+/** `node libs/telemetry/rows/hot-path.bench.ts`: what decoding, cleaning and encoding cost beside JSON.parse alone. */
+
+import { createDeviceAlignment } from '#telemetry/position/device-alignment'
+import { dwellPolicies } from '#telemetry/position/dwell'
+import { decodeBatch } from '#telemetry/report/accept'
+import { cleanSample } from '#telemetry/report/clean'
+import type { CellularRow } from '#telemetry/report/rows'
 import { createRowEncoder } from './ilp.ts'
-import type { CellularRow } from './rows.ts'
 import { tables } from './tables.ts'
 
 const samplesPerBatch = 100

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { distanceM } from '#telemetry/geo/geo'
 import { track } from '#test/tracks'
 import { type DistinctFix, distinctFixes } from './distinct-fixes.ts'
 import { type DwellPolicy, deviceClasses, dwellPolicies } from './dwell.ts'
 import { createDwellDetector, type DwellState, detectDwells, maxPendingFixes } from './dwell-detector.ts'
-import { distanceM } from './geo.ts'
 
 type Found = { arrivedAtMs: number; lastInsideAtMs: number; fixCount: number; firstOutsideAtMs: number | null }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import type { CellularRow } from '#telemetry/report/rows'
 import { cellularRow, track } from '#test/tracks'
 import { align } from './align.ts'
 import {
@@ -13,7 +14,6 @@ import { dwellPolicies } from './dwell.ts'
 import { undecidedFromMs } from './dwell-detector.ts'
 import { createFixScan, createRowPlacer } from './realign.ts'
 import { createStartSearch, type RealignStart } from './realign-start.ts'
-import type { CellularRow } from './rows.ts'
 
 const policy = dwellPolicies.vehicle
 /** Hundreds of tracks take a second, and much longer on a busy machine. */

@@ -1,7 +1,7 @@
 import { cellToParent } from 'h3-js'
 import { addTo } from '#core/counts'
+import type { CellularRow } from '#telemetry/report/rows'
 import { type Quality, type SignalThresholds, signalQuality } from './quality.ts'
-import type { CellularRow } from './rows.ts'
 
 const minuteMs = 60_000
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { dwellSignal } from './dwell-signal.ts'
+import { dwellSignal } from '#telemetry/coverage/dwell-signal'
+import { addColumnSql, columnName, createTableSql, tables } from '#telemetry/rows/tables'
 import { fieldsOf, kinds } from './fields.ts'
 import { recordFieldsSchema, reportSchema, sampleSchema } from './schemas.ts'
-import { addColumnSql, columnName, createTableSql, tables } from './tables.ts'
 
 it('documents every field of every kind as JSON schema', () => {
   for (const kind of kinds) {

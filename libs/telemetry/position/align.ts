@@ -1,11 +1,11 @@
 import { latLngToCell } from 'h3-js'
+import { distanceM } from '#telemetry/geo/geo'
+import type { AlignedPosition, CellularRow, CoverageCells } from '#telemetry/report/rows'
+import { fixAccuracyM, isUsableFix } from '#telemetry/report/usable'
 import { maxCurveMs, pointOnCurve } from './curve.ts'
 import { type DistinctFix, distinctFixes, type FixReport } from './distinct-fixes.ts'
 import type { Dwell, DwellPolicy } from './dwell.ts'
 import { detectDwells } from './dwell-detector.ts'
-import { distanceM } from './geo.ts'
-import type { AlignedPosition, CellularRow, CoverageCells } from './rows.ts'
-import { fixAccuracyM, isUsableFix } from './usable.ts'
 
 /** Fixes further apart than this are not interpolated. */
 export const maxInterpolation = { metres: 300, ms: 15 * 60_000 }

@@ -1,5 +1,5 @@
+import { bearingDeg, fromPlane, type PlaneVector, type Point, pointBetween, toPlane } from '#telemetry/geo/geo'
 import type { DistinctFix } from './distinct-fixes.ts'
-import { bearingDeg, fromPlane, type PlaneVector, type Point, pointBetween, toPlane } from './geo.ts'
 
 /** Between fixes with a longer time apart, the curve is no better than a straight line. */
 export const maxCurveMs = 40_000

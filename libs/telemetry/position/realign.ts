@@ -1,3 +1,4 @@
+import type { CellularRow } from '#telemetry/report/rows'
 import { alignSample, lastStartedBy, placeRow } from './align.ts'
 import {
   createDeviceAlignment,
@@ -8,7 +9,6 @@ import {
 import { type DistinctFix, type FixReport, isSamePosition, repeatFix, startFix } from './distinct-fixes.ts'
 import { type Dwell, type DwellPolicy, isFreshStart } from './dwell.ts'
 import type { RealignStart } from './realign-start.ts'
-import type { CellularRow } from './rows.ts'
 
 /*
  * A dirty range is realigned from the last fresh start before it to the first one after it, so that every affected row is

@@ -1,5 +1,5 @@
-import type { Field } from './field-types.ts'
-import { fieldsOf, type Kind, kinds } from './fields.ts'
+import type { Field } from '#telemetry/report/field-types'
+import { fieldsOf, type Kind, kinds } from '#telemetry/report/fields'
 
 export type ColumnType = 'SYMBOL' | 'VARCHAR' | 'DOUBLE' | 'LONG' | 'BOOLEAN' | 'TIMESTAMP'
 

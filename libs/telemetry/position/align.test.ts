@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { cellToParent, latLngToCell } from 'h3-js'
 import { expect, it } from 'vitest'
+import type { CellularRow } from '#telemetry/report/rows'
 import { cellularRow } from '#test/tracks'
 import { align, coverageCells } from './align.ts'
 import type { FixReport } from './distinct-fixes.ts'
 import { dwellPolicies } from './dwell.ts'
-import type { CellularRow } from './rows.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const metre = 1 / 111_195.08

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { distanceM } from './geo.ts'
+import { distanceM } from '#telemetry/geo/geo'
 
 export const deviceClasses = ['vehicle', 'ship', 'fixed'] as const
 export type DeviceClass = (typeof deviceClasses)[number]

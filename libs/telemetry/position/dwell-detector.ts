@@ -1,8 +1,8 @@
+import { addPoint, centre, copyOfExtent, type Extent, extentAround, extentOf, radiusM } from '#telemetry/geo/extent'
+import { distanceM } from '#telemetry/geo/geo'
+import { createNearbyPoints } from '#telemetry/geo/nearby-points'
 import { type DistinctFix, maxSilenceMs } from './distinct-fixes.ts'
 import type { Dwell, DwellPolicy, OpenDwellSummary } from './dwell.ts'
-import { addPoint, centre, copyOfExtent, type Extent, extentAround, extentOf, radiusM } from './extent.ts'
-import { distanceM } from './geo.ts'
-import { createNearbyPoints } from './nearby-points.ts'
 
 type OpenDwell = { anchor: DistinctFix; last: DistinctFix; extent: Extent; accuracyM: number; gap: boolean }
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { distanceM } from '#telemetry/geo/geo'
 import { track } from '#test/tracks'
 import { type DistinctFix, distinctFixes } from './distinct-fixes.ts'
 import { type Dwell, type DwellPolicy, deviceClasses, dwellId, dwellPolicies } from './dwell.ts'
 import { detectDwells } from './dwell-detector.ts'
-import { distanceM } from './geo.ts'
 
 /** Stay points as the definition reads, with the whole list at hand. */
 function stayPoints(fixes: DistinctFix[], { radiusM, minimumMs }: DwellPolicy) {

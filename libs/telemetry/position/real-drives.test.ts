@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { distanceM } from '#telemetry/geo/geo'
+import type { CellularRow } from '#telemetry/report/rows'
 import { drivesMissing, readDrives } from '#test/drives'
 import { cleanDrive, holdOut, holdOutFigures } from '#test/hold-out'
 import { cellularRow } from '#test/tracks'
@@ -6,8 +8,6 @@ import { align } from './align.ts'
 import { createDeviceAlignment } from './device-alignment.ts'
 import { distinctFixes } from './distinct-fixes.ts'
 import { dwellPolicies } from './dwell.ts'
-import { distanceM } from './geo.ts'
-import type { CellularRow } from './rows.ts'
 
 const policy = dwellPolicies.vehicle
 it.skipIf(drivesMissing !== null)(

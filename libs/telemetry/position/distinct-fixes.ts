@@ -1,5 +1,5 @@
-import type { LocationRow } from './rows.ts'
-import { fixAccuracyM } from './usable.ts'
+import type { LocationRow } from '#telemetry/report/rows'
+import { fixAccuracyM } from '#telemetry/report/usable'
 
 /** The part of a usable location sample that alignment needs. */
 export type FixReport = {
