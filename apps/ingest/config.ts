@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Secret } from '#core/secret'
 import { questdbVariables } from '#questdb/server/servers'
 import { redisVariables } from '#redis/address'
-import { kafkaVariables } from '#telemetry-log/kafka-settings'
+import { kafkaVariables } from '#telemetry-log/kafka/kafka-settings'
 
 const mebibyte = 1024 * 1024
 

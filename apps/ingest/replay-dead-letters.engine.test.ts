@@ -11,8 +11,13 @@ import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { eraseTelemetry } from '#questdb/writer/erasure'
 import { createRowEncoder } from '#telemetry/rows/ilp'
 import { tables } from '#telemetry/rows/tables'
-import { appendDeadLetters, type DeadLetter, deadLetterFolder, deadReportOf } from '#telemetry-log/dead-letters'
-import { openPartitionedLog } from '#telemetry-log/partitioned-log'
+import {
+  appendDeadLetters,
+  type DeadLetter,
+  deadLetterFolder,
+  deadReportOf,
+} from '#telemetry-log/dead-letters/dead-letters'
+import { openPartitionedLog } from '#telemetry-log/segments/partitioned-log'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { startIngestProcess } from '#test/ingest-process'
 import { questdbConnection } from '#test/questdb'

@@ -1,7 +1,7 @@
 import { join as joinPath } from 'node:path'
 import { z } from 'zod'
 import { type QuestdbServer, questdbServers, questdbVariables } from '#questdb/server/servers'
-import { kafkaVariables } from '#telemetry-log/kafka-settings'
+import { kafkaVariables } from '#telemetry-log/kafka/kafka-settings'
 
 /** The environment variables of the writer. */
 export const configSchema = z.object({

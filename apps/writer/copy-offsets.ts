@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { parseConfig } from '#core/config'
-import { openKafkaEnds } from '#telemetry-log/kafka-ends'
-import { openKafkaOffsets } from '#telemetry-log/kafka-offsets'
-import { kafkaSettings } from '#telemetry-log/kafka-settings'
+import { openKafkaEnds } from '#telemetry-log/kafka/kafka-ends'
+import { openKafkaOffsets } from '#telemetry-log/kafka/kafka-offsets'
+import { kafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import { groupOf, offsetsSchema } from './config.ts'
 
 // node apps/writer/copy-offsets.ts [--from=a] --to=b: lets the writers of copy b begin where those of copy a are now. Run it

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '#http/request-log'
 import { waitUntilApplied } from '#questdb/server/wal-tables'
-import { deadReportOf, saveDamagedBytes } from '#telemetry-log/dead-letters'
+import { deadReportOf, saveDamagedBytes } from '#telemetry-log/dead-letters/dead-letters'
 import {
   decodeCheckpoint,
   type KafkaCheckpoints,
   openKafkaCheckpoints,
   startingAt,
-} from '#telemetry-log/kafka-checkpoints'
-import type { KafkaGroup } from '#telemetry-log/kafka-group'
-import { type KafkaPartition, openKafkaPartition } from '#telemetry-log/kafka-partition'
-import type { KafkaDamage } from '#telemetry-log/kafka-reader'
-import type { KafkaSettings } from '#telemetry-log/kafka-settings'
+} from '#telemetry-log/kafka/kafka-checkpoints'
+import type { KafkaGroup } from '#telemetry-log/kafka/kafka-group'
+import { type KafkaPartition, openKafkaPartition } from '#telemetry-log/kafka/kafka-partition'
+import type { KafkaDamage } from '#telemetry-log/kafka/kafka-reader'
+import type { KafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import type { LogPosition } from '#telemetry-log/log'
 import { type Checkpoints, openCheckpoints } from '#telemetry-writer/checkpoints'
 import { createCleaningCounts } from '#telemetry-writer/cleaning-counts'

@@ -1,5 +1,5 @@
 import type { Pool } from '#postgres/pool'
-import type { KafkaEnds } from '#telemetry-log/kafka-ends'
+import type { KafkaEnds } from '#telemetry-log/kafka/kafka-ends'
 import type { LogPosition } from '#telemetry-log/log'
 import {
   forgetToldPositions,

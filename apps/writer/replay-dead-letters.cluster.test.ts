@@ -11,8 +11,13 @@ import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { eraseTelemetry } from '#questdb/writer/erasure'
 import { createRowEncoder } from '#telemetry/rows/ilp'
 import { tables } from '#telemetry/rows/tables'
-import { appendDeadLetters, type DeadLetter, deadLetterFolder, deadReportOf } from '#telemetry-log/dead-letters'
-import { openKafkaLog } from '#telemetry-log/kafka-log'
+import {
+  appendDeadLetters,
+  type DeadLetter,
+  deadLetterFolder,
+  deadReportOf,
+} from '#telemetry-log/dead-letters/dead-letters'
+import { openKafkaLog } from '#telemetry-log/kafka/kafka-log'
 import { type AppProcess, startAppProcess } from '#test/app-process'
 import { createTestDatabase, type TestDatabase } from '#test/database'
 import { startTestKafka, type TestKafka, whyNoKafka } from '#test/kafka'

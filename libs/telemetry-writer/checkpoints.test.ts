@@ -2,9 +2,9 @@ import { closeSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { readCheckpoint, writeCheckpoint } from '#telemetry-log/checkpoint-file'
-import { openSegmentCheckpoints } from '#telemetry-log/segment-checkpoints'
-import { createSegment, listSegments } from '#telemetry-log/segments'
+import { readCheckpoint, writeCheckpoint } from '#telemetry-log/checkpoints/checkpoint-file'
+import { openSegmentCheckpoints } from '#telemetry-log/segments/segment-checkpoints'
+import { createSegment, listSegments } from '#telemetry-log/segments/segments'
 import { openCheckpoints } from './checkpoints.ts'
 
 const minuteMs = 60_000

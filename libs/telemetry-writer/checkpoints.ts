@@ -5,7 +5,7 @@ import {
   readStart,
   replayStart,
   type SampleCounts,
-} from '#telemetry-log/checkpoint'
+} from '#telemetry-log/checkpoints/checkpoint'
 import type { LogPosition } from '#telemetry-log/log'
 
 /** Stored segments are kept and replayed for this time. QuestDB may take almost as long to sync its memory to disk. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { appendDeadLetters, type DeadLetter, type DeadLetterPlace } from '#telemetry-log/dead-letters'
-import { isShortage } from '#telemetry-log/shortage'
+import { appendDeadLetters, type DeadLetter, type DeadLetterPlace } from '#telemetry-log/dead-letters/dead-letters'
+import { isShortage } from '#telemetry-log/segments/shortage'
 
 export type DeadLetterKeeper = {
   /** Resolves when the letters are durable. Waits while the disk has no room; rejects when the signal aborts. */

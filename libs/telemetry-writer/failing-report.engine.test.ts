@@ -6,10 +6,15 @@ import { newId } from '#core/ids'
 import { Secret } from '#core/secret'
 import { openIlpTransport } from '#questdb/server/ilp-transport'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
-import { appendDeadLetters, deadLetterFolder, deadReportOf, parseDeadLetter } from '#telemetry-log/dead-letters'
-import { openSegmentLog } from '#telemetry-log/segment-log'
-import { openSegmentReader } from '#telemetry-log/segment-reader'
-import { createSharedTailMemory, openSharedTail } from '#telemetry-log/shared-tail'
+import {
+  appendDeadLetters,
+  deadLetterFolder,
+  deadReportOf,
+  parseDeadLetter,
+} from '#telemetry-log/dead-letters/dead-letters'
+import { openSegmentLog } from '#telemetry-log/segments/segment-log'
+import { openSegmentReader } from '#telemetry-log/segments/segment-reader'
+import { createSharedTailMemory, openSharedTail } from '#telemetry-log/segments/shared-tail'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
 import { decodeHere } from './decode-report.ts'

@@ -1,4 +1,4 @@
-import type { SampleCounts } from '#telemetry-log/checkpoint'
+import type { SampleCounts } from '#telemetry-log/checkpoints/checkpoint'
 import type { BatchRows, RowBatch } from './row-batch.ts'
 import type { RowStore } from './store-rows.ts'
 

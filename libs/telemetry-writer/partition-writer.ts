@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QuestdbSql } from '#questdb/server/sql'
-import type { StatesReference } from '#telemetry-log/checkpoint'
+import type { StatesReference } from '#telemetry-log/checkpoints/checkpoint'
 import type { LogPosition, PartitionTail, TelemetryLogReader } from '#telemetry-log/log'
 import type { Checkpoints } from './checkpoints.ts'
 import type { CleaningCounts } from './cleaning-counts.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToLoop } from 'node:timers/promises'
 import type { QuestdbSql } from '#questdb/server/sql'
-import type { Checkpoint, SampleCounts } from '#telemetry-log/checkpoint'
+import type { Checkpoint, SampleCounts } from '#telemetry-log/checkpoints/checkpoint'
 import type { LoggedBatch, LogPosition, PartitionTail, TelemetryLogReader } from '#telemetry-log/log'
 import type { CleaningCounts } from './cleaning-counts.ts'
 import type { DecodeReport } from './decode-report.ts'

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
-import { openSegmentLog } from '#telemetry-log/segment-log'
-import { openSegmentReader } from '#telemetry-log/segment-reader'
+import { openSegmentLog } from '#telemetry-log/segments/segment-log'
+import { openSegmentReader } from '#telemetry-log/segments/segment-reader'
 import { createQuietReports } from './quiet-reports.ts'
 
 /** A log of reports of devices named by letters; each report is 1,000 bytes long. */

@@ -1,4 +1,4 @@
-import type { SampleCounts } from '#telemetry-log/checkpoint'
+import type { SampleCounts } from '#telemetry-log/checkpoints/checkpoint'
 import type { LoggedBatch, LogPosition, TelemetryLogReader } from '#telemetry-log/log'
 
 /** Finds reports of devices with few samples in a backlog that other devices caused. */

@@ -1,4 +1,4 @@
-import type { SampleCounts } from '#telemetry-log/checkpoint'
+import type { SampleCounts } from '#telemetry-log/checkpoints/checkpoint'
 import type { ReportCounts } from './report-rows.ts'
 
 export const noCounts: SampleCounts = { stored: 0, replaced: 0, deadLettered: 0 }

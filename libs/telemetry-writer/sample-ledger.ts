@@ -1,4 +1,4 @@
-import type { Checkpoint, SampleCounts } from '#telemetry-log/checkpoint'
+import type { Checkpoint, SampleCounts } from '#telemetry-log/checkpoints/checkpoint'
 import type { LoggedBatch } from '#telemetry-log/log'
 import { noCounts, sumCounts } from './sample-counts.ts'
 

@@ -1,10 +1,10 @@
 import { closeSync, ftruncateSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { newId } from '#core/ids'
-import { type StatesReference, statesSuffix } from '#telemetry-log/checkpoint'
-import { freeBytes } from '#telemetry-log/folder-bytes'
-import { reservedDiskBytes } from '#telemetry-log/log-budget'
-import { readRange } from '#telemetry-log/segments'
+import { type StatesReference, statesSuffix } from '#telemetry-log/checkpoints/checkpoint'
+import { freeBytes } from '#telemetry-log/checkpoints/folder-bytes'
+import { reservedDiskBytes } from '#telemetry-log/segments/log-budget'
+import { readRange } from '#telemetry-log/segments/segments'
 import { createStateBlock, readStateBlocks, type StateBlock, type StateChange } from './state-blocks.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { IlpTransport } from '#questdb/server/ilp-transport'
-import type { SampleCounts } from '#telemetry-log/checkpoint'
-import type { DeadRow } from '#telemetry-log/dead-letters'
+import type { SampleCounts } from '#telemetry-log/checkpoints/checkpoint'
+import type { DeadRow } from '#telemetry-log/dead-letters/dead-letters'
 import { type BatchRows, fates } from './row-batch.ts'
 
 export type RowStore = {

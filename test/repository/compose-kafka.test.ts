@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { parseConfig } from '#core/config'
-import { kafkaSettings } from '#telemetry-log/kafka-settings'
+import { kafkaSettings } from '#telemetry-log/kafka/kafka-settings'
 import { configSchema as ingestSchema } from '../../apps/ingest/config.ts'
 import { configSchema as writerSchema, writtenCopy } from '../../apps/writer/config.ts'
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { openKafkaLog } from '#telemetry-log/kafka-log'
+import { openKafkaLog } from '#telemetry-log/kafka/kafka-log'
 import type { TelemetryLog } from '#telemetry-log/log'
-import { openPartitionedLog } from '#telemetry-log/partitioned-log'
-import { openSegmentLog, type SegmentLog } from '#telemetry-log/segment-log'
+import { openPartitionedLog } from '#telemetry-log/segments/partitioned-log'
+import { openSegmentLog, type SegmentLog } from '#telemetry-log/segments/segment-log'
 
 // A process that appends numbered batches concurrently and prints each number when its batch is durable. It exits with the
 // reason on stderr if the log cannot be opened or written.

@@ -1,6 +1,6 @@
 import { ServiceError } from '#core/errors'
-import { folderBytes, freeBytes } from '#telemetry-log/folder-bytes'
-import { reservedDiskBytes } from '#telemetry-log/log-budget'
+import { folderBytes, freeBytes } from '#telemetry-log/checkpoints/folder-bytes'
+import { reservedDiskBytes } from '#telemetry-log/segments/log-budget'
 import type { DeviceTraffic } from './device-traffic.ts'
 
 export type Backlog = {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { type Lease, leaseAgeMs } from '#telemetry-log/lease'
+import { type Lease, leaseAgeMs } from '#telemetry-log/lock/lease'
 import { registerCleaningMetrics } from '#telemetry-writer/cleaning-metrics'
 import { sendReasons } from '#telemetry-writer/sent-rows'
 import type { Writers, WrittenPartition } from '../writer/writers.ts'

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { PartitionedLog } from '#telemetry-log/partitioned-log'
-import type { SegmentLog } from '#telemetry-log/segment-log'
+import type { PartitionedLog } from '#telemetry-log/segments/partitioned-log'
+import type { SegmentLog } from '#telemetry-log/segments/segment-log'
 import { startWriter, type WriterHandle, type WriterParts } from './handle.ts'
 
 /** One partition of the log with its writer. */

@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { deadLetterFolder } from '#telemetry-log/dead-letters'
-import { placesOf, readLayout } from '#telemetry-log/layout'
-import { listSegments } from '#telemetry-log/segments'
+import { deadLetterFolder } from '#telemetry-log/dead-letters/dead-letters'
+import { placesOf, readLayout } from '#telemetry-log/segments/layout'
+import { listSegments } from '#telemetry-log/segments/segments'
 import type { BackupWriter } from './backup-folder.ts'
 import { addFileIfAny, addFolder, openIfAny, readUntil } from './source-files.ts'
 

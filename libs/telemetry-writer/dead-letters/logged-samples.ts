@@ -1,5 +1,5 @@
 import type { AcceptedSample } from '#telemetry/report/accept'
-import type { DeadReport } from '#telemetry-log/dead-letters'
+import type { DeadReport } from '#telemetry-log/dead-letters/dead-letters'
 
 /** Samples that a replay has appended to the log and that are not stored yet. */
 export type LoggedSamples = {

@@ -1,7 +1,7 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import { readStoredRows } from '#questdb/writer/stored-rows'
 import { type AcceptedSample, decodeBatch } from '#telemetry/report/accept'
-import type { DeadReport } from '#telemetry-log/dead-letters'
+import type { DeadReport } from '#telemetry-log/dead-letters/dead-letters'
 import type { TelemetryBatch } from '#telemetry-log/log'
 import type { LoggedSamples } from './logged-samples.ts'
 import { fateOver } from './replay-fate.ts'

@@ -13,7 +13,7 @@ import {
   isDeadReport,
   isLetterFile,
   parseDeadLetter,
-} from '#telemetry-log/dead-letters'
+} from '#telemetry-log/dead-letters/dead-letters'
 import type { TelemetryBatch } from '#telemetry-log/log'
 import { createLoggedSamples, type LoggedSamples } from './logged-samples.ts'
 import { fateOver } from './replay-fate.ts'

@@ -1,4 +1,4 @@
-import type { DeadRow } from '#telemetry-log/dead-letters'
+import type { DeadRow } from '#telemetry-log/dead-letters/dead-letters'
 
 /** The key of a row in its table, and its time of receipt. */
 export type RowKey = { table: string; deviceId: string; tsMs: number; receivedAtMs: number }
