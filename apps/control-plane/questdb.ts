@@ -4,7 +4,7 @@ import type { Logger } from '#http/request-log'
 import type { Pool } from '#postgres/pool'
 import { type Copies, type CopyReport, openCopies, openOnlyCopy } from '#questdb/copies/copies'
 import type { QuestdbServer } from '#questdb/server/servers'
-import { readCopyLags } from '#telemetry-writer/copy-progress'
+import { readCopyLags } from '#telemetry-writer/store/copy-progress'
 
 /** To each copy. */
 export const questdbConnections = 16

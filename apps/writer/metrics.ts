@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { registerCleaningMetrics } from '#telemetry-writer/cleaning-metrics'
-import { sendReasons } from '#telemetry-writer/sent-rows'
+import { registerCleaningMetrics } from '#telemetry-writer/reports/cleaning-metrics'
+import { sendReasons } from '#telemetry-writer/store/sent-rows'
 import type { PartitionFigures, WrittenPartition } from './partition.ts'
 import type { Questdb } from './questdb.ts'
 

@@ -6,7 +6,7 @@ import {
   prepareCopyProgress,
   readToldPositions,
   recordCopyProgress,
-} from '#telemetry-writer/copy-progress'
+} from '#telemetry-writer/store/copy-progress'
 import type { WrittenPartition } from './partition.ts'
 
 /** Tells Postgres how far this copy is, and learns how far the writers of all copies have told Postgres about devices. */

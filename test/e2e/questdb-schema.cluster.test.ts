@@ -9,7 +9,7 @@ import { applySchema } from '#questdb/schema/schema'
 import { paceViews } from '#questdb/schema/view-pace'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
 import { longOfH3 } from '#questdb/votes/h3-index'
-import { createUntilAvailable } from '#telemetry-writer/until-available'
+import { createUntilAvailable } from '#telemetry-writer/store/until-available'
 import { storeRows } from '#test/telemetry-rows'
 import { startQuestdb } from '../../apps/stack/engines/questdb.ts'
 

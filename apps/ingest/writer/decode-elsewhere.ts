@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { LoggedBatch } from '#telemetry-log/log'
-import { type DecodeReport, decodeHere, isDense } from '#telemetry-writer/decode-report'
-import type { DecodedReport } from '#telemetry-writer/sightings'
+import { type DecodeReport, decodeHere, isDense } from '#telemetry-writer/reports/decode-report'
+import type { DecodedReport } from '#telemetry-writer/reports/sightings'
 import type { FromDecodeThread, ToDecodeThread } from '../report/check-thread.ts'
 
 /**

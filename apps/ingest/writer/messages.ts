@@ -3,9 +3,9 @@ import type { SampleCounts } from '#telemetry-log/checkpoints/checkpoint'
 import type { Lease } from '#telemetry-log/lock/lease'
 import type { LogPosition } from '#telemetry-log/log'
 import type { PartitionPlace } from '#telemetry-log/segments/layout'
-import type { CleanedCount } from '#telemetry-writer/cleaning-counts'
-import type { ToldByRows } from '#telemetry-writer/device-reports'
-import type { SendReason } from '#telemetry-writer/sent-rows'
+import type { CleanedCount } from '#telemetry-writer/reports/cleaning-counts'
+import type { ToldByRows } from '#telemetry-writer/states/device-reports'
+import type { SendReason } from '#telemetry-writer/store/sent-rows'
 
 /** What the writer thread is started with. Secrets cross as text: class instances do not survive the crossing. */
 export type WriterSettings = {

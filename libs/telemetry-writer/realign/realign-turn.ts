@@ -1,9 +1,14 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import { openTrackStore } from '#questdb/writer/track-store'
-import type { DeviceState } from './device-state.ts'
-import { continueRealignment, type DeviceTrack, failRealignment, finishRealignment } from './device-track.ts'
+import type { DeviceState } from '#telemetry-writer/states/device-state'
+import {
+  continueRealignment,
+  type DeviceTrack,
+  failRealignment,
+  finishRealignment,
+} from '#telemetry-writer/tracks/device-track'
+import type { Realigned, Slices } from '#telemetry-writer/tracks/realign-range'
 import { realignDevice } from './realign-device.ts'
-import type { Realigned, Slices } from './realign-range.ts'
 
 export type RealignTurn = {
   questdb: QuestdbSql

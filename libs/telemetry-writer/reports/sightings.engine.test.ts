@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '#core/ids'
 import { openQuestdbSql, type QuestdbSql } from '#questdb/server/sql'
+import { createDeviceStates } from '#telemetry-writer/states/device-states'
 import { questdbConnection } from '#test/questdb'
 import { storeRows } from '#test/telemetry-rows'
-import { createDeviceStates } from './device-states.ts'
 import { askForStoredTimes } from './sightings.ts'
 
 let questdb: QuestdbSql

@@ -3,8 +3,8 @@ import type { WrittenDwell } from '#fleet/events/dwell-events'
 import type { CleanRow } from '#telemetry/report/rows'
 import type { RowOrigin } from '#telemetry/rows/ilp'
 import type { LoggedBatch } from '#telemetry-log/log'
+import type { DwellRow } from '#telemetry-writer/tracks/dwell-row'
 import type { DeviceState } from './device-state.ts'
-import type { DwellRow } from './dwell-row.ts'
 
 /** Changes of devices by stored rows: one report for each device, and dwells in the order in which they were written. */
 export type ToldByRows = { reports: DeviceReport[]; dwells: WrittenDwell[] }

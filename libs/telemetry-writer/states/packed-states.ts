@@ -1,6 +1,6 @@
 import { createValuePacker, type Packable } from '#core/packed-values'
+import { continueTrack, type IdleTrack, idleTrack, settleDueMs } from '#telemetry-writer/tracks/device-track'
 import type { DeviceState } from './device-state.ts'
-import { continueTrack, type IdleTrack, idleTrack, settleDueMs } from './device-track.ts'
 
 /** The state of a device between two reports. */
 type PackedState = {

@@ -1,13 +1,13 @@
 import type { QuestdbSql } from '#questdb/server/sql'
 import { waitUntilApplied } from '#questdb/server/wal-tables'
-import type { DeviceReports } from './device-reports.ts'
-import type { DeviceStates } from './device-states.ts'
-import type { OnFailure } from './failing-reports.ts'
-import type { FlushScheduler } from './flush-scheduler.ts'
-import type { Realigned } from './realign-range.ts'
+import type { OnFailure } from '#telemetry-writer/reports/failing-reports'
+import type { DeviceReports } from '#telemetry-writer/states/device-reports'
+import type { DeviceStates } from '#telemetry-writer/states/device-states'
+import type { FlushScheduler } from '#telemetry-writer/store/flush-scheduler'
+import { fates, type RowBatch } from '#telemetry-writer/store/row-batch'
+import type { Realigned } from '#telemetry-writer/tracks/realign-range'
 import { takeRealignTurn } from './realign-turn.ts'
 import { createRealignTurns } from './realign-turns.ts'
-import { fates, type RowBatch } from './row-batch.ts'
 
 export type RealignmentRunner = {
   /** Realigns devices if it is time. Nothing else may read meanwhile: rows must not change before they are written. */

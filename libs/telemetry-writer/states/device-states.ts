@@ -3,9 +3,15 @@ import { readNewestTimes } from '#questdb/writer/device-times'
 import type { DeviceClass } from '#telemetry/position/dwell'
 import { type Kind, kinds } from '#telemetry/report/fields'
 import type { LogPosition } from '#telemetry-log/log'
+import { beginTracks, recoverTracks } from '#telemetry-writer/recovery/recover-tracks'
+import {
+  askForPast,
+  createDeviceTrack,
+  hasWork,
+  inheritDirty,
+  settleWhenQuiet,
+} from '#telemetry-writer/tracks/device-track'
 import type { DeviceState } from './device-state.ts'
-import { askForPast, createDeviceTrack, hasWork, inheritDirty, settleWhenQuiet } from './device-track.ts'
-import { beginTracks, recoverTracks } from './recover-tracks.ts'
 import { createRestingStates, type KeptStates } from './resting-states.ts'
 import { type SeenTimes, startSeenTimes } from './seen-samples.ts'
 

@@ -11,8 +11,8 @@ import { countCellularRows, countFixReports, readLastDwells } from '#questdb/wri
 import { distinctFixes } from '#telemetry/position/distinct-fixes'
 import type { DwellPolicy, OpenDwellSummary } from '#telemetry/position/dwell'
 import { undecidedFromMs } from '#telemetry/position/dwell-detector'
+import { type WithinDwell, withinDwell } from '#telemetry-writer/tracks/within-dwell'
 import { groupsOf, limitsAlone, limitsTogether, sharesOf, withSimilarTimes } from './recovery-shares.ts'
-import { type WithinDwell, withinDwell } from './within-dwell.ts'
 
 /**
  * Devices that are read together. Of open dwells that began before the recent data, `open` has those whose rows tell enough,

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { QuestdbSql } from '#questdb/server/sql'
 import { kinds } from '#telemetry/report/fields'
+import { createDeviceReports } from '#telemetry-writer/states/device-reports'
+import { createDeviceStates } from '#telemetry-writer/states/device-states'
+import { createRowBatch } from '#telemetry-writer/store/row-batch'
 import { createCleaningCounts } from './cleaning-counts.ts'
 import { decodeHere } from './decode-report.ts'
-import { createDeviceReports } from './device-reports.ts'
-import { createDeviceStates } from './device-states.ts'
 import { createReportRows } from './report-rows.ts'
-import { createRowBatch } from './row-batch.ts'
 
 const startMs = Date.UTC(2026, 0, 1)
 const emptyDatabase: QuestdbSql = { query: async () => [], queryArrays: async () => [], end: async () => {} }

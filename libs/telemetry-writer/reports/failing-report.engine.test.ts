@@ -15,12 +15,12 @@ import {
 import { openSegmentLog } from '#telemetry-log/segments/segment-log'
 import { openSegmentReader } from '#telemetry-log/segments/segment-reader'
 import { createSharedTailMemory, openSharedTail } from '#telemetry-log/segments/shared-tail'
+import { createPipeline } from '#telemetry-writer/pipeline'
+import { createSentRows } from '#telemetry-writer/store/sent-rows'
+import { createRowStore } from '#telemetry-writer/store/store-rows'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
 import { decodeHere } from './decode-report.ts'
-import { createPipeline } from './pipeline.ts'
-import { createSentRows } from './sent-rows.ts'
-import { createRowStore } from './store-rows.ts'
 
 let questdb: QuestdbSql
 const folder = mkdtempSync(join(tmpdir(), 'failing-report-'))

@@ -1,6 +1,6 @@
 import type { Kind } from '#telemetry/report/fields'
 import type { LogPosition } from '#telemetry-log/log'
-import type { DeviceTrack } from './device-track.ts'
+import type { DeviceTrack } from '#telemetry-writer/tracks/device-track'
 import type { SeenTimes } from './seen-samples.ts'
 
 /** The state of a device in memory. It can be restored from the database. A new member needs a new `stateVersion`. */

@@ -6,12 +6,12 @@ import { align } from '#telemetry/position/align'
 import type { TimeRange } from '#telemetry/position/device-alignment'
 import type { FixReport } from '#telemetry/position/distinct-fixes'
 import { dwellPolicies } from '#telemetry/position/dwell'
+import { advanceTrack, createDeviceTrack, settleWhenQuiet } from '#telemetry-writer/tracks/device-track'
+import type { DwellRow } from '#telemetry-writer/tracks/dwell-row'
+import type { Realigned, Slices } from '#telemetry-writer/tracks/realign-range'
 import { cellularRow, track } from '#test/tracks'
 import { until } from '#test/until'
-import { advanceTrack, createDeviceTrack, settleWhenQuiet } from './device-track.ts'
-import type { DwellRow } from './dwell-row.ts'
 import { realignDevice } from './realign-device.ts'
-import type { Realigned, Slices } from './realign-range.ts'
 
 const policy = dwellPolicies.vehicle
 const startMs = Date.UTC(2026, 0, 1)

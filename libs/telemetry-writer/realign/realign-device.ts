@@ -11,8 +11,7 @@ import {
   markDirty,
   startRebuild,
   takeDirty,
-} from './device-track.ts'
-import { rewriteDwells, rewriteDwellsNow } from './realign-dwells.ts'
+} from '#telemetry-writer/tracks/device-track'
 import {
   collectOrigins,
   findStart,
@@ -22,7 +21,8 @@ import {
   placeRows,
   type Slices,
   scanFixes,
-} from './realign-range.ts'
+} from '#telemetry-writer/tracks/realign-range'
+import { rewriteDwells, rewriteDwellsNow } from './realign-dwells.ts'
 
 type Task = { store: TrackStore; deviceId: string; track: DeviceTrack }
 

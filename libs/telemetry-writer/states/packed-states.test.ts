@@ -1,9 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { kinds } from '#telemetry/report/fields'
+import {
+  advanceTrack,
+  createDeviceTrack,
+  markDirty,
+  setPast,
+  settleWhenQuiet,
+  takeDirty,
+} from '#telemetry-writer/tracks/device-track'
 import { cellularRow, track as tracks } from '#test/tracks'
 import { type DeviceState, stateVersion } from './device-state.ts'
-import { advanceTrack, createDeviceTrack, markDirty, setPast, settleWhenQuiet, takeDirty } from './device-track.ts'
 import { createStatePacker } from './packed-states.ts'
 import { remember, type SeenTimes, sight, startSeenTimes } from './seen-samples.ts'
 

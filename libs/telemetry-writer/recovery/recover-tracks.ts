@@ -5,7 +5,13 @@ import { readLastPositions } from '#questdb/writer/track-summaries'
 import type { FixReport } from '#telemetry/position/distinct-fixes'
 import { type DwellPolicy, dwellPolicies } from '#telemetry/position/dwell'
 import { createStartSearch } from '#telemetry/position/realign-start'
-import { type DeviceTrack, resetTrack, restoreTrack, setPast, startAfterPast } from './device-track.ts'
+import {
+  type DeviceTrack,
+  resetTrack,
+  restoreTrack,
+  setPast,
+  startAfterPast,
+} from '#telemetry-writer/tracks/device-track'
 import { planShares, readShare, type StoredPast } from './recovery-reads.ts'
 import { groupsOf, limitsAlone } from './recovery-shares.ts'
 

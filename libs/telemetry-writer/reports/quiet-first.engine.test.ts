@@ -11,12 +11,12 @@ import type { LogPosition } from '#telemetry-log/log'
 import { openSegmentLog } from '#telemetry-log/segments/segment-log'
 import { openSegmentReader } from '#telemetry-log/segments/segment-reader'
 import { createSharedTailMemory, openSharedTail, type SharedTail } from '#telemetry-log/segments/shared-tail'
+import { createPipeline } from '#telemetry-writer/pipeline'
+import { createSentRows } from '#telemetry-writer/store/sent-rows'
+import { createRowStore, type RowStore } from '#telemetry-writer/store/store-rows'
 import { questdbConnection } from '#test/questdb'
 import { until } from '#test/until'
 import { decodeHere } from './decode-report.ts'
-import { createPipeline } from './pipeline.ts'
-import { createSentRows } from './sent-rows.ts'
-import { createRowStore, type RowStore } from './store-rows.ts'
 
 let questdb: QuestdbSql
 const folder = mkdtempSync(join(tmpdir(), 'quiet-first-'))

@@ -4,8 +4,8 @@ import type { TimeRange } from '#telemetry/position/device-alignment'
 import type { AcceptedSample } from '#telemetry/report/accept'
 import type { Kind } from '#telemetry/report/fields'
 import type { LoggedBatch } from '#telemetry-log/log'
-import type { DeviceStates } from './device-states.ts'
-import { sight } from './seen-samples.ts'
+import type { DeviceStates } from '#telemetry-writer/states/device-states'
+import { sight } from '#telemetry-writer/states/seen-samples'
 
 /** `failure` is the error of decoding. */
 export type DecodedReport = { batch: LoggedBatch; samples: readonly AcceptedSample[]; failure?: unknown }

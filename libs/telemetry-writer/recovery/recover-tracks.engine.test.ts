@@ -10,10 +10,10 @@ import { dwellPolicies } from '#telemetry/position/dwell'
 import { createDwellDetector } from '#telemetry/position/dwell-detector'
 import { createRowEncoder } from '#telemetry/rows/ilp'
 import { type TableName, tables } from '#telemetry/rows/tables'
+import { advanceTrack, createDeviceTrack } from '#telemetry-writer/tracks/device-track'
 import { questdbConnection } from '#test/questdb'
 import { applied, type StoredRow, storeRows } from '#test/telemetry-rows'
 import { cellularRow } from '#test/tracks'
-import { advanceTrack, createDeviceTrack } from './device-track.ts'
 import { recoverTracks } from './recover-tracks.ts'
 
 const minuteMs = 60_000

@@ -2,8 +2,8 @@ import type { Arrival, StoredDwell } from '#questdb/writer/device-tracks'
 import type { TrackStore } from '#questdb/writer/track-store'
 import type { TimeRange } from '#telemetry/position/device-alignment'
 import { type Dwell, dwellId } from '#telemetry/position/dwell'
-import { type DwellRow, dwellRow } from './dwell-row.ts'
-import { nothing, originOf, type Realigned, type Slices } from './realign-range.ts'
+import { type DwellRow, dwellRow } from '#telemetry-writer/tracks/dwell-row'
+import { nothing, originOf, type Realigned, type Slices } from '#telemetry-writer/tracks/realign-range'
 
 type FoundDwells = { dwells: readonly Dwell[]; origins: ReadonlyMap<number, Arrival> }
 
