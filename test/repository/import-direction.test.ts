@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findCycles, importsOf, ownerOf, readSources, type Source } from './import-graph.ts'
 
 /** The libraries that each library may import. Apps may import all libraries but no other app. */
@@ -18,6 +18,44 @@ const mayImport: Record<string, readonly string[]> = {
   queue: ['core', 'redis', 'postgres', 'fleet'],
   http: ['core', 'redis'],
   'telemetry-writer': ['core', 'files', 'http', 'telemetry', 'telemetry-log', 'questdb', 'postgres', 'fleet'],
+}
+
+/** The rooms of a library that each of its rooms may import; '' is its own folder. A room imports only rooms below it. */
+const roomsMayImport: Record<string, Record<string, readonly string[]>> = {
+  telemetry: {
+    geo: [],
+    report: [],
+    rows: ['report'],
+    position: ['geo', 'report'],
+    coverage: ['geo', 'report'],
+  },
+  'telemetry-log': {
+    '': [],
+    lock: [''],
+    checkpoints: [''],
+    'dead-letters': [''],
+    segments: ['', 'lock', 'checkpoints', 'dead-letters'],
+    kafka: ['', 'checkpoints'],
+  },
+  questdb: {
+    server: [],
+    copies: ['server'],
+    schema: ['server'],
+    votes: ['server'],
+    fleet: ['server', 'copies'],
+    device: ['server'],
+    writer: ['server'],
+  },
+  'telemetry-writer': {
+    store: [],
+    tracks: [],
+    recovery: ['tracks'],
+    states: ['tracks', 'recovery'],
+    reports: ['store', 'tracks', 'states'],
+    realign: ['store', 'tracks', 'states', 'reports'],
+    'dead-letters': [],
+    '': ['store', 'tracks', 'recovery', 'states', 'reports', 'realign', 'dead-letters'],
+  },
 }
 
 const inputOutput = /^node:(fs|net|http|https|http2|dgram|child_process|worker_threads|dns|tls)(\/|$)/
@@ -60,6 +98,22 @@ test('libraries import only what lies below them', () => {
     return !allowed && `${owner} may import ${mayImport[owner]?.join(', ') || 'no library'}`
   })
   expect(upward).toEqual([])
+})
+
+/** The room of a module: `votes` for `libs/questdb/votes/coverage.ts` and `#questdb/votes/coverage`. */
+const roomOf = (path: string): string => path.replace(/^(?:#|libs\/)[^/]+\//, '').match(/^(.*)\//)?.[1] ?? ''
+
+describe('rooms inside a library', () => {
+  test.each(Object.entries(roomsMayImport))('%s', (library, rooms) => {
+    const modules = production.filter(({ layer, owner }) => layer === 'libs' && owner === library)
+    expect([...new Set(modules.map(({ path }) => roomOf(path)))].sort()).toEqual(Object.keys(rooms).sort())
+    const upward = offences(modules, (imported, { path }) => {
+      const isOwn = imported.startsWith(`#${library}/`) || imported.startsWith(`libs/${library}/`)
+      const [from, to] = [roomOf(path), roomOf(imported)]
+      return isOwn && from !== to && !rooms[from]?.includes(to) && `${from || library} may not import ${to || library}`
+    })
+    expect(upward).toEqual([])
+  })
 })
 
 test('every library is listed with its permitted imports', () => {

@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { instantOut, uuid } from '#core/schemas'
+import { endOrganizationSession, listOrganizationSessions } from '#fleet/access/organization-sessions'
+import { endAnySession, listAllSessions } from '#fleet/access/platform-sessions'
+import { endSession, listSessions } from '#fleet/access/sessions'
+import { pageReply, pageRequest } from '../../http/paging.ts'
+import { type Route, route } from '../../http/route.ts'
+import { flag, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
+import { callerOf, callerSchema } from './sign-in.ts'
+
+const tag = 'Sign-in'
+
+const sessionSchema = z
+  .object({
+    id: uuid(),
+    current: z.boolean().describe('Whether it is the session of this request.'),
+    userAgent: z.string().nullable().describe('The browser, as it describes itself.'),
+    createdAt: instantOut(),
+    lastUsedAt: instantOut().nullable().describe('To within a minute.'),
+    expiresAt: instantOut(),
+  })
+  .meta({ id: 'Session' })
+
+const organizationSessionSchema = sessionSchema
+  .extend({
+    principalId: z.string().describe('`key:…` or `user:…`, as in audit records.'),
+    name: z.string().nullable().describe('The name of the API key or of the user.'),
+  })
+  .meta({ id: 'OrganizationSession' })
+
+const platformSessionSchema = organizationSessionSchema
+  .extend({ platform: z.boolean().describe('Whether it is the session of a platform administrator.') })
+  .meta({ id: 'PlatformSession' })
+
+export const sessionRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/auth/me',
+    summary: 'Get the caller',
+    description: 'Who the credentials of this request belong to, and the scopes in each organization.',
+    tag,
+    access: 'principal',
+    answers: { 200: { description: 'The caller.', schema: callerSchema } },
+    handle: async ({ ctx }) => ({ status: 200, body: callerOf(ctx.principal) }),
+  }),
+  route({
+    method: 'get',
+    path: '/auth/sessions',
+    summary: 'List your sign-in sessions',
+    description: 'The sessions of the same user, or those that began with a sign-in link of the same API key.',
+    tag,
+    access: 'principal',
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Sessions that have not ended, newest first.', schema: pageOf(sessionSchema) } },
+    handle: async (input) => pageReply(input, await listSessions(input.ctx, { page: pageRequest(input) })),
+  }),
+  route({
+    method: 'delete',
+    path: '/auth/sessions/:id',
+    summary: 'End one of your sign-in sessions',
+    description: 'The session stops working within 5 seconds.',
+    tag,
+    access: 'principal',
+    params: z.object({ id: uuid() }),
+    answers: { 204: { description: 'The session has ended.' }, 403: { description: 'Forged requests are refused.' } },
+    handle: async ({ ctx, params }) => {
+      await endSession(ctx, { sessionId: params.id })
+      return { status: 204 }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/sessions',
+    summary: 'List the sign-in sessions of all people',
+    tag,
+    access: 'platform',
+    query: z.strictObject({
+      platform: flag().optional().describe('Only sessions of platform administrators, or only those of other people.'),
+      ...pageQuery,
+    }),
+    answers: {
+      200: { description: 'Sessions that have not ended, newest first.', schema: pageOf(platformSessionSchema) },
+    },
+    handle: async (input) =>
+      pageReply(input, await listAllSessions(input.ctx, { platform: input.query.platform, page: pageRequest(input) })),
+  }),
+  route({
+    method: 'delete',
+    path: '/sessions/:id',
+    summary: 'End the sign-in session of any person',
+    description:
+      'The session stops working within 5 seconds. The person can sign in again: to prevent that, revoke the API key or remove the role at the identity provider.',
+    tag,
+    access: 'platform',
+    params: z.object({ id: uuid() }),
+    answers: { 204: { description: 'The session has ended.' } },
+    handle: async ({ ctx, params }) => {
+      await endAnySession(ctx, { sessionId: params.id })
+      return { status: 204 }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/sessions',
+    summary: 'List the sign-in sessions of an organization',
+    description:
+      'The sessions that began with a sign-in link of an API key of the organization, and those of users to whom the identity provider gives a role in it.',
+    tag,
+    access: 'key:manage',
+    params: orgParams,
+    query: z.strictObject(pageQuery),
+    answers: {
+      200: { description: 'Sessions that have not ended, newest first.', schema: pageOf(organizationSessionSchema) },
+    },
+    handle: async (input) =>
+      pageReply(
+        input,
+        await listOrganizationSessions(input.ctx, {
+          organizationId: input.params.orgId,
+          page: pageRequest(input),
+        }),
+      ),
+  }),
+  route({
+    method: 'delete',
+    path: '/orgs/:orgId/sessions/:id',
+    summary: 'End a sign-in session of an organization',
+    description:
+      'The session stops working within 5 seconds, in all organizations of the person. The person can sign in again: to prevent that, revoke the API key or remove the role at the identity provider.',
+    tag,
+    access: 'key:manage',
+    params: z.object({ orgId: uuid(), id: uuid() }),
+    answers: { 204: { description: 'The session has ended.' } },
+    handle: async ({ ctx, params }) => {
+      await endOrganizationSession(ctx, { organizationId: params.orgId, sessionId: params.id })
+      return { status: 204 }
+    },
+  }),
+]

@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import { addressStates } from '#alerts/addresses/address'
+import { answerAddressLink } from '#alerts/addresses/links'
+import { listAddresses } from '#alerts/addresses/read'
+import { requestConfirmation } from '#alerts/addresses/request'
+import { instantOut } from '#core/schemas'
+import { writeErrors } from '../../http/openapi-errors.ts'
+import { pageReply, pageRequest } from '../../http/paging.ts'
+import { type Route, route } from '../../http/route.ts'
+import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
+import { countSignIn } from '../access/sign-in.ts'
+
+const tag = 'Alerts'
+
+const addressSchema = z
+  .object({
+    email: z.string().describe('In lower case.'),
+    state: z.enum(addressStates).describe('Only confirmed addresses receive alerts.'),
+    confirmedBy: z
+      .enum(['link', 'sign_in', 'upgrade'])
+      .nullable()
+      .describe(
+        'The owner used a link, signed in with the address, or received alerts before confirmations existed. Null if not confirmed.',
+      ),
+    changedAt: instantOut().describe('When the state changed.'),
+    requestedAt: instantOut().nullable().describe('When the last message with a link was requested.'),
+    sentAt: instantOut().nullable().describe('When the last message with a link was sent.'),
+  })
+  .meta({ id: 'AlertAddress' })
+
+const linkedSchema = z.object({ email: z.string(), organizationName: z.string(), state: z.enum(addressStates) })
+
+/** Routes of the addresses to which alert rules send e-mail. */
+export const alertAddressRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/alert-addresses',
+    summary: 'List addresses for alerts',
+    description:
+      'The e-mail addresses that alert rules name, and whether their owner has confirmed them. Addresses of people who signed in count as confirmed.',
+    tag,
+    access: 'alert:read',
+    params: orgParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Addresses in alphabetical order.', schema: pageOf(addressSchema) } },
+    handle: async (input) =>
+      pageReply(
+        input,
+        await listAddresses(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) }),
+      ),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/alert-address-confirmations',
+    summary: 'Send the confirmation of an address again',
+    description:
+      'The service sends the first one when a rule names an address. It can be sent again after an hour, at most five times in a week.',
+    tag,
+    access: 'alert:write',
+    params: orgParams,
+    body: z.strictObject({ email: z.email().max(254) }),
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The address. The message follows within seconds.', schema: addressSchema },
+      ...writeErrors,
+      409: {
+        description:
+          'The address is confirmed (`address_confirmed`), or its owner refused messages of the organization (`address_refused`).',
+      },
+      429: {
+        description:
+          'A message was requested a short time ago (`confirmation_too_soon`), or too many requests. Wait for the time in `Retry-After`.',
+      },
+    },
+    example: { body: { email: 'fleet@example.com' } },
+    handle: async ({ ctx, services, params: { orgId }, body }) => ({
+      status: 202,
+      body: await requestConfirmation(ctx, {
+        organizationId: orgId,
+        email: body.email,
+        pageUrl: services.publicBaseUrl,
+      }),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/alert-address-links',
+    summary: 'Confirm or refuse alerts by e-mail',
+    description:
+      'For the web page, which the links in messages open. Without `answer`, only returns what the link is about. A link can do nothing else, and needs no other credentials.',
+    tag,
+    access: 'public',
+    body: z.strictObject({
+      link: z.string().max(200).describe('The token of the link.'),
+      answer: z
+        .enum(['confirm', 'refuse'])
+        .optional()
+        .describe('After `refuse`, the organization cannot write to the address until the link confirms it.'),
+    }),
+    bodyLimitBytes: 4 * 1024,
+    answers: {
+      200: { description: 'The address, and its state after the answer.', schema: linkedSchema },
+      404: { description: '`link_invalid`: the link is unknown or has expired.' },
+      429: { description: 'Too many requests of this address. Wait for the time in `Retry-After`.' },
+    },
+    example: {
+      body: { link: 'fla_4f1c0de27a11c3e9_…', answer: 'confirm' },
+      answer: { email: 'fleet@example.com', organizationName: 'Harbour ferries', state: 'confirmed' },
+    },
+    handle: async ({ ctx, services, body, http }) => {
+      await countSignIn(services, http)
+      return { status: 200, body: await answerAddressLink(ctx, { token: body.link, answer: body.answer }) }
+    },
+  }),
+]

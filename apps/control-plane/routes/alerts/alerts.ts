@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { alertStates, closeReasons } from '#alerts/inbox/alert'
+import { acknowledgeAlert, closeAlert } from '#alerts/inbox/handle'
+import { countAlerts, getAlert, listAlerts } from '#alerts/inbox/read'
+import { alertKinds, severities } from '#alerts/rules/condition'
+import { instantOut, uuid } from '#core/schemas'
+import { pageReply, pageRequest } from '../../http/paging.ts'
+import { type Route, route } from '../../http/route.ts'
+import { instantIn, orgParams, pageOf, pageQuery, repeatable } from '../../http/schemas.ts'
+
+const alertSchema = z
+  .object({
+    id: uuid(),
+    organizationId: uuid(),
+    ruleId: uuid().describe('The rule. It can have been deleted since.'),
+    ruleName: z.string(),
+    kind: z.enum(alertKinds),
+    severity: z.enum(severities),
+    state: z.enum(alertStates),
+    deviceId: uuid(),
+    deviceName: z.string().nullable().describe('Null if the device belongs to another organization now.'),
+    since: instantOut().describe('Since when the condition holds.'),
+    openedAt: instantOut(),
+    measured: z
+      .record(z.string(), z.unknown())
+      .describe('What was measured when the alert opened, for example `rsrpDbm` or `lastSeenAt`.'),
+    acknowledgedAt: instantOut().nullable(),
+    acknowledgedBy: z.string().nullable().describe('`key:…` or `user:…`.'),
+    closedAt: instantOut().nullable(),
+    closedBy: z.string().nullable().describe('`key:…`, `user:…` or `system`.'),
+    closeReason: z.enum(closeReasons).nullable(),
+    endedAt: instantOut().nullable().describe('When the condition ended.'),
+  })
+  .meta({ id: 'Alert' })
+
+const tag = 'Alerts'
+const params = z.object({ orgId: uuid(), id: uuid() })
+const closed = { 409: { description: 'The alert is already closed (`alert_closed`).' } }
+
+const alertQuery = z.strictObject({
+  state: repeatable(z.enum(alertStates)).optional().describe('Can be repeated. Returns alerts in any of these states.'),
+  ruleId: uuid().optional(),
+  deviceId: uuid().optional(),
+  severity: z.enum(severities).optional(),
+  since: instantIn().optional().describe('Returns alerts that opened at this time or later.'),
+  ...pageQuery,
+})
+
+/** Routes of the inbox. */
+export const alertRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/alerts',
+    summary: 'List alerts',
+    tag,
+    access: 'alert:read',
+    params: orgParams,
+    query: alertQuery,
+    answers: { 200: { description: 'Alerts, newest first.', schema: pageOf(alertSchema) } },
+    handle: async (input) =>
+      pageReply(
+        input,
+        await listAlerts(input.ctx, {
+          organizationId: input.params.orgId,
+          filter: input.query,
+          page: pageRequest(input),
+        }),
+      ),
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/alert-counts',
+    summary: 'Count alerts that are not closed',
+    tag,
+    access: 'alert:read',
+    params: orgParams,
+    answers: {
+      200: { description: 'The numbers of alerts.', schema: z.object({ open: z.int(), acknowledged: z.int() }) },
+    },
+    example: { answer: { open: 3, acknowledged: 1 } },
+    handle: async ({ ctx, params: { orgId } }) => ({
+      status: 200,
+      body: await countAlerts(ctx, { organizationId: orgId }),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/alerts/:id',
+    summary: 'Get an alert',
+    tag,
+    access: 'alert:read',
+    params,
+    answers: { 200: { description: 'The alert.', schema: alertSchema } },
+    handle: async ({ ctx, params: { orgId, id } }) => ({
+      status: 200,
+      body: await getAlert(ctx, { organizationId: orgId, alertId: id }),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/alerts/:id/acknowledge',
+    summary: 'Acknowledge an alert',
+    description: 'Records that you take care of the alert. An acknowledged alert does not change.',
+    tag,
+    access: 'alert:acknowledge',
+    params,
+    answers: { 200: { description: 'The alert.', schema: alertSchema }, ...closed },
+    handle: async ({ ctx, params: { orgId, id } }) => ({
+      status: 200,
+      body: await acknowledgeAlert(ctx, { organizationId: orgId, alertId: id }),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/alerts/:id/close',
+    summary: 'Close an alert',
+    description: 'While the condition continues, the rule opens no other alert for the device.',
+    tag,
+    access: 'alert:acknowledge',
+    params,
+    answers: { 200: { description: 'The alert.', schema: alertSchema }, ...closed },
+    handle: async ({ ctx, params: { orgId, id } }) => ({
+      status: 200,
+      body: await closeAlert(ctx, { organizationId: orgId, alertId: id }),
+    }),
+  }),
+]

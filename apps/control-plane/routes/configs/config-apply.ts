@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { uuid } from '#core/schemas'
+import { applyProfile } from '#fleet/config-profiles/apply'
+import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
+import { type Route, route } from '../../http/route.ts'
+import { exampleDevice } from '../devices/device-schemas.ts'
+import { selectionFields, selectionOf } from '../devices/device-selection.ts'
+import { batchOptions, batchSchema } from '../jobs/job-batch-schema.ts'
+
+const applyBody = z
+  .strictObject({
+    ...selectionFields,
+    groupId: uuid().optional().describe('A group whose effective members receive the profile. Replaces `deviceIds`.'),
+    ...batchOptions,
+  })
+  .refine(({ deviceIds, filter, groupId }) => [deviceIds, filter, groupId].filter(Boolean).length === 1, {
+    message: 'Send either deviceIds, filter or groupId.',
+  })
+  .transform(({ deviceIds, filter, groupId, ...options }) => ({
+    ...options,
+    target: groupId === undefined ? selectionOf({ deviceIds, filter }) : { groupId },
+  }))
+
+export const configApplyRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/configs/:profileId/apply',
+    summary: 'Apply a config profile to devices or to a group',
+    description:
+      'Creates one `apply_config` job for each device with the current version of the profile. Disabled devices and devices of another model are listed in `skipped`.',
+    tag: 'Config profiles',
+    access: 'config:apply',
+    params: z.object({ orgId: uuid(), profileId: uuid() }),
+    body: applyBody,
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
+      ...writeErrors,
+      ...limitReached('openBatches'),
+    },
+    example: { body: { deviceIds: [exampleDevice.id] } },
+    handle: async ({ ctx, params, body }) => {
+      const batch = await applyProfile(ctx, { organizationId: params.orgId, profileId: params.profileId, ...body })
+      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
+    },
+  }),
+]

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { countDevices } from '#fleet/devices/counts'
+import { changeTags } from '#fleet/devices/retag'
+import { deviceStatuses } from '#fleet/devices/status'
+import { writeErrors } from '../../http/openapi-errors.ts'
+import { type Route, route } from '../../http/route.ts'
+import { orgParams, tags } from '../../http/schemas.ts'
+import { deviceFilter } from './device-schemas.ts'
+import { isOneSelection, oneSelection, selectionFields, selectionOf } from './device-selection.ts'
+
+const valueCounts = z.array(z.object({ value: z.string(), devices: z.int() }))
+
+const countsSchema = z
+  .object({
+    total: z.int(),
+    status: z.record(z.enum(deviceStatuses), z.int()),
+    models: valueCounts.describe('The 200 most frequent models.'),
+    firmware: valueCounts.describe('The 200 most frequent firmware versions.'),
+    tags: valueCounts.describe('The 200 most frequent tags.'),
+  })
+  .meta({ id: 'DeviceCounts' })
+
+const { orgId: _orgId, deviceId: _deviceId, ...filterOfOne } = deviceFilter
+
+const tagChange = z
+  .strictObject({ ...selectionFields, add: tags().default([]), remove: tags().default([]) })
+  .refine(isOneSelection, oneSelection)
+  .refine(({ add, remove }) => add.length + remove.length > 0, 'Send at least one tag in `add` or `remove`.')
+  .refine(({ add, remove }) => !add.some((tag) => remove.includes(tag)), 'A tag cannot be added and removed.')
+
+/** Routes on all devices that match a filter, or on many chosen ones. */
+export const deviceBulkRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/device-counts',
+    summary: 'Count devices',
+    description: 'Counts the devices that match the filters, in total and by status, model, firmware and tag.',
+    tag: 'Devices',
+    access: 'device:read',
+    params: orgParams,
+    query: z.strictObject(filterOfOne),
+    answers: { 200: { description: 'The numbers of devices.', schema: countsSchema } },
+    handle: async ({ ctx, params, query }) => ({
+      status: 200,
+      body: await countDevices(ctx, { organizationId: params.orgId, filter: query }),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/device-tags',
+    summary: 'Add and remove tags of many devices',
+    description:
+      'Changes the devices in `deviceIds` (at most 10,000) or all that match `filter`. Devices that would have more than 50 tags are not changed and are counted in `refused`. You can repeat the request.',
+    tag: 'Devices',
+    access: 'device:update',
+    params: orgParams,
+    body: tagChange,
+    answers: {
+      200: {
+        description: 'The numbers of devices that were selected, changed and refused.',
+        schema: z.object({ matched: z.int(), changed: z.int(), refused: z.int() }),
+      },
+      ...writeErrors,
+    },
+    example: {
+      body: { filter: { tag: ['bus'] }, add: ['night'], remove: [] },
+      answer: { matched: 120, changed: 118, refused: 0 },
+    },
+    handle: async ({ ctx, params, body: { add, remove, ...selected } }) => ({
+      status: 200,
+      body: await changeTags(ctx, { organizationId: params.orgId, devices: selectionOf(selected), add, remove }),
+    }),
+  }),
+]

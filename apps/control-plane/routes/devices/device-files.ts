@@ -1,0 +1,115 @@
+import { z } from 'zod'
+import { uuid } from '#core/schemas'
+import { openDeviceExport } from '#fleet/devices/export'
+import { importDevices } from '#fleet/devices/import'
+import { decodeText } from '#http/body'
+import { exportFormats } from '../../devices/export-rows.ts'
+import { maxImportRows, readImportRows } from '../../devices/import-rows.ts'
+import { guardedStream } from '../../http/guarded-stream.ts'
+import { writeErrors } from '../../http/openapi-errors.ts'
+import { type Route, route } from '../../http/route.ts'
+import { flag } from '../../http/schemas.ts'
+import { deviceFilter } from './device-schemas.ts'
+
+const tag = 'Devices'
+const maxImportBytes = 8 * 1024 * 1024
+
+const reportSchema = z.object({
+  created: z.int(),
+  updated: z.int().describe('With `existing=update`: rows whose device exists.'),
+  results: z.array(
+    z.object({
+      index: z.int().describe('Index of the row, starting at 0.'),
+      line: z.int().describe('The line of the file on which the row ends, starting at 1.'),
+      status: z.enum(['created', 'updated', 'failed']),
+      id: uuid().optional(),
+      token: z.string().optional(),
+      code: z.string().optional(),
+      detail: z.string().optional(),
+    }),
+  ),
+})
+
+const importQuery = z.strictObject({
+  orgId: uuid(),
+  atomic: flag().default(false).describe('Creates either all devices or none.'),
+  existing: z
+    .enum(['fail', 'update'])
+    .default('fail')
+    .describe(
+      'What happens to a row whose serial a device already has: it fails, or it changes the name, model and tags of the device (needs `device:update`). Without a column `tags`, the device keeps its tags.',
+    ),
+  tokens: flag().default(false).describe('Issues a token for each device. Tokens are returned only once.'),
+})
+
+/** These routes must come before `/devices/:id`, which would match `export` as an id. */
+export const deviceFileRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/devices/import',
+    summary: 'Import devices from a file',
+    description: `Send CSV with the header \`serial,name,model,tags\` (tags separated by \`;\`) or NDJSON with one device per line, up to ${maxImportRows} rows and 8 MiB. Columns can also be separated by semicolons or tabs. Other columns of an exported CSV file are ignored, so that you can edit and import it again. Invalid rows do not affect the other rows unless \`atomic\` is true.`,
+    tag,
+    access: 'device:create',
+    query: importQuery,
+    body: z.string(),
+    bodyFormat: { mediaTypes: ['text/csv', 'application/x-ndjson'], decode: decodeText },
+    bodyLimitBytes: maxImportBytes,
+    idempotent: ({ tokens }) => (tokens ? 'secret' : 'replay'),
+    answers: {
+      200: { description: 'The result of each row.', schema: reportSchema },
+      404: { description: 'The organization does not exist, or you cannot read it.' },
+      422: {
+        description:
+          'With `atomic`, at least one row failed: see `results`. Or the Idempotency-Key was used for another request.',
+      },
+      ...writeErrors,
+    },
+    example: { body: 'serial,name,model,tags\nSN-0042,Bus 42,RX-500,bus;night\n' },
+    line: ({ importLine }) => importLine,
+    handle: async ({ ctx, query: { orgId: organizationId, ...options }, body, http }) => {
+      const format = http.req.header('content-type')?.toLowerCase().startsWith('text/csv') ? 'csv' : 'ndjson'
+      const rows = await readImportRows(body, format)
+      return { status: 200, body: await importDevices(ctx, { organizationId, rows, ...options }) }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/devices/export',
+    summary: 'Export devices as a file',
+    description:
+      'Streams all devices that match the filters, newest first. The connection closes before the end of the file if the key or the session is revoked or loses its access during the download.',
+    tag,
+    access: 'device:read',
+    query: z.strictObject({ format: z.enum(['csv', 'ndjson']).default('csv'), ...deviceFilter }),
+    answers: {
+      200: {
+        description: 'The file, as `text/csv` or `application/x-ndjson`.',
+        schema: z.string(),
+        contentType: ['text/csv', 'application/x-ndjson'],
+      },
+      404: { description: 'The organization does not exist, or you cannot read it.' },
+    },
+    handle: async ({ ctx, services, http, reauthenticate, query: { format, ...filter } }) => {
+      const { mediaType, head, lines } = exportFormats[format]
+      const devices = await openDeviceExport(ctx, { filter })
+      let start: string = head
+      const body = guardedStream(http, services, {
+        check: async () => devices.check(await reauthenticate()),
+        async next() {
+          const page = await devices.next()
+          const text = page && start + lines(page)
+          start = ''
+          return text
+        },
+      })
+      return new Response(body, {
+        headers: {
+          'content-type': mediaType,
+          'content-disposition': `attachment; filename="devices.${format}"`,
+          'cache-control': 'no-store',
+        },
+      })
+    },
+  }),
+]

@@ -1,0 +1,77 @@
+import type { Context } from 'hono'
+import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
+import type { TaggedDevice } from '#fleet/devices/device'
+import { deviceStatuses } from '#fleet/devices/status'
+import { requireMatch } from '#http/etag'
+import { distinct, repeatable, tags } from '../../http/schemas.ts'
+
+export const deviceSchema = z
+  .object({
+    id: uuid(),
+    organizationId: uuid(),
+    serial: z.string(),
+    name: z.string(),
+    model: z.string(),
+    tags: z.array(z.string()),
+    status: z.enum(deviceStatuses),
+    lastSeenAt: instantOut().nullable(),
+    firmware: z.string().nullable(),
+    configProfile: z
+      .object({ id: uuid(), version: z.int() })
+      .nullable()
+      .describe('The profile last applied to the device.'),
+    location: z.object({ lat: z.number(), lon: z.number(), ts: instantOut() }).nullable(),
+    createdAt: instantOut(),
+    updatedAt: instantOut(),
+  })
+  .meta({ id: 'Device' })
+
+export const deviceParams = z.object({ id: uuid() })
+
+/** The fields a device is registered with, but for its organization. */
+export const newDeviceFields = {
+  serial: text(64).describe('Serial number, unique in the organization. It cannot be changed.'),
+  name: text(),
+  model: text(),
+  tags: tags().default([]).describe('Tags; an empty list by default.'),
+}
+
+/** The filters of the device list, which the export shares. */
+export const deviceFilter = {
+  orgId: uuid()
+    .optional()
+    .describe(
+      'Returns devices of this organization only. By default, the list contains all organizations that you can read.',
+    ),
+  status: z.enum(deviceStatuses).optional(),
+  q: text(100).min(2).optional().describe('Case-insensitive substring of name, serial, model or organization name.'),
+  tag: repeatable(text(64))
+    .pipe(distinct(z.string(), 20))
+    .optional()
+    .describe('Can be repeated. Returns devices that have all of these tags.'),
+  deviceId: repeatable(uuid(), 200).optional().describe('Can be repeated. Returns only these devices.'),
+  placeId: uuid().optional().describe('Returns devices whose last position is inside this place. Needs `fleet:read`.'),
+}
+
+export const exampleDevice = {
+  id: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f',
+  organizationId: '0198c0de-0000-7c3e-9f00-5e3d2b1a0c4f',
+  serial: 'SN-0042',
+  name: 'Bus 42',
+  model: 'RX-500',
+  tags: ['bus', 'night'],
+  status: 'online',
+  lastSeenAt: '2026-05-04T12:30:00.000Z',
+  firmware: '4.2.1',
+  configProfile: null,
+  location: { lat: 51.8985, lon: -8.4756, ts: '2026-05-04T12:29:58.000Z' },
+  createdAt: '2026-05-01T08:00:00.000Z',
+  updatedAt: '2026-05-01T08:00:00.000Z',
+}
+
+/** Throws 412 when `If-Match` names another revision; what telemetry changed since does not matter. */
+export const ifUnchanged =
+  (http: Context) =>
+  ({ revision }: TaggedDevice): void =>
+    requireMatch(http.req.header('if-match')?.replaceAll(/"(\d+)-[^"]*"/g, '"$1"'), `"${revision}"`)

@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
+import { createGroup, deleteGroup, updateGroup } from '#fleet/groups/change'
+import { type GroupRevision, getGroup, listGroups } from '#fleet/groups/read'
+import { entityReply, expecting, notModified, preconditionFailed } from '../../http/entity-tags.ts'
+import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
+import { pageReply, pageRequest } from '../../http/paging.ts'
+import { type Route, route } from '../../http/route.ts'
+import { orgParams, pageOf, pageQuery, tags } from '../../http/schemas.ts'
+
+const groupSchema = z
+  .object({
+    id: uuid(),
+    name: z.string(),
+    smartTags: z.array(z.string()),
+    explicitDeviceCount: z.int(),
+    effectiveDeviceCount: z.int().describe('Number of explicit members and of devices with any of the smart tags.'),
+    createdAt: instantOut(),
+    updatedAt: instantOut(),
+  })
+  .meta({ id: 'Group' })
+
+export const groupParams = z.object({ orgId: uuid(), id: uuid() })
+
+const tag = 'Groups'
+const one = { description: 'The group.', schema: groupSchema, headers: ['ETag'] }
+const nameTaken = { 409: { description: 'Another group in the organization has this name.' } }
+const planFeature = {
+  403: { description: 'A scope is missing, or the plan does not include smart tags (`plan_feature`).' },
+}
+
+// The counts change when devices' tags change, so the entity tag contains them.
+const tagOf = ({ group, revision }: GroupRevision) =>
+  `"${revision}-${group.explicitDeviceCount}-${group.effectiveDeviceCount}"`
+
+export const groupRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/groups',
+    summary: 'List groups',
+    tag,
+    access: 'group:read',
+    params: orgParams,
+    query: z.strictObject({
+      deviceId: uuid().optional().describe('Returns groups of which this device is an effective member.'),
+      ...pageQuery,
+    }),
+    answers: { 200: { description: 'Groups with their device counts, newest first.', schema: pageOf(groupSchema) } },
+    handle: async (input) =>
+      pageReply(
+        input,
+        await listGroups(input.ctx, {
+          organizationId: input.params.orgId,
+          deviceId: input.query.deviceId,
+          page: pageRequest(input),
+        }),
+      ),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/groups',
+    summary: 'Create a group',
+    tag,
+    access: 'group:write',
+    params: orgParams,
+    body: z.strictObject({ name: text(), smartTags: tags().optional() }),
+    idempotent: 'replay',
+    answers: {
+      201: { ...one, headers: ['Location', 'ETag'] },
+      ...writeErrors,
+      ...planFeature,
+      ...limitReached('groups', 'Another group in the organization has this name (`group_name_taken`).'),
+    },
+    example: { body: { name: 'Night buses', smartTags: ['bus', 'night'] } },
+    handle: async ({ ctx, params, body }) => {
+      const created = await createGroup(ctx, { organizationId: params.orgId, ...body })
+      const headers = { Location: `/orgs/${params.orgId}/groups/${created.group.id}`, ETag: tagOf(created) }
+      return { status: 201, body: created.group, headers }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/groups/:id',
+    summary: 'Get a group',
+    tag,
+    access: 'group:read',
+    params: groupParams,
+    answers: { 200: one, ...notModified },
+    handle: async ({ ctx, params, http }) => {
+      const found = await getGroup(ctx, { organizationId: params.orgId, groupId: params.id })
+      return entityReply(http, tagOf(found), found.group)
+    },
+  }),
+  route({
+    method: 'patch',
+    path: '/orgs/:orgId/groups/:id',
+    summary: 'Update a group',
+    tag,
+    access: 'group:write',
+    params: groupParams,
+    body: z
+      .strictObject({ name: text().optional(), smartTags: tags().optional() })
+      .refine((change) => Object.keys(change).length > 0, 'Send at least one field to change.'),
+    answers: { 200: one, ...writeErrors, ...planFeature, ...nameTaken, ...preconditionFailed },
+    example: { body: { smartTags: ['bus'] } },
+    handle: async ({ ctx, params, body, http }) => {
+      const changed = await updateGroup(ctx, {
+        organizationId: params.orgId,
+        groupId: params.id,
+        change: body,
+        precondition: expecting(http, tagOf),
+      })
+      return entityReply(http, tagOf(changed), changed.group)
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/orgs/:orgId/groups/:id',
+    summary: 'Delete a group',
+    description: 'The devices of the group are not deleted.',
+    tag,
+    access: 'group:write',
+    params: groupParams,
+    answers: { 204: { description: 'The group was deleted.' }, ...writeErrors, ...preconditionFailed },
+    handle: async ({ ctx, params, http }) => {
+      await deleteGroup(ctx, { organizationId: params.orgId, groupId: params.id, precondition: expecting(http, tagOf) })
+      return { status: 204 }
+    },
+  }),
+]

@@ -1,0 +1,145 @@
+import { z } from 'zod'
+import { text, uuid } from '#core/schemas'
+import { deviceStatuses } from '#fleet/devices/status'
+import { deviceFieldNames } from '#fleet-map/gps/device-columns'
+import { includable } from '#fleet-map/queries'
+import { tileLayerNames } from '#fleet-map/tiles/tile-feature'
+import type { BoundingBox } from '#telemetry/geo/geo'
+import { fieldTable } from '#telemetry/report/fields'
+import { distinct, flag, instantIn, pageQuery, repeatable } from '../../http/schemas.ts'
+
+const maxMinutes = 129_600
+// The retention of dwells.
+const maxDwellSeconds = 34_560_000
+
+/** minLon,minLat,maxLon,maxLat; minLon may be greater than maxLon to span the antimeridian. */
+const boundingBox = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?(,-?\d+(\.\d+)?){3}$/, 'Four numbers: minLon,minLat,maxLon,maxLat.')
+  .transform((list) => list.split(',').map(Number) as unknown as BoundingBox)
+  .refine(
+    ([minLon, , maxLon]) => Math.abs(minLon) <= 180 && Math.abs(maxLon) <= 180,
+    'Longitudes must be between -180 and 180.',
+  )
+  .refine(
+    ([, minLat, , maxLat]) => minLat >= -90 && maxLat <= 90 && minLat <= maxLat,
+    'Latitudes must be between -90 and 90, south first.',
+  )
+  .meta({ example: '-8.6,51.8,-8.3,52.0' })
+
+/** A list of words, separated by commas or in repeated parameters. */
+const wordList = <Word extends string>(words: readonly [Word, ...Word[]]) =>
+  z.preprocess(
+    (value) => [value].flat().flatMap((part) => (typeof part === 'string' ? part.split(',') : [part])),
+    distinct(z.enum(words), 64),
+  )
+
+const window = { sinceMinutes: z.coerce.number().int().min(1).max(maxMinutes).default(1_440) }
+
+const past = {
+  from: instantIn().optional().describe('Start of a range in the past, with `to`. Replaces `sinceMinutes`.'),
+  to: instantIn().optional().describe('End of the range.'),
+}
+
+/** `sinceMinutes` of a JSON body. */
+export const sinceMinutes = (defaultMinutes: number) => z.number().int().min(1).max(maxMinutes).default(defaultMinutes)
+
+/** MCC and MNC of an operator. */
+export const operatorCode = z.string().regex(/^\d{5,6}$/)
+
+const deviceFilter = {
+  orgId: uuid()
+    .optional()
+    .describe('Returns data of this organization only. By default, all organizations that you can read are merged.'),
+  groupId: uuid().optional(),
+  tag: repeatable(text(64)).optional().describe('Can be repeated. Returns devices that have all of these tags.'),
+  bbox: boundingBox.optional(),
+}
+
+const placeId = uuid().optional().describe('Returns only what is inside this place.')
+
+const coverageFilter = {
+  ...deviceFilter,
+  zoom: z.coerce.number().min(0).max(24).optional().describe('Zoom of the map; sets the resolution of the response.'),
+  h3Resolution: z.coerce.number().int().min(4).max(10).optional(),
+  rat: z.enum(fieldTable.cellular.rat.words as [string, ...string[]]).optional(),
+  plmn: operatorCode.optional(),
+}
+
+export const gpsQuery = z
+  .strictObject({
+    ...coverageFilter,
+    placeId,
+    ...window,
+    deviceId: repeatable(uuid(), 100)
+      .optional()
+      .describe('Can be repeated. Returns only these devices. Does not apply to `coverage` and `dwells`.'),
+    fields: wordList(deviceFieldNames as [string, ...string[]])
+      .optional()
+      .describe('Fields of each device to return: paths such as `signal.rsrpDbm`, or groups such as `location`.'),
+    include: wordList(includable)
+      .optional()
+      .describe('Parts to return: `devices`, `coverage` and `dwells` by default; also `trails`.'),
+    cluster: flag().optional().describe('Combines devices that would overlap at `zoom`.'),
+    format: z.enum(['json', 'columnar', 'geojson']).default('json'),
+    since: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('The `asOf` of an earlier response. Returns only changes since then.'),
+    cursor: pageQuery.cursor,
+  })
+  .refine((query) => !query.cluster || query.zoom !== undefined, {
+    path: ['zoom'],
+    message: 'zoom is required with cluster.',
+  })
+
+const { bbox: _bbox, ...tileFilter } = deviceFilter
+
+export const tilesQuery = z.strictObject({
+  ...tileFilter,
+  status: z.enum(deviceStatuses).optional().describe('Returns devices with this status.'),
+  rat: coverageFilter.rat,
+  plmn: coverageFilter.plmn,
+  ...window,
+  from: past.from.describe(
+    'Start of a range in the past, with `to`. Replaces `sinceMinutes` for `coverage` and `dwells`, not for `devices`.',
+  ),
+  to: past.to,
+  layers: wordList(tileLayerNames).optional().describe('Layers to return. By default, all layers.'),
+})
+
+export const signalTrendQuery = z.strictObject({
+  ...tileFilter,
+  rat: coverageFilter.rat,
+  plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
+  ...window,
+})
+
+export const coverageQuery = z.strictObject({ ...coverageFilter, ...window, ...past })
+
+export const deadZonesQuery = z.strictObject({
+  ...deviceFilter,
+  ...window,
+  ...past,
+  plmn: operatorCode.optional().describe('Uses only samples of this operator.'),
+  ...pageQuery,
+})
+
+export const dwellsQuery = z.strictObject({
+  ...deviceFilter,
+  deviceId: uuid().optional(),
+  placeId: uuid().optional().describe('Returns dwells whose centre is inside this place.'),
+  sinceMinutes: window.sinceMinutes.unwrap().optional(),
+  from: instantIn().optional(),
+  to: instantIn().optional(),
+  minDurationS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(maxDwellSeconds)
+    .optional()
+    .describe('Minimum duration in seconds, at most 400 days.'),
+  ongoing: flag().optional(),
+  ...pageQuery,
+})

@@ -1,0 +1,177 @@
+import { z } from 'zod'
+import { instantOut } from '#core/schemas'
+import { qualities } from '#telemetry/coverage/quality'
+import { pageOf } from '../../http/schemas.ts'
+
+const quality = z.enum(qualities).nullable()
+const decibels = z.number().nullable()
+
+export const thresholdsSchema = z
+  .object({
+    classes: z.array(z.enum(qualities)),
+    rsrpDbm: z.array(z.number()).describe('Lowest values of poor, fair, good and excellent for LTE and NR.'),
+    sinrDb: z.array(z.number()),
+    rssiDbm: z.array(z.number()).describe('Lowest values for GSM and UMTS.'),
+    byRat: z.record(z.string(), z.record(z.string(), z.array(z.number()))),
+    colors: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'SignalThresholds' })
+
+export const windowSchema = z.object({ from: instantOut(), to: instantOut(), limitedBy: z.literal('plan').nullable() })
+
+const deviceSchema = z
+  .object({
+    deviceId: z.string(),
+    organizationId: z.string().optional(),
+    name: z.string().optional(),
+    status: z.string().optional(),
+    location: z.looseObject({ lat: z.number().optional(), lon: z.number().optional() }).nullable().optional(),
+    signal: z.looseObject({ quality: quality.optional(), rsrpDbm: decibels.optional() }).nullable().optional(),
+    dwell: z.looseObject({ arrivedAt: z.string().optional() }).nullable().optional().describe('The ongoing dwell.'),
+  })
+  .meta({ id: 'FleetDevice', description: 'With `fields`, contains only the requested fields.' })
+
+const cellFields = {
+  h3: z.string(),
+  samples: z.int().describe('Number of votes, one per device and minute. 0 if the cell lost its last vote.'),
+  devices: z.int(),
+  serviceRatio: z.number(),
+  rsrpDbm: z.object({ p10: decibels, p50: decibels, p90: decibels }),
+  sinrDb: z.object({ p10: decibels, p50: decibels }),
+  quality,
+  confidence: z.enum(['low', 'medium', 'high']),
+  lastAt: instantOut(),
+}
+const cellSchema = z.object(cellFields).meta({ id: 'CoverageCell' })
+
+const detailedCellSchema = z
+  .object({
+    ...cellFields,
+    byRat: z.record(z.string(), z.int()),
+    byPlmn: z.record(
+      z.string(),
+      z.object({ samples: z.int().describe('Number of votes with service.'), rsrpP50Dbm: decibels, best: z.boolean() }),
+    ),
+  })
+  .meta({ id: 'DetailedCoverageCell' })
+
+const dwellSchema = z
+  .object({
+    id: z.string(),
+    deviceId: z.string(),
+    arrivedAt: instantOut(),
+    departedAt: instantOut().nullable().describe('Null while the dwell is ongoing.'),
+    firstOutsideAt: instantOut().nullable(),
+    durationS: z.int(),
+    lat: z.number(),
+    lon: z.number(),
+    radiusM: z.number(),
+    fixCount: z.int(),
+    gap: z.boolean(),
+    rsrpP50Dbm: decibels,
+    sinrP50Db: decibels,
+    noServiceS: z
+      .number()
+      .nullable()
+      .describe('In `/fleet/gps`, the three signal fields are null in lists of more than 500 dwells.'),
+    withdrawn: z.boolean().optional().describe('With `since`: late data removed this dwell.'),
+  })
+  .meta({ id: 'Dwell' })
+
+export const dwellPageSchema = pageOf(
+  dwellSchema
+    .extend({
+      places: z
+        .array(z.object({ id: z.string(), name: z.string() }))
+        .optional()
+        .describe('The places that contain the centre of the dwell. Absent if there are none.'),
+    })
+    .meta({ id: 'DwellInPlaces' }),
+)
+
+/** In the columnar format, each list is an object with arrays of equal length. */
+const listOf = (item: z.ZodType) => z.union([z.array(item), z.record(z.string(), z.array(z.unknown()))]).optional()
+
+export const gpsSchema = z
+  .looseObject({
+    asOf: z.string().describe('The time of the response. Send it as `since` to get changes.'),
+    window: windowSchema,
+    h3Resolution: z.int().nullable(),
+    devices: listOf(deviceSchema),
+    coverage: listOf(cellSchema),
+    dwells: listOf(dwellSchema),
+    gone: z.array(z.string()),
+    thresholds: thresholdsSchema,
+    nextCursor: z.string().nullable(),
+  })
+  .meta({ id: 'FleetGps' })
+
+export const coverageSchema = z
+  .object({
+    asOf: z.string(),
+    window: windowSchema,
+    h3Resolution: z.int(),
+    items: z.array(detailedCellSchema),
+    thresholds: thresholdsSchema,
+  })
+  .meta({ id: 'Coverage' })
+
+const deadZoneSchema = z
+  .object({
+    id: z.string().describe('The lowest cell index of the zone.'),
+    lat: z.number(),
+    lon: z.number(),
+    bbox: z.array(z.number()).length(4).describe('minLon, minLat, maxLon, maxLat.'),
+    cells: z.array(z.string()),
+    areaKm2: z.number(),
+    samples: z.int().describe('Number of votes, one per device and minute.'),
+    noServiceS: z.int().describe('Seconds without service; each vote without service counts as one minute.'),
+    devices: z.int(),
+    worstPlmn: z
+      .string()
+      .nullable()
+      .describe('The operator with the lowest service ratio among operators with at least 5 votes.'),
+    bestPlmn: z
+      .string()
+      .nullable()
+      .describe('The operator with the highest service ratio; null unless at least two operators have 5 votes.'),
+    lastAt: instantOut(),
+  })
+  .meta({ id: 'DeadZone' })
+
+export const deadZonePageSchema = z.object({
+  asOf: z.string(),
+  window: windowSchema,
+  h3Resolution: z.int(),
+  ...pageOf(deadZoneSchema).shape,
+})
+
+const votes = z.int().describe('Number of votes, one per device, cell and minute.')
+
+const signalSummary = {
+  samples: votes,
+  serviceRatio: z.number().describe('Share of the votes with service.'),
+  noServiceS: z.int().describe('Seconds without service; each vote without service counts as one minute.'),
+  rsrpDbm: z
+    .object({ p10: decibels, p50: decibels, p90: decibels })
+    .describe('Percentiles of the votes with service; null where nothing was measured.'),
+  byQuality: z
+    .record(z.enum([...qualities, 'unknown']), z.int())
+    .describe('Votes by the class of their RSRP. `none` includes votes without service; `unknown` have no RSRP.'),
+}
+
+export const signalTrendSchema = z
+  .object({
+    asOf: z.string(),
+    window: windowSchema,
+    stepS: z.int().describe('Length of a step: an hour, six hours or a day, by the length of the window.'),
+    steps: z
+      .array(z.object({ from: instantOut(), ...signalSummary }))
+      .describe('Oldest first. Steps begin at multiples of their length in UTC. A step without votes is left out.'),
+    operators: z
+      .array(z.object({ plmn: z.string(), ...signalSummary }))
+      .describe(
+        'At most 100 operators with at least 5 votes each. The operator with the largest share of votes with a poor signal or none is first.',
+      ),
+  })
+  .meta({ id: 'SignalTrend' })

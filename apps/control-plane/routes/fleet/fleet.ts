@@ -1,0 +1,236 @@
+import { z } from 'zod'
+import { throwIfClosed } from '#core/errors'
+import { readCoverage } from '#fleet-map/coverage/coverage'
+import { listDeadZones } from '#fleet-map/coverage/dead-zones'
+import { readForecast } from '#fleet-map/coverage/forecast'
+import { readSignalTrend } from '#fleet-map/coverage/signal-trend'
+import { listDwells } from '#fleet-map/dwells/dwells'
+import { gpsBody, gpsContentTypes } from '#fleet-map/gps/gps-formats'
+import { readGps } from '#fleet-map/gps/gps-picture'
+import { type GpsCursor, openGps } from '#fleet-map/gps/gps-request'
+import type { GpsQuery } from '#fleet-map/queries'
+import { thresholds } from '#fleet-map/thresholds'
+import { chunkedResponse } from '#http/chunked-body'
+import { chooseCoding } from '#http/compression'
+import { matchesNone } from '#http/etag'
+import { jsonChunks } from '#http/json-chunks'
+import { notModified } from '../../http/entity-tags.ts'
+import { disconnect } from '../../http/outgoing.ts'
+import { pageReply, pageRequest } from '../../http/paging.ts'
+import { requestReader } from '../../http/request-reader.ts'
+import { type Route, type RouteInput, route } from '../../http/route.ts'
+import { hidden, planned } from './fleet-answers.ts'
+import { forecastRequest, forecastSchema } from './fleet-forecast-schemas.ts'
+import { coverageQuery, deadZonesQuery, dwellsQuery, gpsQuery, signalTrendQuery } from './fleet-query.ts'
+import {
+  coverageSchema,
+  deadZonePageSchema,
+  dwellPageSchema,
+  gpsSchema,
+  signalTrendSchema,
+  thresholdsSchema,
+} from './fleet-schemas.ts'
+
+const tag = 'Fleet GPS'
+
+/** A feature collection (RFC 7946) with the top-level members of the other formats. */
+const featureCollection = z.looseObject({
+  type: z.literal('FeatureCollection'),
+  features: z.array(
+    z.looseObject({
+      type: z.literal('Feature'),
+      geometry: z.looseObject({ type: z.string() }).nullable(),
+      properties: z.record(z.string(), z.unknown()),
+    }),
+  ),
+})
+
+/** A cursor is valid for this caller and these filters only. */
+const boundTo = ({ ctx, query }: RouteInput<unknown, GpsQuery, unknown>) => {
+  const { cursor: _cursor, ...filters } = query
+  return [ctx.principal.id, '/fleet/gps', filters]
+}
+
+const gps = route({
+  method: 'get',
+  path: '/fleet/gps',
+  summary: 'Get device positions, signal, coverage and dwells',
+  description:
+    'Returns devices with their last usable fix, signal aligned with the position where it was measured, coverage by H3 cell, and dwells. With `since`, the response contains only changes.',
+  tag,
+  access: 'fleet:read',
+  query: gpsQuery,
+  answers: {
+    200: {
+      description: 'Positions, coverage and dwells of the fleet.',
+      schema: gpsSchema,
+      alsoAs: { 'application/geo+json': featureCollection },
+      headers: ['ETag'],
+    },
+    ...notModified,
+    ...planned,
+    ...hidden,
+  },
+  async handle(input) {
+    const { ctx, services, query, http } = input
+    const { cursors, fleetMaps } = services
+    const position = query.cursor === undefined ? undefined : cursors.open(query.cursor, boundTo(input))
+    const cursor = position === undefined ? undefined : (JSON.parse(position) as GpsCursor)
+    const request = await openGps(ctx, query, cursor)
+    const picture = await readGps(ctx, fleetMaps, requestReader(input), request)
+    const headers = new Headers({ ETag: picture.etag, 'Cache-Control': 'private, no-cache', Vary: 'accept-encoding' })
+    if (matchesNone(http.req.header('if-none-match'), picture.etag)) return new Response(null, { status: 304, headers })
+    throwIfClosed(http.req.raw.signal)
+    const nextCursor = picture.next && cursors.seal(JSON.stringify(picture.next), boundTo(input))
+    const key = `${picture.etag} ${nextCursor && ctx.principal.id}`
+    const answer = fleetMaps.answers.share(key, ctx.principal.rateLimit.key, async function* () {
+      yield* jsonChunks(await gpsBody(picture, request, nextCursor))
+    })
+    const coding = chooseCoding(http.req.header('accept-encoding'))
+    headers.set('Content-Type', gpsContentTypes[query.format])
+    if (coding) headers.set('Content-Encoding', coding)
+    return chunkedResponse(await answer(coding), { headers })
+  },
+})
+
+const stream = route({
+  method: 'get',
+  path: '/fleet/gps/stream',
+  summary: 'Stream fleet GPS as server-sent events',
+  description:
+    'Sends a `snapshot` event with the response of `/fleet/gps`, then a `delta` event for each change. Event ids are `asOf` values: send `Last-Event-ID` to resume after a disconnect. A client can open 20 streams and an organization 100; more return 429 `too_many_streams`. The server disconnects clients that do not read for a minute.',
+  tag,
+  access: 'fleet:read',
+  query: gpsQuery.safeExtend({ cursor: z.undefined().optional() }),
+  answers: {
+    200: { description: 'A stream of events.', schema: z.string(), contentType: 'text/event-stream' },
+    ...planned,
+    ...hidden,
+  },
+  async handle({ ctx, services, query, http, reauthenticate }) {
+    const since = http.req.header('last-event-id') ?? query.since
+    // Check for errors before the stream begins, the cheapest check first.
+    services.fleetMaps.streams.checkRoom(ctx.principal)
+    await openGps(ctx, { ...query, since })
+    const headers = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' }
+    if (http.req.raw.method === 'HEAD') return new Response(null, { headers })
+    const events = services.fleetMaps.streams.open({
+      ctx,
+      query: { ...query, since },
+      stillAllowed: reauthenticate,
+      disconnect: () => disconnect(http),
+    })
+    return new Response(events, { headers })
+  },
+})
+
+const coverage = route({
+  method: 'get',
+  path: '/fleet/coverage',
+  summary: 'Get signal coverage by cell',
+  tag,
+  access: 'fleet:read',
+  query: coverageQuery,
+  answers: { 200: { description: 'H3 cells with at least one vote.', schema: coverageSchema }, ...planned, ...hidden },
+  handle: async (input) => ({
+    status: 200,
+    body: await readCoverage(input.ctx, input.services.fleetMaps, requestReader(input), input.query),
+  }),
+})
+
+const dwells = route({
+  method: 'get',
+  path: '/fleet/dwells',
+  summary: 'List dwells',
+  tag,
+  access: 'fleet:read',
+  query: dwellsQuery,
+  answers: { 200: { description: 'Dwells, newest arrival first.', schema: dwellPageSchema }, ...planned, ...hidden },
+  async handle(input) {
+    const { after } = pageRequest(input)
+    const { ctx, services, query } = input
+    const reader = requestReader(input)
+    return pageReply(input, await reader.heavy(() => listDwells(ctx, services.fleetMaps, reader, query, after)))
+  },
+})
+
+const deadZones = route({
+  method: 'get',
+  path: '/fleet/dead-zones',
+  summary: 'List dead zones',
+  description:
+    'A dead zone is a group of adjacent H3 cells at resolution 9. Each cell has at least 5 votes, and either less than 90 % of the votes have service or the median signal quality is `none`. `bbox` filters by the centre of a zone.',
+  tag,
+  access: 'fleet:read',
+  query: deadZonesQuery,
+  answers: {
+    200: {
+      description: 'Dead zones, longest time without service first.',
+      schema: deadZonePageSchema,
+      headers: ['Link'],
+    },
+    ...planned,
+    ...hidden,
+  },
+  async handle(input) {
+    const { after } = pageRequest(input)
+    const { items, nextAfter, ...rest } = await listDeadZones(
+      input.ctx,
+      input.services.fleetMaps,
+      requestReader(input),
+      input.query,
+      after,
+    )
+    const reply = pageReply(input, { items, nextAfter })
+    return { ...reply, body: { ...rest, ...(reply.body as object) } }
+  },
+})
+
+const signalTrend = route({
+  method: 'get',
+  path: '/fleet/signal-trend',
+  summary: 'Get the signal over time and by operator',
+  description:
+    'Adds up the votes of coverage: one per device, cell and minute, for samples with a position. Returns them by time and by operator, with the worst operator first.',
+  tag,
+  access: 'fleet:read',
+  query: signalTrendQuery,
+  answers: { 200: { description: 'The signal of the fleet.', schema: signalTrendSchema }, ...planned, ...hidden },
+  handle: async (input) => ({
+    status: 200,
+    body: await readSignalTrend(input.ctx, input.services.fleetMaps, requestReader(input), input.query),
+  }),
+})
+
+const forecast = route({
+  method: 'post',
+  path: '/fleet/forecast',
+  summary: 'Forecast the signal along a route',
+  description:
+    'Blends the votes of the cells around each segment of the path, from H3 resolution 10 to 7. The request is a POST because a path can be too long for a URL. It does not change anything.',
+  tag,
+  access: 'fleet:read',
+  body: forecastRequest,
+  answers: {
+    200: { description: 'Segments from the start to the end of the path.', schema: forecastSchema },
+    ...planned,
+    ...hidden,
+  },
+  handle: async (input) => ({
+    status: 200,
+    body: await readForecast(input.ctx, input.services.fleetMaps, requestReader(input), input.body),
+  }),
+})
+
+const signalThresholds = route({
+  method: 'get',
+  path: '/signal-thresholds',
+  summary: 'Get signal quality thresholds',
+  tag,
+  access: 'principal',
+  query: z.strictObject({}),
+  answers: { 200: { description: 'Thresholds and colours of the signal quality classes.', schema: thresholdsSchema } },
+  handle: async () => ({ status: 200, body: thresholds }),
+})
+
+export const fleetRoutes: Route[] = [gps, stream, coverage, deadZones, signalTrend, forecast, dwells, signalThresholds]

@@ -1,0 +1,204 @@
+import { z } from 'zod'
+import { notFound } from '#core/errors'
+import { instantOut } from '#core/schemas'
+import { qualities } from '#telemetry/coverage/quality'
+import { type Kind, kinds } from '#telemetry/report/fields'
+import { alignments } from '#telemetry/report/rows'
+import { recordFieldsSchema } from '#telemetry/report/schemas'
+import { guardedStream } from '../../http/guarded-stream.ts'
+import { requestReader, sharedReader } from '../../http/request-reader.ts'
+import { type Route, type RouteInput, route } from '../../http/route.ts'
+import { instantIn } from '../../http/schemas.ts'
+import { type HistoryCursor, openHistory } from '../../telemetry/history.ts'
+import { historyText, streamTypes } from '../../telemetry/history-stream.ts'
+import { readLatest } from '../../telemetry/latest.ts'
+
+const params = z.object({
+  modelSegment: z.string().meta({ description: 'The router model this installation serves.', example: 'router' }),
+  deviceId: z.string().meta({ format: 'uuid' }),
+})
+type Params = z.infer<typeof params>
+
+const hidden = { 404: { description: 'The device does not exist, or you cannot read it.' } }
+
+const cellularExtras = {
+  alignment: z
+    .enum(alignments)
+    .nullable()
+    .describe(
+      'How the position of the sample was determined. `interpolated`: between two fixes. If the fixes are up to 40 s apart, the position is on a curve that follows their speeds and headings; otherwise, it is on a straight line.',
+    ),
+  alignErrorM: z.number().nullable().describe('Estimated error of the position in metres.'),
+  // In a report, the field is at most a day. The fixes of a dwell can be older.
+  fixAgeMs: z.number().nullable().describe('Time from the older fix used to the sample, in ms.'),
+  quality: z.enum(qualities).nullable(),
+  qualityBasis: z.string().nullable(),
+}
+const extras: Record<Kind, Record<string, z.ZodType>> = {
+  connection: {},
+  cellular: cellularExtras,
+  location: { usable: z.boolean() },
+  system: {},
+}
+
+const recordSchema = (kind: Kind, members: Record<string, z.ZodType>) =>
+  z.object({ ...members, tsCorrected: z.boolean(), ...recordFieldsSchema(kind).shape, ...extras[kind] })
+
+const snapshotOf = (kind: Kind) =>
+  recordSchema(kind, { ts: instantOut(), ageMs: z.number(), receivedAt: instantOut() }).nullable()
+
+const latestSchema = z
+  .object({
+    deviceId: z.string(),
+    asOf: instantOut(),
+    connection: snapshotOf('connection'),
+    cellular: snapshotOf('cellular'),
+    system: snapshotOf('system'),
+    location: snapshotOf('location').describe('The newest usable fix.'),
+  })
+  .meta({ id: 'LatestTelemetry' })
+
+const statistics = z.object({ min: z.number(), mean: z.number(), max: z.number() })
+const itemSchema = z.union([
+  ...kinds.map((kind) => recordSchema(kind, { ts: instantOut(), kind: z.literal(kind) })),
+  z
+    .object({ ts: instantOut(), kind: z.enum(kinds), samples: z.int(), fields: z.record(z.string(), statistics) })
+    .describe('With `stepSeconds`: the statistics of one kind in one step. `ts` is the start of the step.'),
+])
+
+const historySchema = z
+  .object({
+    deviceId: z.string(),
+    window: z.object({
+      from: instantOut(),
+      to: instantOut(),
+      requestedMinutes: z.int(),
+      limitedBy: z.literal('plan').nullable(),
+    }),
+    items: z.array(itemSchema),
+    nextCursor: z.string().nullable(),
+  })
+  .meta({ id: 'TelemetryHistory' })
+
+const maxMinutes = 129_600
+const maxItems = 10_000
+const defaultItems = 1_000
+
+const historyQuery = z.strictObject({
+  sinceMinutes: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxMinutes)
+    .optional()
+    .describe('Length of the window in minutes; 60 by default.'),
+  from: instantIn().optional().describe('Start of the window, inclusive. Replaces `sinceMinutes`.'),
+  to: instantIn()
+    .optional()
+    .describe('End of the window, exclusive. By default 5 minutes in the future, because device clocks can be fast.'),
+  kind: z.enum(kinds).optional(),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxItems)
+    .optional()
+    .describe('Maximum number of items. By default 1000 for JSON and unlimited for CSV and NDJSON.'),
+  stepSeconds: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe(
+      'Returns minimum, mean and maximum for each step of this length. Positions, headings and channel numbers are left out.',
+    ),
+  cursor: z.string().min(1).max(2_000).optional(),
+  format: z.enum(['json', 'csv', 'ndjson']).default('json'),
+})
+type HistoryQuery = z.infer<typeof historyQuery>
+
+function requireModel({ params: { modelSegment }, services }: RouteInput<Params, unknown, unknown>): void {
+  if (modelSegment !== services.routerModelSegment) throw notFound('path')
+}
+
+/** What a cursor is good for: this caller, device and filters, on pages of any size. */
+const boundTo = ({ ctx, query, http }: RouteInput<Params, HistoryQuery, unknown>) => {
+  const { cursor: _cursor, limit: _limit, format: _format, ...filters } = query
+  return [ctx.principal.id, http.req.path, filters]
+}
+
+const latest = route({
+  method: 'get',
+  path: '/api/:modelSegment/:deviceId/telemetry/latest',
+  summary: 'Get the latest telemetry of a device',
+  description:
+    'Returns the newest sample of each kind by sample time. IMSI, ICCID and WAN address are masked unless you hold `device:sensitive`.',
+  tag: 'Telemetry',
+  access: 'telemetry:read',
+  params,
+  query: z.strictObject({}),
+  answers: {
+    200: {
+      description: 'The newest samples; null for kinds that the device has never reported.',
+      schema: latestSchema,
+    },
+    ...hidden,
+  },
+  async handle(input) {
+    requireModel(input)
+    return { status: 200, body: await readLatest(input.ctx, sharedReader(input), input.params.deviceId) }
+  },
+})
+
+const history = route({
+  method: 'get',
+  path: '/api/:modelSegment/:deviceId/telemetry/history',
+  summary: 'Get the telemetry history of a device',
+  description:
+    'Items are sorted by time, newest first, then by kind. If the plan limits the window, `window.limitedBy` is `plan`. CSV and NDJSON are streamed; the connection closes before the end if the key or the session is revoked or the device is deleted during the download.',
+  tag: 'Telemetry',
+  access: 'telemetry:read',
+  params,
+  query: historyQuery,
+  answers: {
+    200: {
+      description: 'A page of items, or a CSV or NDJSON file.',
+      schema: historySchema,
+      alsoAs: { 'text/csv': z.string(), 'application/x-ndjson': z.string() },
+    },
+    ...hidden,
+  },
+  async handle(input) {
+    requireModel(input)
+    const { ctx, services, query, params, http, reauthenticate } = input
+    const cursor = query.cursor === undefined ? undefined : services.cursors.open(query.cursor, boundTo(input))
+    const position = cursor === undefined ? undefined : (JSON.parse(cursor) as HistoryCursor)
+    const reader = requestReader(input)
+    const found = await openHistory(ctx, reader, params.deviceId, query, position)
+    if (query.format !== 'json') {
+      const reopen = async () =>
+        openHistory({ ...ctx, principal: await reauthenticate() }, reader, params.deviceId, query, found)
+      const start = { limit: query.limit, after: position?.after }
+      const body = guardedStream(http, services, historyText(found, query, query.format, start, reopen))
+      return new Response(body, { headers: { 'content-type': streamTypes[query.format] } })
+    }
+    const { items, next } = await found.page(query.limit ?? defaultItems, position?.after)
+    const { fromMs, toMs, requestedMinutes, limitedBy } = found.window
+    const window = { from: new Date(fromMs), to: new Date(toMs), requestedMinutes, limitedBy }
+    const nextCursor = next && services.cursors.seal(JSON.stringify(next), boundTo(input))
+    return {
+      status: 200,
+      body: { deviceId: found.deviceId, window, items, nextCursor },
+      headers: nextCursor ? nextLink(input.http.req.url, nextCursor) : {},
+    }
+  },
+})
+
+function nextLink(address: string, cursor: string): Record<string, string> {
+  const url = new URL(address)
+  url.searchParams.set('cursor', cursor)
+  return { Link: `<${url.pathname}${url.search}>; rel="next"` }
+}
+
+export const telemetryRoutes: Route[] = [latest, history]

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { uuid } from '#core/schemas'
+import { createBatch } from '#fleet/jobs/batches/create'
+import { createDeviceJob, listDeviceJobs } from '#fleet/jobs/device-job'
+import { jobRequest } from '#fleet/jobs/model/kinds'
+import { limitReached, writeErrors } from '../../http/openapi-errors.ts'
+import { pageReply, pageRequest } from '../../http/paging.ts'
+import { type Route, route } from '../../http/route.ts'
+import { orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
+import { selectionFields, selectionOf } from '../devices/device-selection.ts'
+import { batchOptions, batchSchema } from './job-batch-schema.ts'
+import { jobSchema } from './job-schema.ts'
+import { statusAndKind } from './jobs.ts'
+
+const tag = 'Jobs'
+const { expiresInSeconds } = batchOptions
+
+const newBatch = jobRequest({
+  ...selectionFields,
+  groupId: uuid().optional().describe('A group whose effective members receive the job. Replaces `deviceIds`.'),
+  ...batchOptions,
+})
+  .refine((body) => [body.deviceIds, body.groupId, body.filter].filter((target) => target !== undefined).length === 1, {
+    message: 'Send one of deviceIds, groupId and filter.',
+  })
+  .transform(({ deviceIds, groupId, filter, ...job }) => ({
+    ...job,
+    target: groupId === undefined ? selectionOf({ deviceIds, filter }) : { groupId },
+  }))
+
+/** Asking for jobs: of devices, of every member of a group, or of one device. */
+export const jobRequestRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/job-batches',
+    summary: 'Create a job for each of many devices',
+    description:
+      'Creates one job for each device in `deviceIds` (at most 10,000), for each effective member of a group, or for all devices that match `filter` now. Disabled devices, and devices of models that a firmware image does not support, are listed in `skipped`.',
+    tag,
+    access: 'job:create',
+    params: orgParams,
+    body: newBatch,
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
+      ...writeErrors,
+      ...limitReached('openBatches'),
+    },
+    example: {
+      body: {
+        kind: 'firmware_update',
+        firmwareImageId: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f',
+        groupId: '0198c0de-7a11-7c3e-9f00-5e3d2b1a0c4f',
+        rollout: { canary: 5, stages: [{ percent: 25 }], stageWaitMinutes: 60, pauseWhenFailedPct: 10 },
+      },
+    },
+    handle: async ({ ctx, params, body }) => {
+      const batch = await createBatch(ctx, { ...body, organizationId: params.orgId })
+      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/groups/:id/jobs',
+    summary: 'Create a job for each device in a group',
+    description:
+      'Creates one job for each effective member. Disabled devices are listed in `skipped`. An offline router receives its job when it reconnects, unless the job expires first.',
+    tag,
+    access: 'job:create',
+    params: z.object({ orgId: uuid(), id: uuid() }),
+    body: jobRequest(batchOptions),
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The batch and its jobs.', schema: batchSchema, headers: ['Location'] },
+      ...writeErrors,
+      ...limitReached('openBatches'),
+    },
+    example: { body: { kind: 'reboot', rollout: { canary: 5, maxPerMinute: 100 } } },
+    handle: async ({ ctx, params, body }) => {
+      const batch = await createBatch(ctx, { ...body, organizationId: params.orgId, target: { groupId: params.id } })
+      return { status: 202, body: batch, headers: { Location: `/orgs/${params.orgId}/job-batches/${batch.id}` } }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/devices/:id/jobs',
+    summary: 'Create a job for a device',
+    tag,
+    access: 'job:create',
+    params: z.object({ id: uuid() }),
+    body: jobRequest({ expiresInSeconds }),
+    idempotent: 'replay',
+    answers: {
+      202: { description: 'The job.', schema: jobSchema, headers: ['Location'] },
+      ...limitReached(
+        'openDeviceJobs',
+        'The device is disabled (`device_disabled`), the firmware image does not support its model (`model_mismatch`), or a request with the same Idempotency-Key is in progress.',
+      ),
+      ...writeErrors,
+    },
+    example: { body: { kind: 'collect_diagnostics' } },
+    handle: async ({ ctx, params, body }) => {
+      const job = await createDeviceJob(ctx, { deviceId: params.id, ...body })
+      return { status: 202, body: job, headers: { Location: `/orgs/${job.organizationId}/jobs/${job.id}` } }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/devices/:id/jobs',
+    summary: 'List a device’s jobs',
+    description: 'Requires `device:read` and `job:read`.',
+    tag,
+    access: 'job:read',
+    params: z.object({ id: uuid() }),
+    query: z.strictObject({ ...statusAndKind, ...pageQuery }),
+    answers: { 200: { description: 'Jobs, newest first.', schema: pageOf(jobSchema) } },
+    handle: async (input) =>
+      pageReply(
+        input,
+        await listDeviceJobs(input.ctx, { deviceId: input.params.id, filter: input.query, page: pageRequest(input) }),
+      ),
+  }),
+]

@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { instantOut, uuid } from '#core/schemas'
+import { listDeliveries, redeliver, sendTestEvent } from '#fleet/webhooks/deliveries'
+import { pageReply, pageRequest } from '../../http/paging.ts'
+import { type Route, route } from '../../http/route.ts'
+import { pageOf, pageQuery } from '../../http/schemas.ts'
+
+const tag = 'Webhooks'
+
+const deliverySchema = z
+  .object({
+    id: uuid(),
+    eventId: uuid().describe('The `webhook-id` header, the same for every attempt.'),
+    type: z.string().describe('The event type, or `webhook.test`.'),
+    data: z.record(z.string(), z.unknown()).describe('The `data` of the event.'),
+    status: z.enum(['delivered', 'pending']),
+    attempts: z.int(),
+    lastError: z.string().nullable(),
+    createdAt: instantOut(),
+    deliveredAt: instantOut().nullable(),
+    nextAttemptAt: instantOut().nullable().describe('Null after the delivery.'),
+  })
+  .meta({ id: 'WebhookDelivery' })
+
+const webhookParams = z.object({ orgId: uuid(), id: uuid() })
+const queued = { 202: { description: 'The delivery, which is sent within seconds.', schema: deliverySchema } }
+const disabled = {
+  409: {
+    description:
+      'The webhook is disabled (`webhook_disabled`), or a request with the same Idempotency-Key is in progress.',
+  },
+}
+
+export const webhookDeliveryRoutes: Route[] = [
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/webhooks/:id/deliveries',
+    summary: 'List deliveries of a webhook',
+    description:
+      'Completed deliveries are kept for three days. When a webhook is disabled, its pending deliveries are deleted.',
+    tag,
+    access: 'webhook:manage',
+    params: webhookParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Deliveries, newest first.', schema: pageOf(deliverySchema) } },
+    handle: async (input) => {
+      const { orgId, id } = input.params
+      const page = pageRequest(input)
+      return pageReply(input, await listDeliveries(input.ctx, { organizationId: orgId, webhookId: id, page }))
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/webhooks/:id/test',
+    summary: 'Send a test event to a webhook',
+    description: 'Sends an event of the type `webhook.test`, to which webhooks need no subscription.',
+    tag,
+    access: 'webhook:manage',
+    params: webhookParams,
+    idempotent: 'replay',
+    answers: { ...queued, ...disabled },
+    handle: async ({ ctx, params }) => ({
+      status: 202,
+      body: await sendTestEvent(ctx, { organizationId: params.orgId, webhookId: params.id }),
+    }),
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/webhooks/:id/deliveries/:deliveryId/redeliver',
+    summary: 'Send a delivery again',
+    description: 'The event has the same `webhook-id` as before, so that a receiver can ignore a duplicate.',
+    tag,
+    access: 'webhook:manage',
+    params: webhookParams.extend({ deliveryId: uuid() }),
+    idempotent: 'replay',
+    answers: { ...queued, ...disabled },
+    handle: async ({ ctx, params }) => ({
+      status: 202,
+      body: await redeliver(ctx, { organizationId: params.orgId, webhookId: params.id, deliveryId: params.deliveryId }),
+    }),
+  }),
+]

@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { instantOut, text, uuid } from '#core/schemas'
+import { eventTypes } from '#fleet/events/publish'
+import { changeWebhook, createWebhook, deleteWebhook, listWebhooks } from '#fleet/webhooks/webhooks'
+import { limitReached } from '../../http/openapi-errors.ts'
+import { pageReply, pageRequest } from '../../http/paging.ts'
+import { type Route, route } from '../../http/route.ts'
+import { distinct, orgParams, pageOf, pageQuery } from '../../http/schemas.ts'
+
+const webhookSchema = z
+  .object({
+    id: uuid(),
+    url: z.string(),
+    events: z.array(z.enum(eventTypes)),
+    description: z.string().nullable(),
+    confirmedAt: instantOut()
+      .nullable()
+      .describe('When the receiver accepted the first delivery. Null before; then a failed attempt delays all others.'),
+    disabledAt: instantOut().nullable().describe('When the webhook was disabled; null while it is active.'),
+    disabledReason: z.string().nullable(),
+    createdAt: instantOut(),
+  })
+  .meta({ id: 'Webhook' })
+
+const tag = 'Webhooks'
+
+export const webhookRoutes: Route[] = [
+  route({
+    method: 'post',
+    path: '/orgs/:orgId/webhooks',
+    summary: 'Create a webhook',
+    description:
+      'Sends events to a URL. Deliveries are signed according to Standard Webhooks with the `secret`, which is returned only once. Each event is delivered at least once. Failed deliveries are retried for a day; then the webhook is disabled.',
+    tag,
+    access: 'webhook:manage',
+    params: orgParams,
+    body: z.strictObject({
+      url: z.string().trim().max(2_000).meta({ format: 'uri', description: 'A public https URL.' }),
+      events: distinct(z.enum(eventTypes), eventTypes.length * 2, 1),
+      description: text().nullable().optional(),
+    }),
+    idempotent: 'secret',
+    answers: {
+      201: {
+        description: 'The webhook with its signing secret.',
+        schema: webhookSchema.extend({ secret: z.string().describe('`whsec_…`; returned only once.') }),
+      },
+      ...limitReached('webhooks'),
+    },
+    example: { body: { url: 'https://hooks.example.com/routers', events: ['device.status_changed'] } },
+    handle: async ({ ctx, services, params, body }) => ({
+      status: 201,
+      body: await createWebhook(ctx, {
+        organizationId: params.orgId,
+        reachable: services.webhookAddresses,
+        ...body,
+      }),
+    }),
+  }),
+  route({
+    method: 'get',
+    path: '/orgs/:orgId/webhooks',
+    summary: 'List webhooks',
+    tag,
+    access: 'webhook:manage',
+    params: orgParams,
+    query: z.strictObject(pageQuery),
+    answers: { 200: { description: 'Webhooks without their secrets, newest first.', schema: pageOf(webhookSchema) } },
+    handle: async (input) =>
+      pageReply(input, await listWebhooks(input.ctx, { organizationId: input.params.orgId, page: pageRequest(input) })),
+  }),
+  route({
+    method: 'patch',
+    path: '/orgs/:orgId/webhooks/:id',
+    summary: 'Change a webhook',
+    description: 'With `enabled: true`, a disabled webhook receives new events again. `enabled: false` disables it.',
+    tag,
+    access: 'webhook:manage',
+    params: z.object({ orgId: uuid(), id: uuid() }),
+    body: z.strictObject({
+      events: distinct(z.enum(eventTypes), eventTypes.length * 2, 1).optional(),
+      description: text().nullable().optional(),
+      enabled: z.boolean().optional(),
+    }),
+    answers: { 200: { description: 'The webhook.', schema: webhookSchema } },
+    example: { body: { events: ['device.status_changed', 'job.finished'] } },
+    handle: async ({ ctx, params, body }) => ({
+      status: 200,
+      body: await changeWebhook(ctx, { organizationId: params.orgId, webhookId: params.id, ...body }),
+    }),
+  }),
+  route({
+    method: 'delete',
+    path: '/orgs/:orgId/webhooks/:id',
+    summary: 'Delete a webhook',
+    tag,
+    access: 'webhook:manage',
+    params: z.object({ orgId: uuid(), id: uuid() }),
+    answers: { 204: { description: 'The webhook was deleted.' } },
+    handle: async ({ ctx, params }) => {
+      await deleteWebhook(ctx, { organizationId: params.orgId, webhookId: params.id })
+      return { status: 204 }
+    },
+  }),
+]
