@@ -223,7 +223,7 @@ test('an interrupted creation of a segment is repeated', async () => {
 // In a process of its own, whose limit is small and which may use up what others need.
 const withoutDescriptors = `
   import { closeSync, openSync } from 'node:fs'
-  import { openSegmentLog } from './segment-log.ts'
+  import { openSegmentLog } from '#telemetry-log/segments/segment-log'
   const log = await openSegmentLog({ folder: process.argv[1], maxSegmentBytes: 100 })
   const batch = { deviceId: '01890000-0000-7000-8000-0000000000aa', organizationId: '01890000-0000-7000-8000-0000000000bb',
     deviceClass: 'ship', receivedAtMs: 1, oldestTsMs: 1, format: 'json', sampleCount: 1, body: Buffer.alloc(200) }
