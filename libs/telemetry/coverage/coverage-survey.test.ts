@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { type CoverageVote, coverageCell, tallyVotes } from './coverage.ts'
 
 // A measured survey of RSRP by grid square and cell (Liu and Peng, INFOCOM 2023), with its authors' own percentiles.
-const file = join(import.meta.dirname, '../../../shared/data/infocom23/grid-rss.csv')
+const file = join(import.meta.dirname, '../../../../shared/data/infocom23/grid-rss.csv')
 const isMissing = !existsSync(file)
 const reason = 'The survey is not beside the repository (../shared/data/infocom23).'
 
