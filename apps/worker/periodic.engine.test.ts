@@ -26,7 +26,7 @@ test('the failure of one organization is reported with its id and counted, and t
     ],
     registry,
     onError: (...report) => reports.push(report),
-    turnFailed: countTurnFailures(registry, (...report) => reports.push(report)),
+    turnFailures: countTurnFailures(registry, (...report) => reports.push(report)),
   })
   await until('the run', async () => (await registry.metrics()).includes('outcome="done"'))
   await tasks.stop()

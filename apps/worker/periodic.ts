@@ -14,28 +14,34 @@ type Parts = {
   registry: Registry
   /** Receives the error of a run. */
   onError: (task: string, error: unknown) => void
-  turnFailed: TurnFailed
+  turnFailures: TurnFailures
 }
 
-/** Receives the error of one organization in a task that continues with the others. */
-type TurnFailed = (task: string, error: unknown, organizationId: string) => void
+/** Returns what receives the errors of single organizations in a task that continues with the others. */
+type TurnFailures = (task: string) => (error: unknown, organizationId: string) => void
 
-/** Counts the failures of single organizations before they reach `onError`. */
-export function countTurnFailures(registry: Registry, onError: TurnFailed): TurnFailed {
+/** Counts the failures of single organizations, from 0 for each task, before they reach `onError`. */
+export function countTurnFailures(
+  registry: Registry,
+  onError: (task: string, error: unknown, organizationId: string) => void,
+): TurnFailures {
   const failures = new Counter({
     name: 'worker_failed_turns_total',
     help: 'Failures of single organizations in tasks of the worker, which continue with the others.',
     labelNames: ['task'],
     registers: [registry],
   })
-  return (task, error, organizationId) => {
-    failures.inc({ task })
-    onError(task, error, organizationId)
+  return (task) => {
+    failures.inc({ task }, 0)
+    return (error, organizationId) => {
+      failures.inc({ task })
+      onError(task, error, organizationId)
+    }
   }
 }
 
 /** Runs every task at once and then `everyMs` after its last run ended. `stop` waits for the runs in progress. */
-export function startPeriodicTasks({ tasks, registry, onError, turnFailed }: Parts): { stop(): Promise<void> } {
+export function startPeriodicTasks({ tasks, registry, onError, turnFailures }: Parts): { stop(): Promise<void> } {
   const runs = new Counter({
     name: 'periodic_task_runs_total',
     help: 'Runs of periodic tasks, by outcome.',
@@ -49,10 +55,7 @@ export function startPeriodicTasks({ tasks, registry, onError, turnFailed }: Par
     registers: [registry],
   })
   const repeating = tasks.map(({ name, everyMs, run }) => {
-    const rounds = createFairRounds({
-      onError: (error, organizationId) => turnFailed(name, error, organizationId),
-      isUnavailable: isStoreUnavailable,
-    })
+    const rounds = createFairRounds({ onError: turnFailures(name), isUnavailable: isStoreUnavailable })
     const runOnce = async () => {
       changes.inc({ task: name }, await run(rounds))
       runs.inc({ task: name, outcome: 'done' })

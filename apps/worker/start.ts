@@ -63,22 +63,20 @@ export async function startWorker(
     onError: (queue, error) => failed(queue)(error),
     onReplaced: (queue) => logger.warn({ queue }, 'queue_worker_replaced'),
   })
-  const turnFailed = countTurnFailures(registry, (task, error, organizationId) => failed(task)(error, organizationId))
+  const turnFailures = countTurnFailures(registry, (task, error, organizationId) => failed(task)(error, organizationId))
   const relay = startRelay({
     system,
     queues,
     cap: config.DISPATCH_QUEUE_CAP,
     onError: failed('relay'),
-    turnFailed: (error, organizationId) => turnFailed('relay', error, organizationId),
+    turnFailed: turnFailures('relay'),
   })
   const copies = questdbSqlUrls(config).map((url) =>
     openQuestdbSql(url, { applicationName: 'worker', maxConnections: 2 }),
   )
   const keyring = createKeyring(config.CONFIG_SECRETS_KEY, config.CONFIG_SECRETS_KEY_PREVIOUS)
   const sender = createWebhookSender({ reachable: reachableAddresses(config.WEBHOOK_PRIVATE_NETWORKS) })
-  const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, (error, organizationId) =>
-    turnFailed('deliver_webhooks', error, organizationId),
-  )
+  const webhooks = createWebhookRounds({ pool, clock, keyring, sender }, turnFailures('deliver_webhooks'))
   const tasks = startPeriodicTasks({
     tasks: periodicTasks({
       system,
@@ -92,7 +90,7 @@ export async function startWorker(
     }),
     registry,
     onError: (task, error) => failed(task)(error),
-    turnFailed,
+    turnFailures,
   })
   const listening = listen(config.POSTGRES_URL, [{ channel: workChannel, onNotice: relay.wake, onGap: relay.wake }])
 
