@@ -67,6 +67,8 @@ export type Services = {
   bodies: Bodies
   /** Where imports wait for their turn. */
   importLine: FairQueue
+  /** The requests with an Idempotency-Key in progress. One that waits for its turn has no lock in the database yet. */
+  begunRequests: Set<string>
   readinessChecks: ReadinessCheck[]
   /** Base addresses of the copies of the other apps, for their `/metrics`. */
   otherApps: readonly AppCopies[]

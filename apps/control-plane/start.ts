@@ -130,6 +130,7 @@ export async function openServices(config: Config): Promise<{ services: Services
     deviceAdmission: createDeviceAdmission(deviceEdge),
     bodies: createBodies(metrics.registry),
     importLine: createImportLine(),
+    begunRequests: new Set(),
     readinessChecks: [
       { name: 'postgres', check: async () => void (await pools.internal('readiness').query('SELECT 1')) },
       questdbReadiness(servers, copies),

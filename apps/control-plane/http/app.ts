@@ -120,9 +120,10 @@ async function handle(route: Route, c: AppContext, services: Services, tracepare
   const reauthenticate = () => authenticateCaller(services, c)
   const run = (within: FleetContext) =>
     route.handle({ ctx: within, services, http: c, admission, reauthenticate, ...parsed })
-  const inTurn = () => answerOnce(route, c.req, parsed, ctx, run)
   const line = route.line?.(services)
-  const answer = await (line ? line.run(principal.rateLimit.key, inTurn, c.req.raw.signal) : inTurn())
+  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    line ? line.run(principal.rateLimit.key, work, c.req.raw.signal) : work()
+  const answer = await answerOnce(route, c.req, parsed, ctx, { begun: services.begunRequests, run, inTurn })
   return answer instanceof Response ? await streamed(answer, c) : await rendered(answer, c)
 }
 

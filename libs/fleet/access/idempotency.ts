@@ -82,9 +82,12 @@ async function lockKey(connection: Connection, scopeHash: Buffer): Promise<void>
   const { rows } = await connection.query<{ held: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS held', [
     scopeHash.readBigInt64BE().toString(),
   ])
-  if (!rows[0]?.held)
-    throw conflict('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.')
+  if (!rows[0]?.held) throw inProgress()
 }
+
+/** The error for a request whose key is that of a request in progress. */
+export const inProgress = (): ServiceError =>
+  conflict('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.')
 
 async function findRecord(connection: Connection, scopeHash: Buffer): Promise<RecordRow | undefined> {
   const { rows } = await connection.query<RecordRow>(

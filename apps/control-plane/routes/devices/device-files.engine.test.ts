@@ -48,6 +48,22 @@ describe('POST /devices/import', () => {
     expect((await importFile(id, csv(['L1']), { token })).status).toBe(200)
   })
 
+  test('409 idempotency_in_progress while the first import with the key waits for its turn', async () => {
+    const { id, key: token } = await api.newOrganization()
+    const free = Promise.withResolvers<void>()
+    const { importLine, authenticator } = api.services
+    const { rateLimit } = await authenticator.authenticate(`Bearer ${token}`)
+    const other = importLine.run(rateLimit.key, () => free.promise)
+    const send = () => importFile(id, csv(['L1']), { token, headers: { 'idempotency-key': 'patient' } })
+    const answers = [send(), send()]
+    const [refused] = await Promise.race(answers.map(async (answer) => [await answer]))
+    expect(refused).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
+    free.resolve()
+    await other
+    expect((await Promise.all(answers)).map(({ status }) => status).sort()).toEqual([200, 409])
+    expect((await send()).headers.get('idempotency-replayed')).toBe('true')
+  })
+
   test('200 with an Idempotency-Key, also if a failed row has text that cannot be stored', async () => {
     const { id, key: token } = await api.newOrganization()
     const rows = ['{"serial":"A1","name":"n","model":"m"}', '{"serial":"A2","name":"n","model":"m","a\\u0000":1}']
