@@ -32,7 +32,7 @@ export const largeRows: Attack = {
   name: 'large-rows',
   about: 'samples with 32 cells and long strings from 30 devices, then ingest is killed and recovers',
   // Ingest does not respond during its restart.
-  exempt: ['ingestLivez'],
+  exempt: ['ingestLivez', 'nextJob'],
   async run({ url, attacker, apps }, { quick, signal }) {
     const client = openAttackerClient(signal)
     const startMs = Date.now() - 60 * 60 * 1_000
